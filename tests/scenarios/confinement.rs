@@ -96,7 +96,7 @@ fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
     let reached = call(&asks(&format!("GET http://{address}/nothing"))).must(0);
     assert!(reached.stdout.contains("HTTP/1.1 ") && !reached.stdout.contains("403"), "{reached}");
     assert!(!call(&format!("exec 9<>/dev/tcp/{} && echo reached", address.replace(':', "/"))).stdout.contains("reached"));
-    world.aime(RUN).must(0).tells(&["of the network only 127.0.0.1:", ", *.example.org"]);
+    world.aime(RUN).must(0).tells(&["only these hosts of the network: 127.0.0.1:", ", *.example.org"]);
     let told = said(&world.server().requests().last().unwrap().clone());
     for text in [
         "403 Forbidden",

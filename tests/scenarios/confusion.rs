@@ -1,4 +1,4 @@
-//! How well the checks tell right work from other work: recorded runs of scripted workers, with a table in the documents.
+//! How well the checks tell correct work from other work: recorded runs of scripted workers, with a table in the documents.
 //!
 //! `cases.json` has the runs and `verdicts.json` the answers of a stand-in auditor, which were written from the auditor's prompts alone.
 //! With `--nocapture` the test prints these prompts and the table.
@@ -13,7 +13,7 @@ use crate::harness::{World, actor, done, plan, said};
 
 const AUDITS: &str = "You audit work";
 /// The kind of work that the checks must accept; they must refuse every other kind.
-const RIGHT: &str = "right work";
+const RIGHT: &str = "correct work";
 const PAGE: &str = include_str!("../../docs/src/evaluation.md");
 
 /// A run of a scripted worker.
@@ -88,8 +88,8 @@ fn table(cases: &[Case], accepted: &[[bool; 2]]) -> String {
     for kind in kinds {
         text.push_str(&row(kind, &|case| case.kind == kind));
     }
-    text.push_str(&row("**all that is right**", &Case::is_right));
-    text.push_str(&row("**all that is not right**", &|case| !case.is_right()));
+    text.push_str(&row("**all correct work**", &Case::is_right));
+    text.push_str(&row("**all incorrect work**", &|case| !case.is_right()));
     text
 }
 

@@ -301,13 +301,13 @@ fn each_damage_to_what_is_kept_is_found_and_repaired_or_said() {
             }
         }),
         ("undo", "is gone", false, |world| std::fs::remove_dir_all(world.path(".aime/undo/objects")).unwrap()),
-        ("undo", "ends in a line that was cut", true, |world| {
+        ("undo", "ends in a truncated line", true, |world| {
             let log = world.read(".aime/runs/first/undo/log.jsonl");
             world.file(".aime/runs/first/undo/log.jsonl", &format!("{log}{{\"record\": \"clo"));
         }),
-        ("undo", "nothing of the run can be undone", false, |world| world.file(".aime/runs/first/undo/log.jsonl", "no log\n")),
+        ("undo", "no change of the run can be undone", false, |world| world.file(".aime/runs/first/undo/log.jsonl", "no log\n")),
         ("snapshot", "cannot be read", true, |world| std::fs::remove_file(world.path(".aime/progress/first.json")).unwrap()),
-        ("folder", "1 files that were being written", true, |world| world.file(".aime/runs/first/undo/.tmpA1b2C3", "half of")),
+        ("folder", "1 temporary file is left", true, |world| world.file(".aime/runs/first/undo/.tmpA1b2C3", "half of")),
     ];
     for (place, words, repairs, harm) in cases {
         let world = after_a_run();

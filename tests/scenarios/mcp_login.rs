@@ -250,7 +250,7 @@ fn told_of(world: &World, said: &str) -> bool {
 fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
     let script = Script::new().on(When::tools().and_turn(0), [Reply::call("mcp__weather__look", json!({}))]);
     let (authority, world) = world(script.on(When::tools(), [done("it rains")]));
-    world.aime(["mcp", "test", "weather"]).must(1).tells(&["wants to know who asks: log in to it", "log in with `aime mcp login weather`"]);
+    world.aime(["mcp", "test", "weather"]).must(1).tells(&["requires a login: log in to it", "log in with `aime mcp login weather`"]);
 
     let ended = log_in(&world).must(0).tells(&["logged in to weather"]);
     assert!(!told_of(&world, &ended.to_string()), "{ended}");
@@ -295,7 +295,7 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
 
     authority.known.lock().unwrap().needs = Some("weather:rain");
     let told = look();
-    assert!(told.contains("refused the request: the login lacks the rights `weather:rain`; log in again to ask for them"), "{told}");
+    assert!(told.contains("refused the request: the login lacks the scopes `weather:rain`; log in again to request them"), "{told}");
     log_in(&world).must(0);
     let last = authority.record().into_iter().rfind(|line| line.starts_with("authorize")).unwrap();
     assert!(last.contains("weather:look") && last.contains("weather:rain"), "what it had is kept: {last}");

@@ -40,15 +40,15 @@ fn a_misspelt_rule_is_told_the_tool_that_was_meant() {
     for (rule, english, chinese) in [
         (
             "wriet_file(docs/**)",
-            "the rule `wriet_file(docs/**)` names no tool: there is no `wriet_file`; did you mean `write_file`?",
+            "the rule `wriet_file(docs/**)` names an unknown tool: there is no `wriet_file`; did you mean `write_file`?",
             "规则 `wriet_file(docs/**)` 没有指明工具：没有 `wriet_file`；是不是 `write_file`？",
         ),
         (
             "bsh",
-            "the rule `bsh` names no tool: there is no `bsh`; did you mean `bash`?",
+            "the rule `bsh` names an unknown tool: there is no `bsh`; did you mean `bash`?",
             "规则 `bsh` 没有指明工具：没有 `bsh`；是不是 `bash`？",
         ),
-        ("launch", "the rule `launch` names no tool: there is no `launch`\n", "规则 `launch` 没有指明工具：没有 `launch`\n"),
+        ("launch", "the rule `launch` names an unknown tool: there is no `launch`\n", "规则 `launch` 没有指明工具：没有 `launch`\n"),
     ] {
         let world = World::alone().settings(&format!("[permissions]\ndeny = [\"{rule}\"]\n"));
         tells(&world, &["config", "check"], 2, &[english, "aime.toml:2:10"], &[chinese, "aime.toml:2:10"]);

@@ -120,7 +120,7 @@ fn one_task_of_two_is_undone() {
     let document = refused.json();
     assert_eq!((&document["schema"], &document["undo"], &document["changes"]), (&json!("aime.undo/v1"), &Value::Null, &json!([])));
     let conflicts = json!([
-        {"path": "made", "reason": "something in it stays", "can_be_forced": false},
+        {"path": "made", "reason": "the folder is not empty", "can_be_forced": false},
         {"path": "made/by.txt", "reason": "changed later, or at the same time, by more", "can_be_forced": true},
     ]);
     assert_eq!(document["conflicts"], conflicts, "{refused}");
@@ -137,7 +137,7 @@ fn what_a_person_changed_since_is_kept() {
     run(&world, &[tool("both", "bash", json!({"command": "echo run > stays.txt; echo run > run.sh"}), &[])]);
     world.file("stays.txt", "mine\n");
     let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1).tells(&["--force"]);
-    assert!(undone.stdout.contains("stays.txt: it was changed since, by you or by another run"), "{undone}");
+    assert!(undone.stdout.contains("stays.txt: changed since then, by you or by another run"), "{undone}");
     assert_eq!((world.read("stays.txt").as_str(), world.read("run.sh").as_str()), ("mine\n", "#!/bin/sh\n"));
     world.aime(["runs", "undo", "r", "--yes", "--force"]).must(0);
     assert_eq!(world.read("stays.txt"), "stays\n");
@@ -228,7 +228,7 @@ fn what_is_not_covered_is_told() {
     world.file("node_modules/x/index.js", "1");
     run(&world, &[tool("clean", "bash", json!({"command": "rm -r node_modules src"}), &[])]);
     let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1);
-    for text in ["node_modules: how it was is not kept (a cache)", "not covered: node_modules (a cache)", "put back 4 paths"] {
+    for text in ["node_modules: its former content was not recorded (a cache)", "not covered: node_modules (a cache)", "put back 4 paths"] {
         assert!(undone.stdout.contains(text), "{text}: {undone}");
     }
     assert_eq!(tree(&world), tree(&furnished()));

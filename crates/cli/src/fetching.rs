@@ -6,11 +6,11 @@ use std::sync::{
 };
 
 use aime_local_model::{CatalogModel, FetchNews, ModelStore, Presence};
-use aime_messages::Message;
+use aime_messages::Describe;
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 
 use crate::{
-    i18n::{msg, said},
+    i18n::{msg, print},
     output::{self, BOLD},
     screen::column,
 };
@@ -48,8 +48,8 @@ impl Shown {
 
     fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(output::painted(&format!("        {}", said(text)))),
-            None => output::line(&format!("        {}", said(text))),
+            Some(bar) => bar.println(output::painted(&format!("        {text}"))),
+            None => output::line(&format!("        {text}")),
         }
     }
 }
@@ -65,11 +65,12 @@ impl Shown {
                     bar.set_position(*kept);
                     bar.reset_eta();
                 }
+                let shown = source.to_string();
                 let mut before = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-                if before.as_str() != *source {
-                    before.replace_range(.., source);
+                if *before != shown {
+                    before.replace_range(.., &shown);
                     drop(before);
-                    self.say(&msg!("fetch-asking", reason = Message::text(source)));
+                    self.say(&msg!("fetch-asking", reason = **source));
                 }
             }
             FetchNews::Progress { done, total } => match &self.bar {
@@ -81,9 +82,9 @@ impl Shown {
                     }
                 }
             },
-            FetchNews::Again { reason } => self.say(&msg!("fetch-going-on", reason = Message::text(reason))),
+            FetchNews::Again { reason } => self.say(&msg!("fetch-going-on", reason = **reason)),
             FetchNews::BeginsAnew { .. } => self.say(&msg!("fetch-anew")),
-            FetchNews::Failed { failure, next: Some(_) } => self.say(&msg!("fetch-next", reason = Message::text(failure))),
+            FetchNews::Failed { failure, next: Some(_) } => self.say(&msg!("fetch-next", reason = failure.describe())),
             // The final error lists all failed sources.
             FetchNews::Failed { next: None, .. } => {}
             _ => {}
@@ -103,7 +104,7 @@ pub(super) fn announce(model: &CatalogModel, store: &ModelStore) {
     }
     let mut sources = String::new();
     for source in &model.sources {
-        let source = said(&source.to_string()).into_owned();
+        let source = print(&source.describe());
         sources.push_str(&if sources.is_empty() { source } else { msg!("fetch-else", source) });
     }
     let folder = store.folder().display();

@@ -84,7 +84,8 @@ pub(crate) fn is_english() -> bool {
     language() == Language::English
 }
 
-fn language() -> Language {
+/// Returns the language of messages.
+pub(crate) fn language() -> Language {
     #[cfg(test)]
     if let Some(language) = tests::language_of_this_thread() {
         return language;
@@ -110,6 +111,11 @@ pub(crate) fn named(kind: &str, word: &str) -> String {
 /// Formats a count: `1 task`, `2 tasks`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     aime_messages::counted(language(), number, thing)
+}
+
+/// Joins several messages into a list.
+pub(crate) fn messages(messages: &[Message]) -> String {
+    messages.iter().map(print).collect::<Vec<_>>().join(&msg!("row-separator"))
 }
 
 /// Joins several things into a list.

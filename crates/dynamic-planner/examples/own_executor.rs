@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Route::AskModel(_) => PlanMode::Complex,
     };
     let planned = planner.plan(&PlanRequest::new(goal, mode)).await?;
-    println!("{mode} plan of {} tasks; repaired: {}", planned.plan.tasks.len(), planned.repairs.join("; "));
+    println!("{mode} plan of {} tasks; repaired: {}", planned.plan.tasks.len(), aime_messages::Message::list("; ", &planned.repairs));
 
     // The progress of the plan is the fold of events. You provide the times; here they are constant.
     let now = Timestamp::from_millis(0);

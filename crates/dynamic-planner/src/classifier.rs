@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
+use aime_messages::{Message, message};
 use aime_progress_management::{PlanMode, Spent};
 use serde_json::Value;
 
@@ -55,11 +56,11 @@ pub async fn ask_route(
     let (mode, spent, failure) = match answer {
         Ok(answer) => {
             let (mode, reason) = answer.value;
-            reasons.push(format!("{}: {reason}", model.name()));
+            reasons.push(Message::text(format_args!("{}: {reason}", model.name())));
             (mode, spent::of(answer.spent), None)
         }
         Err(error) => {
-            reasons.push("the model gave no usable answer, so it is taken as complex".to_owned());
+            reasons.push(message!("route-no-answer"));
             (PlanMode::Complex, spent::of(error.spent()), Some(error.to_string()))
         }
     };

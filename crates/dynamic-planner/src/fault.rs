@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::{Fault, Problem};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
@@ -15,7 +16,7 @@ pub struct PlanFault {
     /// The problem.
     pub problem: PlanProblem,
     /// Hint on how to fix it, if known.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 /// Kind of fault in a proposed plan or patch.
@@ -23,48 +24,48 @@ pub struct PlanFault {
 #[non_exhaustive]
 pub enum PlanProblem {
     /// A violated rule between tasks: a cycle, an unknown dependency, a task that must not be changed.
-    #[error(transparent)]
+    #[error("{}", self.describe())]
     Rule(#[from] Problem),
     /// The tool does not exist.
-    #[error("there is no tool {name:?}")]
+    #[error("{}", self.describe())]
     UnknownTool {
         /// Its name.
         name: String,
     },
     /// A tool task names a tool that only actors can call.
-    #[error("{name:?} can only be called by an actor in the middle of its work")]
+    #[error("{}", self.describe())]
     ToolOfActors {
         /// Its name.
         name: String,
     },
     /// The parameters of a tool do not fit its schema.
-    #[error("{detail}")]
+    #[error("{}", self.describe())]
     Parameters {
         /// The tool.
         tool: String,
         /// The reason.
-        detail: String,
+        detail: Message,
     },
     /// The profile does not exist.
-    #[error("there is no profile {name:?}")]
+    #[error("{}", self.describe())]
     UnknownProfile {
         /// Its name.
         name: String,
     },
     /// The model does not exist.
-    #[error("there is no model {name:?}")]
+    #[error("{}", self.describe())]
     UnknownModel {
         /// Its name.
         name: String,
     },
     /// The tool bundle does not exist.
-    #[error("there is no tool bundle {name:?}")]
+    #[error("{}", self.describe())]
     UnknownBundle {
         /// Its name.
         name: String,
     },
     /// The task names a profile, and a bundle of which the profile's actors never get a tool.
-    #[error("actors of the profile {profile:?} never get a tool of {bundle:?}")]
+    #[error("{}", self.describe())]
     Incapable {
         /// The profile.
         profile: String,
@@ -72,10 +73,10 @@ pub enum PlanProblem {
         bundle: String,
     },
     /// The plan is larger than the mode allows.
-    #[error("{0}")]
-    TooLarge(String),
+    #[error("{}", self.describe())]
+    TooLarge(Message),
     /// A document of a person is not valid JSON.
-    #[error("line {line}, column {column}: {reason}")]
+    #[error("{}", self.describe())]
     Syntax {
         /// Line of the error, from 1.
         line: usize,
@@ -85,19 +86,44 @@ pub enum PlanProblem {
         reason: String,
     },
     /// Any other fault: the document cannot be parsed, or a custom rule is violated.
-    #[error("{0}")]
-    Other(String),
+    #[error("{}", self.describe())]
+    Other(Message),
+}
+
+impl Describe for PlanProblem {
+    fn describe(&self) -> Message {
+        let quoted = |name: &str| format!("{name:?}");
+        match self {
+            Self::Rule(problem) => problem.describe(),
+            Self::UnknownTool { name } => message!("plan-no-tool", tool = quoted(name)),
+            Self::ToolOfActors { name } => message!("plan-of-actors", tool = quoted(name)),
+            Self::UnknownProfile { name } => message!("plan-no-profile", profile = quoted(name)),
+            Self::UnknownModel { name } => message!("plan-no-model", model = quoted(name)),
+            Self::UnknownBundle { name } => message!("plan-no-bundle", bundle = quoted(name)),
+            Self::Incapable { profile, bundle } => message!("plan-incapable", profile = quoted(profile), bundle = quoted(bundle)),
+            Self::Syntax { line, column, reason } => {
+                message!("plan-syntax", line = line.to_string(), column = column.to_string(), reason)
+            }
+            Self::Parameters { detail: message, .. } | Self::TooLarge(message) | Self::Other(message) => message.clone(),
+        }
+    }
+}
+
+impl From<Message> for PlanProblem {
+    fn from(message: Message) -> Self {
+        Self::Other(message)
+    }
 }
 
 impl From<String> for PlanProblem {
     fn from(text: String) -> Self {
-        Self::Other(text)
+        Self::Other(text.into())
     }
 }
 
 impl From<&str> for PlanProblem {
     fn from(text: &str) -> Self {
-        Self::Other(text.to_owned())
+        Self::Other(text.into())
     }
 }
 
@@ -109,7 +135,7 @@ impl PlanFault {
 
     /// Adds a hint to the fault.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Message>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -138,17 +164,21 @@ impl Serialize for PlanFault {
     }
 }
 
+impl Describe for PlanFault {
+    fn describe(&self) -> Message {
+        let (place, fault) = (&self.place, self.problem.describe());
+        match (&self.task, &self.hint) {
+            (None, None) => message!("plan-fault", place, fault),
+            (None, Some(hint)) => message!("plan-fault-hint", place, fault, hint),
+            (Some(task), None) => message!("plan-fault-task", place, task = format!("{task:?}"), fault),
+            (Some(task), Some(hint)) => message!("plan-fault-task-hint", place, task = format!("{task:?}"), fault, hint),
+        }
+    }
+}
+
 impl fmt::Display for PlanFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.place)?;
-        if let Some(task) = &self.task {
-            write!(f, " (task {task:?})")?;
-        }
-        write!(f, ": {}", self.problem)?;
-        match &self.hint {
-            Some(hint) => write!(f, " ({hint})"),
-            None => Ok(()),
-        }
+        self.describe().fmt(f)
     }
 }
 
@@ -164,12 +194,12 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Returns a hint that names the most similar name in `known`, or all of them if none is close.
-pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Message {
     match nearest(name, known.clone()) {
-        Some(near) => format!("did you mean {near:?}?"),
+        Some(near) => message!("plan-near", name = format!("{near:?}")),
         None => {
             let all: Vec<&str> = known.into_iter().collect();
-            if all.is_empty() { "there are none".to_owned() } else { format!("there are: {}", all.join(", ")) }
+            if all.is_empty() { message!("plan-there-are-none") } else { message!("plan-there-are", names = all.join(", ")) }
         }
     }
 }

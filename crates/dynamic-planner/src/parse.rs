@@ -12,6 +12,7 @@ mod task;
 mod tests;
 
 use aime_llm::read_json;
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::{Edge, EdgeType, PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
@@ -34,7 +35,7 @@ pub struct ParsedPlan {
     /// The plan. Every member has the right type; nothing else is checked.
     pub plan: Plan,
     /// Descriptions of the repairs.
-    pub repairs: Vec<String>,
+    pub repairs: Vec<Message>,
     /// Place of each task in the document: `tasks[2]`, `steps[0]`, `tasks[0].actions[1]`.
     pub places: Vec<String>,
     /// Omitted values that a task does not need. They are reported to a person, but a model is not asked again.
@@ -72,13 +73,13 @@ pub(crate) fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault
 }
 
 /// Returns the JSON of a text. Refuses a truncated text.
-pub(crate) fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFault>> {
-    let read = read_json(text).map_err(|error| vec![PlanFault::new("json", error.to_string()).hint("answer with one JSON object")])?;
+pub(crate) fn read_whole(text: &str) -> Result<(Value, Vec<Message>), Vec<PlanFault>> {
+    let read = read_json(text).map_err(|error| vec![PlanFault::new("json", error.to_string()).hint(message!("plan-json"))])?;
     if read.cut {
-        let fault = PlanFault::new("json", "it ends before its end, so something is missing");
-        return Err(vec![fault.hint("write the whole again, shorter")]);
+        let fault = PlanFault::new("json", message!("plan-cut"));
+        return Err(vec![fault.hint(message!("plan-shorter"))]);
     }
-    Ok((read.value, read.repairs))
+    Ok((read.value, read.repairs.into_iter().map(Message::text).collect()))
 }
 
 /// Parses as much of a plan as can be understood, and returns the faults of the rest.
@@ -91,7 +92,7 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
     let mut edges = None;
     match value {
         Value::Array(_) => {
-            notes.add("a plan that was only a list was read as its tasks");
+            notes.add(message!("repair-list"));
             read_list(value, "tasks", None, &mut drafts, &mut notes, &mut faults);
         }
         Value::Object(object) => {
@@ -104,25 +105,26 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
                     let place = if object.contains_key("steps") && !object.contains_key("tasks") { "steps" } else { "tasks" };
                     read_list(list, place, None, &mut drafts, &mut notes, &mut faults);
                 }
-                None => {
-                    faults.push(PlanFault::new("tasks", "there are no tasks").hint("a plan is {\"tasks\": [{\"id\", \"description\", …}]}"))
-                }
+                None => faults.push(
+                    PlanFault::new("tasks", message!("plan-no-tasks"))
+                        .hint(message!("plan-plan-form", json = "{\"tasks\": [{\"id\", \"description\", …}]}")),
+                ),
             }
             edges = members.take("edges", &["links"], &mut notes);
             for key in members.rest() {
                 if !matches!(snake(key).as_str(), "plan_id" | "task_id" | "version" | "mode" | "reasoning" | "id" | "name" | "thought") {
-                    notes.add(format!("the member `{key}` of the plan is not known and was left out"));
+                    notes.add(message!("repair-member", key));
                 }
             }
         }
-        other => faults.push(PlanFault::new("plan", format!("must be an object and is {}", kind_of(other)))),
+        other => faults.push(PlanFault::new("plan", message!("plan-object", kind = kind_of(other)))),
     }
     if drafts.len() > MAX_TASKS {
-        faults.push(PlanFault::new("tasks", format!("there are {} tasks; at most {MAX_TASKS} are read", drafts.len())));
+        faults.push(PlanFault::new("tasks", message!("plan-too-many", tasks = drafts.len(), most = MAX_TASKS)));
         drafts.truncate(MAX_TASKS);
     }
     if drafts.is_empty() && faults.is_empty() {
-        faults.push(PlanFault::new("tasks", "there are no tasks").hint("name at least one task with an id and a description"));
+        faults.push(PlanFault::new("tasks", message!("plan-no-tasks")).hint(message!("plan-one-task")));
     }
     let places = drafts.iter().map(|draft| draft.place.clone()).collect();
     let unread = drafts.iter().filter_map(|draft| Some(unread_effort(&draft.place, draft.unread_effort.as_ref()?))).collect();
@@ -143,12 +145,13 @@ impl ParsedPlan {
 /// Returns the fault of an effort that is no known level.
 fn unread_effort(place: &str, written: &str) -> PlanFault {
     let levels = ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", ");
-    PlanFault::new(format!("{place}.effort"), format!("there is no effort {written:?}")).hint(format!("there are: {levels}"))
+    PlanFault::new(format!("{place}.effort"), message!("plan-no-effort", effort = format!("{written:?}")))
+        .hint(message!("plan-there-are", names = levels))
 }
 
 /// Returns the message about an omitted value.
-fn left_out(fault: &PlanFault) -> String {
-    format!("{}: {}; it was left out", fault.place, fault.problem)
+fn left_out(fault: &PlanFault) -> Message {
+    message!("repair-left-out", place = fault.place, fault = fault.problem.describe())
 }
 
 /// Unwraps a plan from the objects that models put around it.
@@ -163,7 +166,7 @@ fn unwrap<'a>(value: &'a Value, notes: &mut Notes, depth: usize) -> &'a Value {
     let inner = object.iter().find(|(key, inner)| wrappers.contains(&snake(key).as_str()) && inner.is_object());
     match inner {
         Some((key, inner)) => {
-            notes.add(format!("the content of `{key}` was taken out"));
+            notes.add(message!("repair-content", key));
             unwrap(inner, notes, depth + 1)
         }
         None => value,
@@ -176,7 +179,10 @@ fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faul
         && schema != PLAN_SCHEMA
         && schema.starts_with("aime.")
     {
-        faults.push(PlanFault::new("schema", format!("this is {schema:?}")).hint(format!("a plan is {PLAN_SCHEMA:?}")));
+        faults.push(
+            PlanFault::new("schema", message!("plan-schema", schema = format!("{schema:?}")))
+                .hint(message!("plan-plan-form", json = format!("{PLAN_SCHEMA:?}"))),
+        );
     }
     let is_text = |value: &Value| value.is_string();
     plan.goal =
@@ -207,12 +213,12 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
         spec.dependencies.retain(|other| {
             let keep = other == id || !relation(other);
             if !keep {
-                notes.add(format!("`{id}` needs no dependency on `{other}`: one is inside the other"));
+                notes.add(message!("repair-inside", task = id, other));
             }
             keep
         });
         if spec.kind == TaskKind::Actor && spec.description.is_empty() && !spec.name.is_empty() {
-            notes.add(format!("the name of `{id}` is also its description"));
+            notes.add(message!("repair-name", task = id));
             spec.description.clone_from(&spec.name);
         }
         plan.tasks.push(spec);
@@ -227,7 +233,7 @@ fn parent_of(draft: &Draft, id: &TaskId, ids: &[TaskId], names: &Names, notes: &
     let written = draft.parent.as_deref()?;
     let found = names.find(written).filter(|parent| parent != id && ids.contains(parent));
     if found.is_none() {
-        notes.add(format!("the parent {written:?} of `{id}` is no task and was left out"));
+        notes.add(message!("repair-parent", parent = format!("{written:?}"), task = id));
     }
     found
 }
@@ -259,7 +265,7 @@ fn leave_orders(drafts: &[Draft], ids: &[TaskId], names: &Names, parents: &mut [
             continue;
         };
         if draft.inside.is_none() && is_work(above) && (comes_after(at, above) || comes_after(above, at)) && !orders.contains(parent) {
-            notes.add(format!("`{parent}` is work of its own that comes before or after the tasks that name it as their parent"));
+            notes.add(message!("repair-order", task = parent));
             orders.push(parent.clone());
         }
     }
@@ -297,7 +303,7 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
         names.rename_references(&mut parameters);
         spec.parameters = if let Value::Object(map) = parameters { map } else { Map::new() };
     } else if let Some(tool) = draft.tool {
-        notes.add(format!("`{}` is not run as a tool; its tool `{tool}` was left out", spec.id));
+        notes.add(message!("repair-not-tool", task = spec.id, tool));
     }
     names.rename_in_text(&mut spec.description);
     spec
@@ -309,16 +315,16 @@ fn kind(written: Option<TaskKind>, has_tool: bool, is_parent: bool, spec: &TaskS
     match written {
         _ if is_parent => {
             if matches!(written, Some(TaskKind::Actor | TaskKind::Tool)) {
-                notes.add(format!("`{id}` has tasks inside it and is a group"));
+                notes.add(message!("repair-group", task = id));
             }
             TaskKind::Group
         }
         Some(TaskKind::Group) => {
-            notes.add(format!("the group `{id}` has no tasks and is done by an actor"));
+            notes.add(message!("repair-empty-group", task = id));
             TaskKind::Actor
         }
         Some(TaskKind::Tool) if !has_tool && spec.title() != id.as_str() => {
-            notes.add(format!("`{id}` names no tool and is done by an actor"));
+            notes.add(message!("repair-no-tool", task = id));
             TaskKind::Actor
         }
         Some(kind) => kind,
@@ -329,13 +335,13 @@ fn kind(written: Option<TaskKind>, has_tool: bool, is_parent: bool, spec: &TaskS
 
 fn read_edges(value: &Value, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Vec<Edge> {
     let Value::Array(items) = value else {
-        faults.push(PlanFault::new("edges", format!("must be a list and is {}", kind_of(value))));
+        faults.push(PlanFault::new("edges", message!("plan-list", kind = kind_of(value))));
         return Vec::new();
     };
     let read = |(at, item): (usize, &Value)| match item {
         Value::Object(object) => read_edge(&mut Members::of(object), &format!("edges[{at}]"), names, notes, faults),
         other => {
-            faults.push(PlanFault::new(format!("edges[{at}]"), format!("must be an object and is {}", kind_of(other))));
+            faults.push(PlanFault::new(format!("edges[{at}]"), message!("plan-object", kind = kind_of(other))));
             None
         }
     };
@@ -347,7 +353,10 @@ fn read_edge(members: &mut Members<'_>, place: &str, names: &Names, notes: &mut 
     let mut end = |name: &str, other: &[&str], notes: &mut Notes| {
         let id = members.take(name, other, notes).and_then(text).and_then(|mention| names.resolve(&mention, notes));
         if id.is_none() {
-            faults.push(PlanFault::new(format!("{place}.{name}"), "no task is named").hint("an edge is {\"from\", \"to\", \"type\"}"));
+            faults.push(
+                PlanFault::new(format!("{place}.{name}"), message!("plan-edge"))
+                    .hint(message!("plan-edge-form", json = "{\"from\", \"to\", \"type\"}")),
+            );
         }
         id
     };
@@ -365,8 +374,8 @@ fn read_edge(members: &mut Members<'_>, place: &str, names: &Names, notes: &mut 
         "rollback" | "compensation" => EdgeType::Rollback,
         _ => {
             faults.push(
-                PlanFault::new(format!("{place}.type"), format!("{written:?} is no kind of edge"))
-                    .hint("there are: dependency, conditional, rollback"),
+                PlanFault::new(format!("{place}.type"), message!("plan-edge-kind", kind = format!("{written:?}")))
+                    .hint(message!("plan-there-are", names = "dependency, conditional, rollback")),
             );
             return None;
         }

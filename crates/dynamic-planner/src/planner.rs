@@ -12,6 +12,7 @@ mod tests;
 use std::sync::{Arc, Mutex};
 
 use aime_llm::{ChatModel, Image, Message, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask};
+use aime_messages::message;
 use aime_progress_management::{Plan, PlanMode, Spent};
 use serde_json::Value;
 
@@ -34,11 +35,11 @@ pub struct Planned {
     /// The plan.
     pub plan: Plan,
     /// Descriptions of the harmless faults that were repaired.
-    pub repairs: Vec<String>,
+    pub repairs: Vec<aime_messages::Message>,
     /// The refused answers, each with all its faults.
     pub refused: Vec<Refused>,
     /// Reason for a simplified or direct plan instead of the requested one, if it is one.
-    pub fallback: Option<String>,
+    pub fallback: Option<aime_messages::Message>,
     /// Origin of a plan that was reused from an earlier request.
     pub reused: Option<Reused>,
     /// Cost of all requests.
@@ -132,11 +133,11 @@ impl Planner {
             }
             Err(error) => self.refusals(error)?,
         };
-        let why = refused.last().map(|last| last.faults.join("; ")).unwrap_or_else(|| "the request was too long".to_owned());
+        let why = refused.last().map_or_else(|| message!("request-too-long"), |last| aime_messages::Message::text(last.faults.join("; ")));
         match self.ask_simplified(request, &context).await {
             Ok(Answered { value: checked, mut repairs, refused: further, spent: further_cost }) => {
                 add_refused(&mut refused, further);
-                let fallback = Some(format!("simplified: no full plan could be used; the last fault was: {why}"));
+                let fallback = Some(message!("fallback-simplified", reason = why));
                 let spent = spent::sum(cost, further_cost);
                 repairs.extend(checked.repairs);
                 Ok(Planned { repairs, refused, fallback, spent, model, ..Planned::new(checked.plan) })
@@ -149,8 +150,7 @@ impl Planner {
                     return Err(PlannerError::NoPlan { model, refused, spent: cost });
                 }
                 let plan = direct_plan(&request.goal, request.category_profile.as_deref());
-                let fallback =
-                    Some(format!("category: no plan could be used, so one actor does the whole goal; the last fault was: {why}"));
+                let fallback = Some(message!("fallback-category", reason = why));
                 Ok(Planned { refused, fallback, spent: cost, model, ..Planned::new(plan) })
             }
         }
@@ -247,13 +247,14 @@ type Asked<T> = Result<Answered<T>, AskError>;
 /// A parsed answer with the repairs of its JSON, the refused answers before it, and the total cost.
 struct Answered<T> {
     value: T,
-    repairs: Vec<String>,
+    repairs: Vec<aime_messages::Message>,
     refused: Vec<Refused>,
     spent: Spent,
 }
 
 impl<T> From<Structured<T>> for Answered<T> {
     fn from(Structured { value, repairs, refused, spent }: Structured<T>) -> Self {
+        let repairs = repairs.into_iter().map(aime_messages::Message::text).collect();
         Self { value, repairs, refused, spent: spent::of(spent) }
     }
 }

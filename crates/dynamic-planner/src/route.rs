@@ -8,6 +8,7 @@ mod keywords;
 #[cfg(test)]
 mod tests;
 
+use aime_messages::{Message, message};
 use aime_progress_management::PlanMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +74,8 @@ pub struct Routed {
     /// The goal's category.
     pub category: String,
     /// The reasons.
-    pub reasons: Vec<String>,
+    #[serde(with = "aime_messages::stored::list")]
+    pub reasons: Vec<Message>,
 }
 
 /// A goal that the rules cannot decide.
@@ -84,7 +86,8 @@ pub struct Undecided {
     /// The goal's category.
     pub category: String,
     /// Reasons for the score.
-    pub reasons: Vec<String>,
+    #[serde(with = "aime_messages::stored::list")]
+    pub reasons: Vec<Message>,
 }
 
 /// Result of [`route`].
@@ -115,10 +118,10 @@ pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> R
         Route::Decided(Routed { mode, by: by.to_owned(), score, category: category.name.clone(), reasons })
     };
     if let Some(mode) = settings.mode {
-        return decided(mode, "flag", None, vec!["the mode was set".to_owned()]);
+        return decided(mode, "flag", None, vec![message!("route-mode")]);
     }
     if settings.strategy == Strategy::Never {
-        return decided(PlanMode::Direct, "strategy", None, vec!["the strategy is never to plan".to_owned()]);
+        return decided(PlanMode::Direct, "strategy", None, vec![message!("route-never")]);
     }
     let stage1 = classify(goal, &settings.classifier);
     let score = Some(stage1.score);
@@ -137,16 +140,16 @@ pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> R
 }
 
 /// Returns the reasons why a goal needs no plan; empty if it needs one.
-fn bypass(settings: &BypassSettings, signals: &Signals, category: &CategoryMatch) -> Vec<String> {
+fn bypass(settings: &BypassSettings, signals: &Signals, category: &CategoryMatch) -> Vec<Message> {
     let mut reasons = Vec::new();
     if signals.length <= settings.max_input_length {
-        reasons.push(format!("short: length {} of at most {}", signals.length, settings.max_input_length));
+        reasons.push(message!("route-short", length = signals.length, limit = settings.max_input_length));
     }
     if settings.single_file && signals.is_single_file() {
-        reasons.push(format!("works on a single file: {}", signals.files.join(", ")));
+        reasons.push(message!("route-file", files = signals.files.join(", ")));
     }
     if settings.clear_category && category.clear {
-        reasons.push(format!("clearly {}: {}", category.name, category.keywords.join(", ")));
+        reasons.push(message!("route-clearly", category = category.name, words = category.keywords.join(", ")));
     }
     reasons
 }

@@ -11,6 +11,7 @@ mod tool;
 use std::sync::Arc;
 
 use aime_llm::ToolDefinition;
+use aime_messages::{Message, message};
 use aime_progress_management::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
 use aime_tools::tools_of;
 use schemars::JsonSchema;
@@ -56,7 +57,7 @@ pub struct CheckedPlan {
     /// The plan.
     pub plan: Plan,
     /// Descriptions of the repairs.
-    pub repairs: Vec<String>,
+    pub repairs: Vec<Message>,
 }
 
 /// Rules and names that plans are checked against.
@@ -151,10 +152,10 @@ impl PlanChecker<'_> {
     }
 
     /// Checks tool, parameters, profile, model and bundles of one task.
-    pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
+    pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<Message>, faults: &mut Vec<PlanFault>) {
         self.check_tool(task, place, repairs, faults);
         let of = (&task.id, format!("{place}.profile"));
-        self.check_profile(&mut task.profile, of, "does not exist; the runtime chooses one", repairs, faults);
+        self.check_profile(&mut task.profile, of, message!("repair-profile-default"), repairs, faults);
         self.check_model(&mut task.model, (&task.id, format!("{place}.model")), repairs, faults);
         let of = (&task.id, format!("{place}.bundles"));
         self.check_bundles(&mut task.bundles, of, repairs, faults);
@@ -166,7 +167,7 @@ impl PlanChecker<'_> {
         &self,
         bundles: &mut Vec<String>,
         (task, place): (&TaskId, String),
-        repairs: &mut Vec<String>,
+        repairs: &mut Vec<Message>,
         faults: &mut Vec<PlanFault>,
     ) {
         // A plan may name a tool instead of a bundle, because an actor may need a tool that no bundle contains.
@@ -174,7 +175,7 @@ impl PlanChecker<'_> {
         let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name) || is_tool(name);
         for name in bundles.iter().filter(|name| !known(name)) {
             if self.mode.is_some() {
-                repairs.push(format!("the bundle {name:?} of `{task}` does not exist and was left out"));
+                repairs.push(message!("repair-bundle", name = format!("{name:?}"), task));
             } else {
                 let fault = PlanFault::new(place.clone(), PlanProblem::UnknownBundle { name: name.clone() });
                 faults.push(fault.hint(suggestion(name, self.bundles.iter().map(String::as_str))));
@@ -194,28 +195,27 @@ impl PlanChecker<'_> {
             let incapable = if tools.is_empty() { never(name) } else { tools.iter().all(|tool| never(tool)) };
             if incapable {
                 let problem = PlanProblem::Incapable { profile: profile.name.clone(), bundle: name.clone() };
-                faults.push(PlanFault::new(place, problem).hint("leave the bundle out, or name another profile or none"));
+                faults.push(PlanFault::new(place, problem).hint(message!("plan-incapable-hint")));
             }
         }
     }
 
-    /// Checks the profile of a task. An unknown profile in a model's plan is left out; the repair says so with
-    /// `left_out`.
+    /// Checks the profile of a task. An unknown profile in a model's plan is left out; `left_out` says what follows.
     fn check_profile(
         &self,
         profile: &mut Option<String>,
         (task, place): (&TaskId, String),
-        left_out: &str,
-        repairs: &mut Vec<String>,
+        left_out: Message,
+        repairs: &mut Vec<Message>,
         faults: &mut Vec<PlanFault>,
     ) {
         let known = || self.profiles.iter().map(|profile| profile.name.as_str());
         let Some(name) = profile.clone().filter(|name| !self.profiles.is_empty() && !known().any(|known| known == name)) else { return };
         if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(&name)) {
-            repairs.push(format!("the profile {name:?} of `{task}` was read as `{same}`"));
+            repairs.push(message!("repair-profile", name = format!("{name:?}"), task, same));
             *profile = Some(same.to_owned());
         } else if self.mode.is_some() {
-            repairs.push(format!("the profile {name:?} of `{task}` {left_out}"));
+            repairs.push(message!("repair-no-profile", name = format!("{name:?}"), task, left_out));
             *profile = None;
         } else {
             let all: Vec<&str> = known().collect();
@@ -229,25 +229,25 @@ impl PlanChecker<'_> {
         &self,
         model: &mut Option<String>,
         (task, place): (&TaskId, String),
-        repairs: &mut Vec<String>,
+        repairs: &mut Vec<Message>,
         faults: &mut Vec<PlanFault>,
     ) {
         let Some(name) = model.clone().filter(|name| !self.models.is_empty() && !self.models.contains(name)) else { return };
         if self.mode.is_some() {
-            repairs.push(format!("the model {name:?} of `{task}` is not configured and was left out"));
+            repairs.push(message!("repair-model", name = format!("{name:?}"), task));
             *model = None;
         } else {
             let fault = PlanFault::new(place, PlanProblem::UnknownModel { name });
-            faults.push(fault.hint(format!("there are: {}", self.models.join(", "))));
+            faults.push(fault.hint(message!("plan-there-are", names = self.models.join(", "))));
         }
     }
 }
 
 /// Removes an unknown phase, which is harmless because a phase only orders work.
-fn leave_out_unknown_phase(task: &mut TaskSpec, strategic: &Strategic) -> Option<String> {
+fn leave_out_unknown_phase(task: &mut TaskSpec, strategic: &Strategic) -> Option<Message> {
     let known = |name: &String| strategic.phases.iter().any(|phase| phase.name.trim().eq_ignore_ascii_case(name.trim()));
     let name = task.phase.take_if(|name| !known(name))?;
-    Some(format!("the phase {name:?} of `{}` is none of the plan's and was left out", task.id))
+    Some(message!("repair-phase", name = format!("{name:?}"), task = task.id))
 }
 
 /// Adds to the fault its place in the document, whose tasks may have been nested or in another form, and its task.

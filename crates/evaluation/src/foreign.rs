@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Message, message};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ const TESTS: &str = ".check/tests";
 const LOGS: &str = ".check/logs";
 
 /// A task with notes on missing requirements, or the reason why it is not supported.
-type Read = Result<(Task, Vec<String>), String>;
+type Read = Result<(Task, Vec<Message>), Message>;
 
 /// Returns true if a folder is a task of another benchmark.
 pub(crate) fn is_task(folder: &Path) -> bool {
@@ -120,9 +121,9 @@ fn put(text: &str, there: &str, here: &str) -> String {
 }
 
 /// Returns the parts of an image besides the files.
-fn lacks(folder: &Path, image: &Image) -> Vec<String> {
-    let told = || format!("{} wants an image, which is not made: {}", name_of(folder), image.not_made.join("; "));
-    (!image.not_made.is_empty()).then(told).into_iter().collect()
+fn lacks(folder: &Path, image: &Image) -> Vec<Message> {
+    let note = || message!("suite-image", task = name_of(folder), lines = image.not_made.join("; "));
+    (!image.not_made.is_empty()).then(note).into_iter().collect()
 }
 
 #[derive(Deserialize)]
@@ -142,7 +143,7 @@ fn terminal_bench(folder: &Path) -> io::Result<Read> {
     let document = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.to_string());
     let told: TerminalBench = match document.and_then(|document| serde_json::from_value(document).map_err(|error| error.to_string())) {
         Ok(told) => told,
-        Err(error) => return Ok(Err(format!("task.yaml: {error}"))),
+        Err(error) => return Ok(Err(message!("suite-file", file = "task.yaml", fault = error))),
     };
     let own = |name: &Path| {
         let first = name.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
@@ -184,10 +185,10 @@ struct HarborTime {
 fn harbor(folder: &Path) -> io::Result<Read> {
     let told: Harbor = match toml::from_str(&fs::read_to_string(folder.join("task.toml"))?) {
         Ok(told) => told,
-        Err(error) => return Ok(Err(format!("task.toml: {error}"))),
+        Err(error) => return Ok(Err(message!("suite-file", file = "task.toml", fault = error))),
     };
     let goal = fs::read_to_string(folder.join("instruction.md"))?;
-    let Ok(script) = fs::read_to_string(folder.join("tests/test.sh")) else { return Ok(Err("there is no tests/test.sh".to_owned())) };
+    let Ok(script) = fs::read_to_string(folder.join("tests/test.sh")) else { return Ok(Err(message!("suite-no-test"))) };
     let image = Image::read(&folder.join("environment/Dockerfile"));
     let mut task = task(folder, beside(&goal, &image.work), told.metadata.category.as_deref().unwrap_or("terminal"));
     let made = |name: &Path| [Path::new("Dockerfile"), Path::new("docker-compose.yaml")].contains(&name);
@@ -266,13 +267,13 @@ fn exercism(folder: &Path) -> io::Result<Read> {
     let told: Exercism =
         match serde_json::from_str::<Value>(&fs::read_to_string(folder.join(".meta/config.json"))?).and_then(serde_json::from_value) {
             Ok(told) => told,
-            Err(error) => return Ok(Err(format!(".meta/config.json: {error}"))),
+            Err(error) => return Ok(Err(message!("suite-file", file = ".meta/config.json", fault = error))),
         };
     let text = |name: &str| fs::read_to_string(folder.join(".docs").join(name)).unwrap_or_default();
     let solution: Vec<String> = told.files.solution.iter().map(|path| path.display().to_string()).collect();
     let ending = told.files.solution.first().and_then(|path| path.extension()).and_then(|ending| ending.to_str()).unwrap_or_default();
     let Some((_, runner, needs)) = RUNNERS.iter().find(|(known, ..)| *known == ending) else {
-        return Ok(Err(format!("how tests of `.{ending}` files are run is not known here: copy the task with a check of your own")));
+        return Ok(Err(message!("suite-runner", ending = format!(".{ending}"))));
     };
     let goal = [told.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
     let goal = goal.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -294,7 +295,7 @@ fn exercism(folder: &Path) -> io::Result<Read> {
         .map(|(place, text)| format!("cat > '{}' <<'AIME_EXAMPLE'\n{}\nAIME_EXAMPLE\n", place.display(), text.trim_end()))
         .collect();
     task.solution = (!examples.is_empty()).then(|| examples.concat());
-    Ok(Ok((task, vec![format!("the tests of .{ending} exercises need {needs}")])))
+    Ok(Ok((task, vec![message!("suite-needs", ending, needs)])))
 }
 
 #[cfg(test)]

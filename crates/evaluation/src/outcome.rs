@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use aime_messages::{Describe, Message, message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -97,21 +98,21 @@ pub enum Failure {
     Fault,
 }
 
-impl Failure {
-    /// Returns a description.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
+impl Describe for Failure {
+    fn describe(&self) -> Message {
         match self {
-            Self::FalseClaim => "claimed and not reached",
-            Self::GivenUp => "given up",
-            Self::Bound => "out of bounds",
-            Self::Waiting => "waits for a person",
-            Self::Model => "no model",
-            Self::Usage => "wrong use",
-            Self::Fault => "fault of the program",
+            Self::FalseClaim => message!("eval-false-claim"),
+            Self::GivenUp => message!("eval-given-up"),
+            Self::Bound => message!("eval-bound"),
+            Self::Waiting => message!("eval-waiting"),
+            Self::Model => message!("eval-model"),
+            Self::Usage => message!("eval-usage"),
+            Self::Fault => message!("eval-fault"),
         }
     }
+}
 
+impl Failure {
     /// Returns true if nothing was tried: such a trial says nothing about the variant, does not count, and is repeated.
     #[must_use]
     pub const fn is_of_the_set_up(self) -> bool {

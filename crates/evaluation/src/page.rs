@@ -1,8 +1,9 @@
 //! HTML page with the tables and plots. It needs no network and no script.
 
+use aime_messages::Describe;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::{Cell, Summary};
+use crate::{Cell, Summary, summary::heads};
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}\
 table{border-collapse:collapse;margin:1rem 0}th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}th:first-child,td:first-child{text-align:left}\
@@ -34,7 +35,7 @@ pub fn page(summary: &Summary) -> String {
                     h2 { "Success" }
                     (success(&summary.variants))
                     (cells(&summary.variants))
-                    @for note in summary.notes() { p { (note) } }
+                    @for note in summary.notes() { p { (note.to_string()) } }
                     @if !summary.held_out.is_empty() {
                         h2 { "On tasks that were held out" }
                         (success(&summary.held_out))
@@ -83,7 +84,7 @@ fn success(cells: &[(String, Cell)]) -> Markup {
 fn cells(cells: &[(String, Cell)]) -> Markup {
     html! {
         table {
-            tr { th { "way" } th { "reached" } th { "claimed, not reached" } th { "tokens (median)" } th { "tokens (in all)" } th { "seconds (median)" } th { "cost, $ (in all)" } th { "replans (in all)" } th { "questions (in all)" } th { "failures" } }
+            tr { @for head in heads() { th { (head) } } th { "failures" } }
             @for (name, cell) in cells {
                 tr {
                     td { (name) }
@@ -94,7 +95,7 @@ fn cells(cells: &[(String, Cell)]) -> Markup {
                     td { (cell.cost()) }
                     td { (cell.replans) }
                     td { (cell.interventions) }
-                    td { (cell.failures.iter().map(|(failure, count)| format!("{count} {}", failure.words())).collect::<Vec<_>>().join(", ")) }
+                    td { (cell.failures.iter().map(|(failure, count)| format!("{count} {}", failure.describe())).collect::<Vec<_>>().join(", ")) }
                 }
             }
         }

@@ -7,6 +7,7 @@ pub(crate) mod tests;
 
 use std::{collections::BTreeSet, io, path::PathBuf};
 
+use aime_messages::{Describe, Message, message};
 use serde_json::Value;
 
 pub use self::files::TaskFiles;
@@ -22,7 +23,7 @@ pub struct Suite {
     /// Tasks, sorted by name.
     pub tasks: Vec<Task>,
     /// Messages on parts of the suite that could not be used unchanged.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// A goal, the folder in which it is given, and a check of the result.
@@ -126,7 +127,7 @@ impl Suite {
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// A file or folder cannot be read.
-    #[error("{path} cannot be read: {source}")]
+    #[error("{}", self.describe())]
     Unreadable {
         /// Path of the file or folder.
         path: PathBuf,
@@ -134,16 +135,24 @@ pub enum SuiteError {
         source: io::Error,
     },
     /// The folder contains no tasks.
-    #[error(
-        "{0} holds no tasks: write a `suite.toml` with `[[task]]` tables, or name a folder of terminal-bench, harbor or exercism tasks"
-    )]
+    #[error("{}", self.describe())]
     Empty(PathBuf),
     /// The suite is invalid; lists every fault.
-    #[error("the suite {path} has faults:\n  {}", .faults.join("\n  "))]
+    #[error("{}", self.describe())]
     Faults {
         /// Path of the folder.
         path: PathBuf,
         /// Faults, one line each.
-        faults: Vec<String>,
+        faults: Vec<Message>,
     },
+}
+
+impl Describe for SuiteError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Unreadable { path, source } => message!("unreadable", what = path.display(), reason = source),
+            Self::Empty(path) => message!("suite-empty", folder = path.display()),
+            Self::Faults { path, faults } => message!("suite-faults", folder = path.display(), faults = Message::lines(faults)),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::{
     fmt::Write,
 };
 
+use aime_messages::{Describe, Language, Message, message};
 use serde::Serialize;
 
 use crate::{
@@ -110,10 +111,9 @@ impl OneMode {
         }
     }
 
-    /// Formats the expected number among so many tasks, and the tokens.
-    fn words(&self, tasks: u32) -> String {
-        let reached = if self.reached.fract() == 0.0 { format!("{:.0}", self.reached) } else { format!("{:.1}", self.reached) };
-        format!("reached {reached} of {tasks} tasks, at {} tokens in the middle.", number(self.tokens))
+    /// Formats the expected number of tasks.
+    fn reached(&self) -> String {
+        if self.reached.fract() == 0.0 { format!("{:.0}", self.reached) } else { format!("{:.1}", self.reached) }
     }
 }
 
@@ -151,14 +151,17 @@ impl AutoMode {
         })
     }
 
-    fn words(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Message> {
         let Self { tasks, auto, best, by_hand_once } = self;
-        let mut told = vec![format!("`{}` {}", auto.way, auto.words(*tasks))];
-        told.extend(best.as_ref().map(|best| format!("`{}`, the best mode by hand for all of them, {}", best.way, best.words(*tasks))));
-        told.push(format!(
-            "{by_hand_once} of these {tasks} were reached at least once by a mode chosen by hand: more than anyone could choose beforehand, for luck is among it."
-        ));
-        told
+        let values = |mode: &OneMode| (mode.way.clone(), mode.reached(), number(mode.tokens));
+        let (name, reached, median) = values(auto);
+        let mut notes = vec![message!("table-auto", name, reached, tasks = tasks.to_string(), median)];
+        notes.extend(best.as_ref().map(|best| {
+            let (name, reached, median) = values(best);
+            message!("table-best", name, reached, tasks = tasks.to_string(), median)
+        }));
+        notes.push(message!("table-by-hand", reached = by_hand_once.to_string(), tasks = tasks.to_string()));
+        notes
     }
 }
 
@@ -249,43 +252,46 @@ impl Summary {
 
     /// Formats the tables as Markdown.
     #[must_use]
-    pub fn to_markdown(&self) -> String {
-        let mut text = format!("# {}\n\n{} tasks\n\n", self.suite, self.tasks);
-        text.push_str(&table("way", &self.variants));
+    pub fn to_markdown(&self, language: Language) -> String {
+        let words = |message: Message| message.render(language);
+        let mut text = format!("# {}\n\n{}\n\n", self.suite, words(message!("count-task", number = self.tasks)));
+        text.push_str(&table(language, &self.variants));
         if !self.held_out.is_empty() {
-            text.push_str("\nOn the tasks that were held out:\n\n");
-            text.push_str(&table("way", &self.held_out));
+            let _ = write!(text, "\n{}\n\n", words(message!("table-held-out")));
+            text.push_str(&table(language, &self.held_out));
         }
-        text.push_str(&self.matrix("category", self.categories.iter().map(|(category, cells)| (category.clone(), cells))));
-        text.push_str(&self.matrix("level", self.levels.iter().map(|(level, cells)| (level.to_string(), cells))));
+        let categories = self.categories.iter().map(|(category, cells)| (category.clone(), cells));
+        text.push_str(&self.matrix(&words(message!("table-category")), categories));
+        let levels = self.levels.iter().map(|(level, cells)| (level.to_string(), cells));
+        text.push_str(&self.matrix(&words(message!("table-level")), levels));
         let failures: BTreeSet<Failure> = self.variants.iter().flat_map(|(_, cell)| cell.failures.keys().copied()).collect();
         if !failures.is_empty() {
-            let heads: String = failures.iter().map(|failure| format!(" {} |", failure.words())).collect();
+            let heads: String = failures.iter().map(|failure| format!(" {} |", words(failure.describe()))).collect();
             // Writing to a text cannot fail.
-            let _ = write!(text, "\n| way |{heads}\n|---|{}\n", "---|".repeat(failures.len()));
+            let _ = write!(text, "\n| {} |{heads}\n|---|{}\n", words(message!("table-way")), "---|".repeat(failures.len()));
             for (name, cell) in &self.variants {
                 let counts: String = failures.iter().map(|failure| format!(" {} |", cell.failures.get(failure).unwrap_or(&0))).collect();
                 let _ = writeln!(text, "| {name} |{counts}");
             }
         }
         for note in self.notes() {
-            let _ = writeln!(text, "\n{note}");
+            let _ = writeln!(text, "\n{}", words(note));
         }
         text
     }
 
     /// Returns the sentences beside the tables.
-    pub(crate) fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<Message> {
         let mut notes = Vec::new();
         let fell_back: Vec<_> = self.variants.iter().filter(|(_, cell)| cell.fallbacks > 0).collect();
         if !fell_back.is_empty() {
             let counts = fell_back.iter().map(|(name, cell)| format!("{name} {}", cell.fallbacks)).collect::<Vec<_>>().join("; ");
-            notes.push(format!("Trials in which no plan of the mode came about, and the run fell back to another: {counts}."));
+            notes.push(message!("table-fallbacks", counts));
         }
         if self.variants.len() > 1 {
-            notes.push(format!("{} of {} tasks were reached at least once, in one way or another.", self.reached_once, self.tasks));
+            notes.push(message!("table-once", reached = self.reached_once.to_string(), tasks = self.tasks.to_string()));
         }
-        notes.extend(self.auto.iter().flat_map(AutoMode::words));
+        notes.extend(self.auto.iter().flat_map(AutoMode::notes));
         notes
     }
 
@@ -309,10 +315,26 @@ impl Summary {
     }
 }
 
-fn table(head: &str, cells: &[(String, Cell)]) -> String {
-    let mut text = format!(
-        "| {head} | reached | success (95%) | claimed, not reached | tokens (median) | tokens (in all) | seconds (median) | cost, $ (in all) | replans (in all) | questions (in all) |\n|---|---|---|---|---|---|---|---|---|---|\n"
-    );
+/// Returns the headers of a table of variants, without the success rate.
+pub(crate) fn heads() -> [Message; 9] {
+    [
+        message!("table-way"),
+        message!("table-reached"),
+        message!("table-claimed"),
+        message!("table-tokens"),
+        message!("table-tokens-in-all"),
+        message!("table-seconds"),
+        message!("table-cost"),
+        message!("table-replans"),
+        message!("table-questions"),
+    ]
+}
+
+fn table(language: Language, cells: &[(String, Cell)]) -> String {
+    let mut heads = heads().to_vec();
+    heads.insert(2, message!("table-success"));
+    let names: Vec<String> = heads.iter().map(|head| head.render(language)).collect();
+    let mut text = format!("| {} |\n|{}\n", names.join(" | "), "---|".repeat(names.len()));
     for (name, cell) in cells {
         let Interval { share, low, high } = cell.success;
         let percent = |share: f64| format!("{:.0}", share * 100.0);
@@ -369,9 +391,9 @@ mod tests {
         // The complex mode was not tried on both.
         let one = |mode: &str, tokens: u64| OneMode { way: mode.to_owned(), reached: 1.0, tokens: Some(tokens) };
         assert_eq!(summary.auto, [AutoMode { tasks: 2, auto: one("auto", 30), best: Some(one("direct", 20)), by_hand_once: 2 }]);
-        let told = "`auto` reached 1 of 2 tasks, at 30 tokens in the middle.\n\n`direct`, the best mode by hand for all of them, reached 1 of 2 tasks, at 20 \
-                    tokens in the middle.\n\n2 of these 2 were reached at least once by a mode chosen by hand";
-        assert!(summary.to_markdown().contains(told), "{}", summary.to_markdown());
+        let told = "`auto` reached 1 of 2 tasks; the median is 30 tokens.\n\n`direct`, the best single mode chosen by hand, reached 1 of 2 tasks; the median is \
+                    20 tokens.\n\nModes chosen by hand reached 2 of these 2 tasks at least once.";
+        assert!(summary.to_markdown(Language::English).contains(told), "{}", summary.to_markdown(Language::English));
         let (by_hand, others) = variants.split_at(2);
         assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, []);
         let of_others = Summary::new(&suite, others, &outcomes);
@@ -381,8 +403,7 @@ mod tests {
         let variants = [of("small", "auto"), of("small", "direct"), of("large", "auto"), of("large", "direct")];
         let [one, two, three, four] = variants.clone();
         let outcomes = [trial(0, one, false), trial(0, two, true), trial(0, three, true), trial(0, four, true)];
-        let found: Vec<_> =
-            Summary::new(&suite, &variants, &outcomes).auto.iter().map(AutoMode::words).map(|told| told[0].clone()).collect();
+        let found: Vec<_> = Summary::new(&suite, &variants, &outcomes).auto.iter().map(|auto| auto.notes()[0].to_string()).collect();
         let [small, large] = ["`auto, small` reached 0 of 1 tasks", "`auto, large` reached 1 of 1 tasks"];
         assert!(found.len() == 2 && found[0].starts_with(small) && found[1].starts_with(large), "{found:?}");
     }
@@ -408,9 +429,9 @@ mod tests {
         outcomes.extend((1..=4).map(|repeat| trial("complex", repeat, repeat != 1, None)));
         let variants = [way("auto"), way("direct"), way("complex")];
         let summary = Summary::new(&suite, &variants, &outcomes);
-        let told = summary.to_markdown();
-        assert!(told.contains("`auto` reached 0.5 of 1 tasks, at 18 tokens in the middle."), "{told}");
-        assert!(told.contains("`complex`, the best mode by hand for all of them, reached 0.8 of 1 tasks, at – tokens"), "{told}");
+        let told = summary.to_markdown(Language::English);
+        assert!(told.contains("`auto` reached 0.5 of 1 tasks; the median is 18 tokens."), "{told}");
+        assert!(told.contains("`complex`, the best single mode chosen by hand, reached 0.8 of 1 tasks; the median is – tokens"), "{told}");
         for row in [
             "| auto | 1 of 2 | 50% (9–91) | 0 | 18 | – | 0 | – | 0 | 0 |",
             "| direct | 1 of 4 | 25% (5–70) | 0 | 2 | 8 | 0 | – | 0 | 0 |",

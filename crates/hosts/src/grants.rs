@@ -8,6 +8,7 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
+use aime_messages::{Describe, Message, message};
 use url::Host;
 
 use crate::{host_fits, is_public};
@@ -66,19 +67,18 @@ pub enum Denied {
 
 /// Error for a text that is not a valid grant or pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} names no host: {reason}; {hint}")]
+#[error("{}", self.describe())]
 pub struct UnreadableGrant {
     text: String,
-    reason: &'static str,
-    hint: &'static str,
+    reason: Message,
+    hint: Message,
 }
 
-/// Advice on the syntax of a grant.
-const GRANT: &str = "write a host such as \"crates.io\", \"*.example.org\", \"example.org:8080\" or \"127.0.0.1:9000\"";
-/// Advice on the syntax of a pattern for hosts at any port.
-const PATTERN: &str = "write a bare host such as \"docs.rs\", \"*.python.org\" or \"127.0.0.1\", or \"*\" for all";
-/// Advice on the syntax of one host.
-const SINGLE: &str = "write a host such as \"wiki.intern\" or \"127.0.0.1:8080\"";
+impl Describe for UnreadableGrant {
+    fn describe(&self) -> Message {
+        message!("no-host", entry = format!("{:?}", self.text), reason = self.reason, hint = self.hint)
+    }
+}
 
 /// Checks a pattern for hosts at any port: `docs.rs`, `*.python.org`, `127.0.0.1`, `::1`, `*`. No other syntax
 /// matches a host ([`host_fits`]).
@@ -92,8 +92,8 @@ pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
     }
     match Grant::read(text) {
         Ok(Grant { port: None, .. }) => Ok(()),
-        Ok(_) => Err(UnreadableGrant { hint: PATTERN, ..unreadable(text, "it is about every port, and names one") }),
-        Err(fault) => Err(UnreadableGrant { hint: PATTERN, ..fault }),
+        Ok(_) => Err(UnreadableGrant { hint: message!("no-host-pattern"), ..unreadable(text, message!("host-any-port")) }),
+        Err(fault) => Err(UnreadableGrant { hint: message!("no-host-pattern"), ..fault }),
     }
 }
 
@@ -104,15 +104,15 @@ pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
 pub fn check_single(text: &str) -> Result<(), UnreadableGrant> {
     match Grant::read(text) {
         Ok(Grant { pattern: Pattern::Names(name), .. }) if name.starts_with('*') => {
-            Err(UnreadableGrant { hint: SINGLE, ..unreadable(text, "each host is named by itself, without a *") })
+            Err(UnreadableGrant { hint: message!("no-host-single"), ..unreadable(text, message!("host-single")) })
         }
         Ok(_) => Ok(()),
-        Err(fault) => Err(UnreadableGrant { hint: SINGLE, ..fault }),
+        Err(fault) => Err(UnreadableGrant { hint: message!("no-host-single"), ..fault }),
     }
 }
 
-fn unreadable(text: &str, reason: &'static str) -> UnreadableGrant {
-    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, hint: GRANT }
+fn unreadable(text: &str, reason: Message) -> UnreadableGrant {
+    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, hint: message!("no-host-grant") }
 }
 
 impl HostGrants {
@@ -176,12 +176,12 @@ impl Grant {
         let fault = |reason| unreadable(text, reason);
         let trimmed = text.trim();
         if trimmed.is_empty() || trimmed.len() > LONGEST {
-            return Err(fault("it is empty or too long"));
+            return Err(fault(message!("host-empty")));
         }
         if trimmed.contains(['/', '@', '?', '#', '\\']) {
-            return Err(fault("it is more than a host and a port"));
+            return Err(fault(message!("host-more")));
         }
-        let (name, port) = split_port(trimmed).ok_or_else(|| fault("its port is no number from 1 to 65535"))?;
+        let (name, port) = split_port(trimmed).ok_or_else(|| fault(message!("host-port")))?;
         let (stars, rest) = match name.strip_prefix("*.") {
             Some(rest) => ("*.", rest),
             None => ("", name),
@@ -190,12 +190,12 @@ impl Grant {
             return Ok(Self { pattern: Pattern::Names("*".to_owned()), port });
         }
         if rest.contains('*') {
-            return Err(fault("a * stands alone, or before the first dot"));
+            return Err(fault(message!("host-star")));
         }
-        let host = Host::parse(rest).map_err(|_| fault("it cannot be read"))?;
+        let host = Host::parse(rest).map_err(|_| fault(message!("host-unread")))?;
         let pattern = match host {
             Host::Domain(name) => Pattern::Names(format!("{stars}{}", name.trim_end_matches('.'))),
-            _ if !stars.is_empty() => return Err(fault("an address has no hosts below it")),
+            _ if !stars.is_empty() => return Err(fault(message!("host-below"))),
             Host::Ipv4(address) => Pattern::Address(address.into()),
             Host::Ipv6(address) => Pattern::Address(IpAddr::from(address).to_canonical()),
         };

@@ -9,6 +9,7 @@ mod tests;
 
 use std::fmt;
 
+use aime_messages::{Message, message};
 use serde_json::Value;
 
 pub use self::{dialect::compile_schema, from_type::json_schema_of};
@@ -22,7 +23,7 @@ pub struct SchemaFault {
     /// Path of the fault, such as `tasks[2].id`; empty for the value as a whole.
     pub place: String,
     /// Description of the fault, and of a correct value.
-    pub message: String,
+    pub message: Message,
 }
 
 impl fmt::Display for SchemaFault {
@@ -80,7 +81,7 @@ impl SchemaChecker {
             }
         }
         if faults.is_empty() {
-            faults.push(SchemaFault { place: String::new(), message: "does not fit the schema".to_owned() });
+            faults.push(SchemaFault { place: String::new(), message: message!("fit-not") });
         }
         faults.truncate(FAULTS);
         Err(faults)
@@ -94,6 +95,6 @@ impl SchemaChecker {
 pub fn check_schema(schema: &Value, value: &Value) -> Result<(), Vec<SchemaFault>> {
     match SchemaChecker::new(schema) {
         Ok(checker) => checker.check(value),
-        Err(error) => Err(vec![SchemaFault { place: String::new(), message: format!("cannot be checked: {error}") }]),
+        Err(error) => Err(vec![SchemaFault { place: String::new(), message: message!("fit-unchecked", error) }]),
     }
 }

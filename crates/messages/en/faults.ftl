@@ -2,8 +2,6 @@
 
 with-cause = {$message}
     {"  "}caused by: {$cause}
-with-line = {$lines}
-    {"  "}{$line}
 
 own-fault = this is a fault in aime itself
 own-fault-hint = a run goes on with `aime resume`; please report the messages above

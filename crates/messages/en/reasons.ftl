@@ -14,21 +14,25 @@ because-sets-first = {$variables} are set, and come before {$later}
 because-set-first = {$variable} is set, and comes before {$variables}
 
 # Why a goal is worked on as it is.
-said-route-length = length {$length} ({$points})
-said-route-steps = several steps: {$words}
-said-route-condition = a condition: {$words}
-said-route-parallel = parallel work: {$words}
-said-route-no-verb = no action verb ({$points})
-said-route-one = one action: {$words}
-said-route-two = two actions: {$words}
-said-route-many = many actions: {$words}
-said-route-open = an open end: {$words}
-said-route-short = short: length {$length} of at most {$limit}
-said-route-file = works on a single file: {$files}
-said-route-clearly = clearly {$category}: {$words}
-said-route-never = the strategy is never to plan
-said-route-mode = the mode was set
-said-route-handed = the plan was handed over
+route-no-model = there is no model to ask
+route-no-answer = the model gave no usable answer, so the goal counts as complex
+request-too-long = the request was too long
+route-points = {$reason} ({$points})
+route-length = length {$length}
+route-steps = several steps: {$words}
+route-condition = a condition: {$words}
+route-parallel = parallel work: {$words}
+route-no-verb = no action verb
+route-one = one action: {$words}
+route-two = two actions: {$words}
+route-many = many actions: {$words}
+route-open = an open end: {$words}
+route-short = short: length {$length} of at most {$limit}
+route-file = works on a single file: {$files}
+route-clearly = clearly {$category}: {$words}
+route-never = the strategy is never to plan
+route-mode = the mode was set
+route-handed = the plan was handed over
 
 # Why a plan is changed, or is not.
 said-once = once

@@ -103,3 +103,8 @@ pub fn counted(language: Language, number: usize, thing: &str) -> String {
     let counted = format(language, &format!("count-{thing}"), &[("number", number_of)]);
     counted.unwrap_or_else(|| if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") })
 }
+
+/// Returns true if the catalogues have a message with this id.
+pub(crate) fn has(id: &str) -> bool {
+    catalogue(Language::English, id).is_some()
+}

@@ -3,6 +3,7 @@
 mod catalogue;
 mod message;
 mod sentence;
+pub mod stored;
 #[cfg(test)]
 mod tests;
 mod value;

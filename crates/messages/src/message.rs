@@ -1,19 +1,26 @@
 //! Messages: ids of the catalogues with their values.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Language, Value, catalogue};
 
 /// A message to people. `Display` gives it in English.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message(Kind);
+///
+/// Serde writes the English text and reads a text, because programs read it. [`stored`](crate::stored) keeps the id and the values.
+#[derive(Debug, Clone)]
+pub struct Message(pub(crate) Arc<Kind>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
     /// Text from elsewhere, the same in every language.
     Text(String),
     /// A message of the catalogues.
-    Known { id: &'static str, values: Vec<(&'static str, Value)> },
+    Known { id: Cow<'static, str>, values: Vec<(Cow<'static, str>, Value)> },
+    /// Several messages.
+    List { separator: Cow<'static, str>, messages: Vec<Message> },
 }
 
 /// Something with a message for people, such as an error.
@@ -25,12 +32,31 @@ pub trait Describe {
 impl Message {
     /// Creates the message with this id. [`message!`](crate::message!) is shorter.
     pub fn new(id: &'static str, values: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
-        Self(Kind::Known { id, values: values.into_iter().collect() })
+        let values = values.into_iter().map(|(name, value)| (Cow::Borrowed(name), value));
+        Self(Arc::new(Kind::Known { id: Cow::Borrowed(id), values: values.collect() }))
     }
 
     /// Creates a message from text that is the same in every language.
     pub fn text(text: impl fmt::Display) -> Self {
-        Self(Kind::Text(text.to_string()))
+        Self(Arc::new(Kind::Text(text.to_string())))
+    }
+
+    /// Creates a message that has several messages on lines of their own, indented by two columns.
+    #[must_use]
+    pub fn lines(messages: &[Self]) -> Self {
+        Self::list("\n  ", messages)
+    }
+
+    /// Creates a message that lists others. The separator `; ` becomes that of the language; any other stays the same.
+    #[must_use]
+    pub fn list(separator: &'static str, messages: &[Self]) -> Self {
+        Self(Arc::new(Kind::List { separator: Cow::Borrowed(separator), messages: messages.to_vec() }))
+    }
+
+    /// Returns true for a text without a character, such as that of [`Message::default`].
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(&*self.0, Kind::Text(text) if text.is_empty())
     }
 
     /// Returns the message in a language.
@@ -41,19 +67,78 @@ impl Message {
 
     /// Returns the message in a language; `translate` translates [texts from elsewhere](Self::text).
     pub fn render_with(&self, language: Language, translate: &dyn for<'a> Fn(&'a str) -> Cow<'a, str>) -> String {
-        match &self.0 {
+        match &*self.0 {
             Kind::Text(text) => translate(text).into_owned(),
+            Kind::List { separator, messages } => {
+                let messages: Vec<String> = messages.iter().map(|message| message.render_with(language, translate)).collect();
+                // Sentences in a row have the punctuation of the language.
+                let in_row = if separator == "; " { catalogue::format(language, "row-separator", &[]) } else { None };
+                messages.join(in_row.as_deref().unwrap_or(separator))
+            }
             Kind::Known { id, values } => {
                 let values: Vec<(&str, Value)> = values
                     .iter()
                     .map(|(name, value)| match value {
-                        Value::Message(message) => (*name, Value::Text(message.render_with(language, translate))),
-                        value => (*name, value.clone()),
+                        Value::Message(message) => (&**name, Value::Text(message.render_with(language, translate))),
+                        value => (&**name, value.clone()),
                     })
                     .collect();
-                catalogue::format(language, id, &values).unwrap_or_else(|| (*id).to_owned())
+                catalogue::format(language, id, &values).unwrap_or_else(|| id.clone().into_owned())
             }
         }
+    }
+}
+
+/// Two messages with the same English text are equal.
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.render(Language::English) == other.render(Language::English)
+    }
+}
+
+impl Eq for Message {}
+
+impl PartialEq<str> for Message {
+    fn eq(&self, other: &str) -> bool {
+        self.render(Language::English) == other
+    }
+}
+
+impl PartialEq<&str> for Message {
+    fn eq(&self, other: &&str) -> bool {
+        self == *other
+    }
+}
+
+impl PartialEq<String> for Message {
+    fn eq(&self, other: &String) -> bool {
+        self == other.as_str()
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::text)
+    }
+}
+
+impl JsonSchema for Message {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Message".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

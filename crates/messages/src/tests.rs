@@ -277,3 +277,28 @@ fn a_message_renders_its_values() {
         assert_eq!(message.render(Language::Chinese), chinese);
     }
 }
+
+#[test]
+fn a_stored_message_keeps_its_id_and_values() {
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    struct Document {
+        #[serde(with = "crate::stored")]
+        stored: Message,
+        plain: Message,
+    }
+
+    let message = message!("no-plan", run = message!("count-task", number = 2));
+    let written = serde_json::to_value(Document { stored: message.clone(), plain: message }).unwrap();
+    assert_eq!(written["plain"], "run 2 tasks has no plan");
+    assert_eq!(written["stored"]["id"], "no-plan");
+    let read: Document = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(read.stored.render(Language::Chinese), "运行 2 个任务 没有计划");
+    assert_eq!(read.plain.render(Language::Chinese), "run 2 tasks has no plan");
+    assert_eq!(read.stored, read.plain, "the English texts are equal");
+    let mut gone = written;
+    gone["stored"]["id"] = "no-such-message".into();
+    let read: Document = serde_json::from_value(gone).unwrap();
+    assert_eq!(read.stored.render(Language::Chinese), "run 2 tasks has no plan", "an unknown id leaves the English text");
+}

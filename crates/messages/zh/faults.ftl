@@ -2,8 +2,6 @@
 
 with-cause = {$message}
     {"  "}起因：{$cause}
-with-line = {$lines}
-    {"  "}{$line}
 
 own-fault = 这是 aime 自身的故障
 own-fault-hint = 运行可用 `aime resume` 继续；请把上面的信息报告给我们

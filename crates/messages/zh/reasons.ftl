@@ -14,21 +14,25 @@ because-sets-first = 已设置 {$variables}，它们优先于 {$later}
 because-set-first = 已设置 {$variable}，它优先于 {$variables}
 
 # 为什么这样处理目标。
-said-route-length = 长度 {$length}（{$points}）
-said-route-steps = 多个步骤：{$words}
-said-route-condition = 有条件：{$words}
-said-route-parallel = 并行工作：{$words}
-said-route-no-verb = 没有动作词（{$points}）
-said-route-one = 一个动作：{$words}
-said-route-two = 两个动作：{$words}
-said-route-many = 多个动作：{$words}
-said-route-open = 范围不定：{$words}
-said-route-short = 简短：长度 {$length}，上限 {$limit}
-said-route-file = 只涉及一个文件：{$files}
-said-route-clearly = 明显属于 {$category}：{$words}
-said-route-never = 策略为从不规划
-said-route-mode = 已指定方式
-said-route-handed = 计划由用户给出
+route-no-model = 没有可询问的模型
+route-no-answer = 模型没有给出可用的回答，因此按复杂目标处理
+request-too-long = 请求太长
+route-points = {$reason}（{$points}）
+route-length = 长度 {$length}
+route-steps = 多个步骤：{$words}
+route-condition = 有条件：{$words}
+route-parallel = 并行工作：{$words}
+route-no-verb = 没有动作词
+route-one = 一个动作：{$words}
+route-two = 两个动作：{$words}
+route-many = 多个动作：{$words}
+route-open = 范围不定：{$words}
+route-short = 简短：长度 {$length}，上限 {$limit}
+route-file = 只涉及一个文件：{$files}
+route-clearly = 明显属于 {$category}：{$words}
+route-never = 策略为从不规划
+route-mode = 已指定方式
+route-handed = 计划由用户给出
 
 # 为什么修改计划，或不修改。
 said-once = 1 次

@@ -12,6 +12,7 @@ use std::{
 
 use aime_actor_factory::ActorMachine;
 use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
+use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use aime_work_tree::PrivateFolders;
 use serde::Serialize;
@@ -46,9 +47,9 @@ pub struct Finding {
     /// Part of the run that has the fault.
     pub place: Place,
     /// Description of the fault.
-    pub detail: String,
+    pub detail: Message,
     /// Description of the repair; absent if the check cannot repair the fault.
-    pub repair: Option<String>,
+    pub repair: Option<Message>,
     /// True if the check repaired the fault.
     pub repaired: bool,
 }
@@ -145,9 +146,9 @@ pub async fn check_run(
 }
 
 /// Reads the run from its facts. The inner error describes a damaged first record, without which there is no state.
-fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, String>, OrchestratorError> {
+fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, Message>, OrchestratorError> {
     match view(journal, run) {
-        Err(OrchestratorError::Journal(error @ JournalError::Beginning { .. })) => Ok(Err(error.to_string())),
+        Err(OrchestratorError::Journal(error @ JournalError::Beginning { .. })) => Ok(Err(Message::text(error))),
         seen => seen.map(Ok),
     }
 }
@@ -157,35 +158,34 @@ fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, String>, Orch
 /// the engine rebuilds these parts from its history.
 #[must_use]
 pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&ProgressState>) -> RunCheck {
-    let wrong = |place: Place, detail: String| Finding { place, detail, repair: None, repaired: false };
+    let wrong = |place: Place, detail: Message| Finding { place, detail, repair: None, repaired: false };
     let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
     let follow = seen.events.iter().zip(told);
     if let Some((published, _)) = follow.clone().find(|(follows, told)| follows.event != told.event || follows.at != told.at) {
         findings.push(wrong(Place::Journal, not_following(published.seq)));
     } else if follow.len() < told.len() {
-        findings
-            .push(wrong(Place::Journal, format!("{} events are published, and only {} follow from the facts", told.len(), follow.len())));
+        findings.push(wrong(Place::Journal, message!("find-published", number = told.len(), follow = follow.len().to_string())));
     }
     if state.is_some_and(|state| *state != seen.state) {
-        findings.push(wrong(Place::State, "the published state differs from the state that the facts give".to_owned()));
+        findings.push(wrong(Place::State, message!("find-published-state")));
     }
     let actors = usize::try_from(seen.actors).unwrap_or(usize::MAX);
     RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings }
 }
 
 /// Returns the contradictions within a run.
-fn contradictions(seen: &RunView) -> Vec<String> {
+fn contradictions(seen: &RunView) -> Vec<Message> {
     let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
     let folded = match fold(&events) {
         Ok(state) if state == seen.state => None,
-        Ok(_) => Some("the events give another state than the facts".to_owned()),
-        Err(error) => Some(format!("the events give no state: {error}")),
+        Ok(_) => Some(message!("find-other-state")),
+        Err(error) => Some(message!("find-no-state", error)),
     };
-    seen.inconsistencies.iter().map(ToString::to_string).chain(folded).collect()
+    seen.inconsistencies.iter().map(Message::text).chain(folded).collect()
 }
 
-fn not_following(seq: u64) -> String {
-    format!("event {seq} does not follow from the facts; the facts count")
+fn not_following(seq: u64) -> Message {
+    message!("find-event", seq = seq.to_string())
 }
 
 struct Checking<'a> {
@@ -196,9 +196,9 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
-    fn found(&mut self, place: Place, detail: impl Into<String>, repair: Option<String>) {
+    fn found(&mut self, place: Place, detail: Message, repair: Option<Message>) {
         let repaired = self.repair && repair.is_some();
-        self.findings.push(Finding { place, detail: detail.into(), repair, repaired });
+        self.findings.push(Finding { place, detail, repair, repaired });
     }
 
     /// Checks the facts and the parts that follow from them.
@@ -208,7 +208,7 @@ impl Checking<'_> {
         {
             // The state of a damaged journal ends earlier than the run, so comparing with it would report false faults,
             // and cutting would lose records.
-            let detail = format!("{damage}; a later snapshot is whole, and the run goes on from it");
+            let detail = message!("find-later-snapshot", damage);
             self.found(Place::Journal, detail, None);
             return Ok(());
         }
@@ -221,8 +221,8 @@ impl Checking<'_> {
 
     async fn journal(&mut self, seen: &RunView) -> Result<(), OrchestratorError> {
         if let Some(damage) = &seen.damage {
-            let repair = format!("cut it there, and rewrite the {} events that follow from the rest", seen.events.len());
-            self.found(Place::Journal, damage, Some(repair));
+            let repair = message!("find-cut-journal", number = seen.events.len());
+            self.found(Place::Journal, Message::text(damage), Some(repair));
             if self.repair
                 && let Some(loaded) = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM)?
             {
@@ -247,14 +247,14 @@ impl Checking<'_> {
             match self.journal.load::<ActorMachine>(self.run.as_str(), stream) {
                 Ok(Some(loaded)) => {
                     let Some(damage) = &loaded.damage else { continue };
-                    let repair = "cut it there: the actor goes on from its last good record".to_owned();
-                    self.found(Place::Actor, format!("{stream}: {damage}"), Some(repair));
+                    let repair = message!("find-cut-actor");
+                    self.found(Place::Actor, Message::text(format_args!("{stream}: {damage}")), Some(repair));
                     if self.repair {
                         self.journal.stream(self.run.as_str(), stream).after(&loaded).repair::<ActorMachine>().await?;
                     }
                 }
                 Ok(None) => {}
-                Err(error) => self.found(Place::Actor, format!("{stream}: {error}"), None),
+                Err(error) => self.found(Place::Actor, Message::text(format_args!("{stream}: {error}")), None),
             }
         }
         Ok(streams.len())
@@ -273,8 +273,8 @@ impl Checking<'_> {
             return Ok(());
         }
         for (snapshot, why) in &wrong {
-            let repair = "remove it: a resume replays the facts instead".to_owned();
-            self.found(Place::Snapshot, format!("in the journal, after fact {}: {why}", snapshot.seq), Some(repair));
+            let repair = message!("find-drop-snapshot");
+            self.found(Place::Snapshot, message!("find-snapshot", seq = snapshot.seq.to_string(), why), Some(repair));
         }
         if self.repair {
             let seqs = wrong.iter().map(|(snapshot, _)| snapshot.seq).collect();
@@ -285,7 +285,7 @@ impl Checking<'_> {
 
     fn file(&mut self) -> Result<(), OrchestratorError> {
         for fault in self.journal.faults_of_file()? {
-            self.found(Place::File, format!("{fault}; copy what is left with `sqlite3 FILE .recover`"), None);
+            self.found(Place::File, message!("find-recover", fault), None);
         }
         Ok(())
     }
@@ -295,13 +295,13 @@ impl Checking<'_> {
         let mut unused = 0;
         for BlobFault { hash, kind } in faults {
             match kind {
-                BlobFaultKind::Missing => self.found(Place::Blob, format!("{hash} is missing"), None),
-                BlobFaultKind::Damaged => self.found(Place::Blob, format!("{hash} is not as it was written"), None),
+                BlobFaultKind::Missing => self.found(Place::Blob, message!("find-missing", hash), None),
+                BlobFaultKind::Damaged => self.found(Place::Blob, message!("find-content", hash), None),
                 BlobFaultKind::Unused => unused += 1,
             }
         }
         if unused > 0 {
-            self.found(Place::Blob, format!("no run uses {unused} of them"), Some("remove them".to_owned()));
+            self.found(Place::Blob, message!("find-unused", number = unused), Some(message!("find-remove")));
             if self.repair {
                 self.journal.drop_unused_blobs().await?;
             }
@@ -312,20 +312,20 @@ impl Checking<'_> {
     fn undo(&mut self, keep: &Path) {
         let faults = match aime_undo::check(keep, self.run.as_str()) {
             Ok(faults) => faults,
-            Err(error) => return self.found(Place::Undo, error.to_string(), None),
+            Err(error) => return self.found(Place::Undo, Message::text(error), None),
         };
         if let Some(log) = faults.log {
-            self.found(Place::Undo, format!("nothing of the run can be undone: {log}"), None);
+            self.found(Place::Undo, message!("find-no-undo", why = log), None);
         }
         if faults.cut {
-            let detail = "its log ends in a line that was cut";
+            let detail = message!("find-undo-line");
             match if self.repair { aime_undo::repair(keep, self.run.as_str()) } else { Ok(()) } {
-                Ok(()) => self.found(Place::Undo, detail, Some("remove the line".to_owned())),
-                Err(error) => self.found(Place::Undo, format!("{detail}; and {error}"), None),
+                Ok(()) => self.found(Place::Undo, detail, Some(message!("find-remove-line"))),
+                Err(error) => self.found(Place::Undo, message!("find-and", fault = detail, error), None),
             }
         }
         for content in faults.contents {
-            self.found(Place::Undo, format!("{content}: files that had it cannot be put back"), None);
+            self.found(Place::Undo, message!("find-no-way-back", what = content), None);
         }
     }
 
@@ -334,14 +334,14 @@ impl Checking<'_> {
         let place = private_place(keep, self.run);
         let folder = keep.parent().filter(|_| self.repair);
         if PrivateFolders::is_cut_off(&place).await {
-            let detail = "the merge of a task's work was cut off";
+            let detail = message!("find-merge");
             let finished = match folder {
                 Some(folder) => PrivateFolders::open(folder, &place, path.clone()).await.map(drop),
                 None => Ok(()),
             };
             match finished {
-                Ok(()) => self.found(Place::Folder, detail, Some("finish it".to_owned())),
-                Err(error) => self.found(Place::Folder, format!("{detail}; and {error}"), None),
+                Ok(()) => self.found(Place::Folder, detail, Some(message!("find-finish"))),
+                Err(error) => self.found(Place::Folder, message!("find-and", fault = detail, error), None),
             }
         }
         if !has_ended {
@@ -350,9 +350,9 @@ impl Checking<'_> {
         let left = match PrivateFolders::leftovers(&place).await {
             Ok(left) if left.is_empty() => return,
             Ok(left) => left,
-            Err(error) => return self.found(Place::Folder, format!("its private folders: {error}"), None),
+            Err(error) => return self.found(Place::Folder, message!("find-private-unreadable", error), None),
         };
-        let detail = format!("{} private folders that no task uses any more", left.len());
+        let detail = message!("find-private", number = left.len());
         let removed = match folder {
             Some(folder) => match PrivateFolders::open(folder, &place, path).await {
                 Ok(folders) => folders.remove().await.map(drop),
@@ -361,8 +361,8 @@ impl Checking<'_> {
             None => Ok(()),
         };
         match removed {
-            Ok(()) => self.found(Place::Folder, detail, Some("remove those whose changes are in the working folder".to_owned())),
-            Err(error) => self.found(Place::Folder, format!("{detail}; and {error}"), None),
+            Ok(()) => self.found(Place::Folder, detail, Some(message!("find-remove-private"))),
+            Err(error) => self.found(Place::Folder, message!("find-and", fault = detail, error), None),
         }
     }
 
@@ -372,11 +372,11 @@ impl Checking<'_> {
         if half_written.is_empty() {
             return;
         }
-        let detail = format!("{} files that were being written when a process died", half_written.len());
+        let detail = message!("find-half-written", number = half_written.len());
         let removed = if self.repair { half_written.iter().try_for_each(std::fs::remove_file) } else { Ok(()) };
         match removed {
-            Ok(()) => self.found(Place::Folder, detail, Some("remove them".to_owned())),
-            Err(error) => self.found(Place::Folder, format!("{detail}; and they cannot be removed: {error}"), None),
+            Ok(()) => self.found(Place::Folder, detail, Some(message!("find-remove"))),
+            Err(error) => self.found(Place::Folder, message!("find-not-removed", fault = detail, error), None),
         }
     }
 
@@ -384,16 +384,16 @@ impl Checking<'_> {
         let path = keep.join("progress").join(format!("{}.json", seen.state.plan_id));
         let detail = match read_snapshot(&path) {
             Ok(state) if state == seen.state => return,
-            Ok(_) => "it differs from the state that the journal gives".to_owned(),
+            Ok(_) => message!("find-differs"),
             Err(SnapshotError::Read { source, .. }) if source.kind() == ErrorKind::NotFound && self.is_fresh_fork() => return,
-            Err(SnapshotError::Read { source, .. }) => format!("it cannot be read: {source}"),
-            Err(SnapshotError::Damaged { why, .. }) => format!("it is damaged: {why}"),
-            Err(other) => other.to_string(),
+            Err(SnapshotError::Read { source, .. }) => message!("find-unreadable", error = source),
+            Err(SnapshotError::Damaged { why, .. }) => message!("find-damaged", why),
+            Err(other) => Message::text(other),
         };
         let written = if self.repair { write_snapshot(&path, &seen.state) } else { Ok(()) };
         match written {
-            Ok(()) => self.found(Place::Snapshot, detail, Some("rewrite it from the journal".to_owned())),
-            Err(error) => self.found(Place::Snapshot, format!("{detail}; and {error}"), None),
+            Ok(()) => self.found(Place::Snapshot, detail, Some(message!("find-rewrite"))),
+            Err(error) => self.found(Place::Snapshot, message!("find-and", fault = detail, error), None),
         }
     }
 
@@ -408,7 +408,8 @@ impl Checking<'_> {
         let Some(status) = seen.listed_status() else { return Ok(()) };
         let entry = self.journal.runs()?.into_iter().find(|entry| entry.id == self.run.as_str());
         let Some(entry) = entry.filter(|entry| entry.status != status) else { return Ok(()) };
-        self.found(Place::List, format!("the list says {}, the journal {status}", entry.status), Some(format!("list it as {status}")));
+        let detail = message!("find-list", status = entry.status, journal = status);
+        self.found(Place::List, detail, Some(message!("find-list-as", status)));
         if self.repair {
             self.journal.set_status(self.run.as_str(), now, &status).await?;
         }

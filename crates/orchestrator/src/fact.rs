@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use aime_actor_factory::LeadRest;
 use aime_durable::{EffectId, Reason};
+use aime_messages::Message;
 use aime_progress_management::{Conclusion, EvidenceId, FileChange, HookAct, MergeConflict, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
 use aime_tools::ValidatedCall;
@@ -57,8 +58,8 @@ pub enum RunFact {
         /// The patch, or why there is none.
         outcome: Replanning,
         /// Harmless faults of the patch that the parser repaired.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        repairs: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "aime_messages::stored::list")]
+        repairs: Vec<Message>,
         /// Model calls that replanning took.
         calls: Vec<ModelUse>,
     },

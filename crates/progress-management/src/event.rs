@@ -1,5 +1,6 @@
 //! Progress events: everything that happens in a run, in order.
 
+use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -99,7 +100,7 @@ pub enum ProgressEvent {
         /// Category of the goal.
         category: String,
         /// Reasons for the choice.
-        reasons: Vec<String>,
+        reasons: Vec<Message>,
     },
     /// The planner was asked for a plan or a patch, or the lead began.
     PlanningStarted {
@@ -125,10 +126,10 @@ pub enum ProgressEvent {
         plan: Plan,
         /// Harmless faults that were repaired.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        repairs: Vec<String>,
+        repairs: Vec<Message>,
         /// Reason for the fallback, if the plan is one instead of the planner's answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        fallback: Option<String>,
+        fallback: Option<Message>,
     },
     /// The plan was changed by a patch.
     PlanChanged {
@@ -138,7 +139,7 @@ pub enum ProgressEvent {
     /// Harmless faults of a patch were repaired. Precedes the change of the plan. Repairs of a plan are in `plan_created`.
     PatchRepaired {
         /// The repaired faults.
-        repairs: Vec<String>,
+        repairs: Vec<Message>,
     },
     /// The plan calls of the lead were refused too often: rules plan the rest of the run.
     LeadGaveUp {},

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use aime_messages::{Describe, Message, message};
+
 use crate::{InvalidCondition, Owner, ReferenceError, TaskId, TaskStatus};
 
 /// A fault and its place.
@@ -19,7 +21,7 @@ pub struct Fault {
 #[non_exhaustive]
 pub enum Problem {
     /// The document is of another kind or version.
-    #[error("the schema is {found:?}; this is read as {expected:?}")]
+    #[error("{}", self.describe())]
     WrongSchema {
         /// The `schema` of the document.
         found: String,
@@ -27,22 +29,22 @@ pub enum Problem {
         expected: &'static str,
     },
     /// The plan has no tasks.
-    #[error("a plan has at least one task")]
+    #[error("{}", self.describe())]
     NoTasks,
     /// There is a plan already.
-    #[error("the run has a plan already; change it by a patch")]
+    #[error("{}", self.describe())]
     PlanExists,
     /// There is no plan to change.
-    #[error("the run has no plan yet")]
+    #[error("{}", self.describe())]
     NoPlan,
     /// Two tasks have one id.
-    #[error("the id {:?} is taken; choose another", .id.as_str())]
+    #[error("{}", self.describe())]
     DuplicateId {
         /// The id.
         id: TaskId,
     },
     /// A task that does not exist is named.
-    #[error("unknown task {:?}{}", .id.as_str(), suggestion(.nearest.as_ref()))]
+    #[error("{}", self.describe())]
     UnknownTask {
         /// The unknown id.
         id: TaskId,
@@ -50,28 +52,28 @@ pub enum Problem {
         nearest: Option<TaskId>,
     },
     /// A task depends on itself.
-    #[error("the task depends on itself")]
+    #[error("{}", self.describe())]
     SelfDependency,
     /// Tasks wait for one another.
-    #[error("a cycle: {}; take one of these dependencies away", arrows(.path))]
+    #[error("{}", self.describe())]
     Cycle {
         /// The tasks of the cycle, the first repeated at the end.
         path: Vec<TaskId>,
     },
     /// A parent is not a group.
-    #[error("the parent {:?} is not a group; give it kind \"group\" or leave parent out", .id.as_str())]
+    #[error("{}", self.describe())]
     ParentIsNoGroup {
         /// The parent.
         id: TaskId,
     },
     /// Groups contain one another.
-    #[error("groups hold one another: {}", arrows(.path))]
+    #[error("{}", self.describe())]
     ParentCycle {
         /// The groups, the first repeated at the end.
         path: Vec<TaskId>,
     },
     /// A task is added to a settled group.
-    #[error("the group {:?} is {status} already; leave parent out", .id.as_str())]
+    #[error("{}", self.describe())]
     GroupSettled {
         /// The group.
         id: TaskId,
@@ -79,25 +81,25 @@ pub enum Problem {
         status: TaskStatus,
     },
     /// A group without children.
-    #[error("the group has no tasks; name it as parent of some, or give it kind \"actor\" and a description")]
+    #[error("{}", self.describe())]
     EmptyGroup,
     /// A tool task without a tool.
-    #[error("a tool task names its tool")]
+    #[error("{}", self.describe())]
     MissingTool,
     /// An actor task without a description.
-    #[error("an actor task has a description of what is to be done")]
+    #[error("{}", self.describe())]
     MissingDescription,
     /// A conditional edge without a condition.
-    #[error("a conditional edge has a condition, for example @{{steps.ID.result.count}} > 0")]
+    #[error("{}", self.describe())]
     MissingCondition,
     /// A condition that cannot be parsed.
-    #[error(transparent)]
+    #[error("{}", self.describe())]
     BadCondition(#[from] InvalidCondition),
     /// A reference that cannot be parsed.
-    #[error(transparent)]
+    #[error("{}", self.describe())]
     BadReference(#[from] ReferenceError),
     /// A reference to a group.
-    #[error("`{reference}`: {:?} is a group and has no result; refer to one of its tasks", .id.as_str())]
+    #[error("{}", self.describe())]
     ReferenceToGroup {
         /// The reference.
         reference: String,
@@ -105,7 +107,7 @@ pub enum Problem {
         id: TaskId,
     },
     /// A task cannot be changed in its current status.
-    #[error("the task {:?} is {status}; {hint}", .id.as_str())]
+    #[error("{}", self.describe())]
     Untouchable {
         /// The task.
         id: TaskId,
@@ -115,10 +117,10 @@ pub enum Problem {
         hint: &'static str,
     },
     /// A merge of fewer than two tasks.
-    #[error("merging takes at least two tasks")]
+    #[error("{}", self.describe())]
     NothingToMerge,
     /// A task would wait for one that can no longer be completed.
-    #[error("the dependency {:?} is {status} and will not be completed; depend on what takes its place, or leave it out", .id.as_str())]
+    #[error("{}", self.describe())]
     DeadDependency {
         /// The dependency.
         id: TaskId,
@@ -126,7 +128,7 @@ pub enum Problem {
         status: TaskStatus,
     },
     /// A task needs the result of a task that the patch takes out.
-    #[error("the task {:?} needs the result of {:?}, which this patch takes away; change its parameters or remove it too", .id.as_str(), .of.as_str())]
+    #[error("{}", self.describe())]
     LostResult {
         /// The task that needs it.
         id: TaskId,
@@ -134,7 +136,7 @@ pub enum Problem {
         of: TaskId,
     },
     /// A task depends on a condition over a task that the patch takes out.
-    #[error("the task {:?} hangs on a condition over {:?}, which this patch takes away; remove that edge or the task too", .id.as_str(), .of.as_str())]
+    #[error("{}", self.describe())]
     LostCondition {
         /// The dependent task.
         id: TaskId,
@@ -142,7 +144,7 @@ pub enum Problem {
         of: TaskId,
     },
     /// A task is released that its dependencies still block.
-    #[error("the task {:?} would be blocked again: {why}", .id.as_str())]
+    #[error("{}", self.describe())]
     StillBlocked {
         /// The task.
         id: TaskId,
@@ -150,7 +152,7 @@ pub enum Problem {
         why: String,
     },
     /// An amended criterion that does not exist.
-    #[error("there is no criterion {number}; there are {last}")]
+    #[error("{}", self.describe())]
     UnknownCriterion {
         /// The number, from 1.
         number: u32,
@@ -158,7 +160,7 @@ pub enum Problem {
         last: usize,
     },
     /// A criterion that changes only with a person's consent.
-    #[error("the criterion {criterion:?} belongs to {}; it changes only with a person's consent", of_owner(*.owner))]
+    #[error("{}", self.describe())]
     OwnedCriterion {
         /// The owner.
         owner: Owner,
@@ -166,10 +168,10 @@ pub enum Problem {
         criterion: String,
     },
     /// A criterion amended without evidence.
-    #[error("a criterion is amended only with evidence that shows that it is wrong")]
+    #[error("{}", self.describe())]
     MissingEvidence,
     /// An edge that does not exist.
-    #[error("there is no edge from {:?} to {:?}", .from.as_str(), .to.as_str())]
+    #[error("{}", self.describe())]
     UnknownEdge {
         /// Its source.
         from: TaskId,
@@ -178,17 +180,56 @@ pub enum Problem {
     },
 }
 
-const fn of_owner(owner: Owner) -> &'static str {
-    match owner {
-        Owner::Person => "a person",
-        Owner::Project => "the project",
-        Owner::Lead => "the lead",
-        Owner::Actor => "the actor",
+impl Describe for Problem {
+    fn describe(&self) -> Message {
+        let quoted = |id: &TaskId| format!("{:?}", id.as_str());
+        match self {
+            Self::WrongSchema { found, expected } => {
+                message!("rule-schema", found = format!("{found:?}"), expected = format!("{expected:?}"))
+            }
+            Self::NoTasks => message!("rule-no-tasks"),
+            Self::PlanExists => message!("rule-plan-exists"),
+            Self::NoPlan => message!("rule-no-plan"),
+            Self::DuplicateId { id } => message!("rule-taken", id = quoted(id)),
+            Self::UnknownTask { id, nearest: None } => message!("rule-unknown", task = quoted(id)),
+            Self::UnknownTask { id, nearest: Some(near) } => message!("rule-unknown-near", task = quoted(id), near = quoted(near)),
+            Self::SelfDependency => message!("rule-itself"),
+            Self::Cycle { path } => message!("rule-cycle", path = arrows(path)),
+            Self::ParentIsNoGroup { id } => message!("rule-parent", id = quoted(id)),
+            Self::ParentCycle { path } => message!("rule-parent-cycle", path = arrows(path)),
+            Self::GroupSettled { id, status } => message!("rule-group-settled", id = quoted(id), status),
+            Self::EmptyGroup => message!("rule-empty-group"),
+            Self::MissingTool => message!("rule-no-tool"),
+            Self::MissingDescription => message!("rule-no-description"),
+            Self::MissingCondition => message!("rule-no-condition"),
+            Self::BadCondition(error) => Message::text(error),
+            Self::BadReference(error) => error.describe(),
+            Self::ReferenceToGroup { reference, id } => message!("rule-reference-to-group", reference, group = quoted(id)),
+            Self::Untouchable { id, status, hint } => message!("rule-untouchable", task = quoted(id), status, hint),
+            Self::NothingToMerge => message!("rule-merge"),
+            Self::DeadDependency { id, status } => message!("rule-dead-dependency", task = quoted(id), status),
+            Self::LostResult { id, of } => message!("rule-lost-result", task = quoted(id), other = quoted(of)),
+            Self::LostCondition { id, of } => message!("rule-lost-condition", task = quoted(id), other = quoted(of)),
+            Self::StillBlocked { id, why } => message!("rule-still-blocked", task = quoted(id), why),
+            Self::UnknownCriterion { number, last } => {
+                message!("rule-no-criterion", criterion = number.to_string(), last = last.to_string())
+            }
+            Self::OwnedCriterion { owner, criterion } => {
+                message!("rule-owned-criterion", criterion = format!("{criterion:?}"), owner = of_owner(*owner))
+            }
+            Self::MissingEvidence => message!("rule-no-evidence"),
+            Self::UnknownEdge { from, to } => message!("rule-no-edge", from = quoted(from), to = quoted(to)),
+        }
     }
 }
 
-fn suggestion(nearest: Option<&TaskId>) -> String {
-    nearest.map(|id| format!("; did you mean {:?}?", id.as_str())).unwrap_or_default()
+fn of_owner(owner: Owner) -> Message {
+    match owner {
+        Owner::Person => message!("owner-a-person"),
+        Owner::Project => message!("owner-the-project"),
+        Owner::Lead => message!("owner-the-lead"),
+        Owner::Actor => message!("owner-the-actor"),
+    }
 }
 
 pub(crate) fn arrows(path: &[TaskId]) -> String {

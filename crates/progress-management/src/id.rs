@@ -6,6 +6,7 @@ use std::{
     str::FromStr,
 };
 
+use aime_messages::{Describe, Message, message};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +15,16 @@ pub const MAX_ID_BYTES: usize = 128;
 
 /// Error of a string that is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not an identifier: use 1 to {MAX_ID_BYTES} of A-Z a-z 0-9 _ - .")]
+#[error("{}", self.describe())]
 pub struct InvalidId {
     /// The refused string.
     pub text: String,
+}
+
+impl Describe for InvalidId {
+    fn describe(&self) -> Message {
+        message!("rule-id", text = format!("{:?}", self.text), number = MAX_ID_BYTES)
+    }
 }
 
 fn check(text: &str) -> Result<(), InvalidId> {

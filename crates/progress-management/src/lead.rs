@@ -1,5 +1,6 @@
 //! The accepted calls of the lead's plan tools.
 
+use aime_messages::Message;
 use serde::{Deserialize, Serialize};
 
 use crate::{Criterion, EvidenceId, Plan, PlanMode, PlanPatch, TaskId};
@@ -16,7 +17,8 @@ pub enum LeadCommand {
         mode: PlanMode,
         /// Corrections that the parser made to the model's text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        repairs: Vec<String>,
+        #[serde(with = "aime_messages::stored::list")]
+        repairs: Vec<Message>,
     },
     /// Changes the plan of the run.
     ChangePlan {
@@ -27,7 +29,8 @@ pub enum LeadCommand {
         handled: Vec<EvidenceId>,
         /// Corrections that the parser made to the model's text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        repairs: Vec<String>,
+        #[serde(with = "aime_messages::stored::list")]
+        repairs: Vec<Message>,
     },
     /// Sends a message to the actor of a running task.
     TellTask {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use aime_messages::{Describe, Message, message};
 use serde_json::{Map, Value};
 
 use crate::{ProgressState, TaskId, TaskStatus};
@@ -47,15 +48,13 @@ pub struct Reference {
 #[non_exhaustive]
 pub enum ReferenceError {
     /// The text begins like a reference and is none.
-    #[error(
-        "`{text}` is not a reference: write @{{steps.ID.result}}, @{{steps.ID.result.field[0]}} or @{{steps.ID.status}}, or @@{{ for a literal @{{"
-    )]
+    #[error("{}", self.describe())]
     Malformed {
         /// The malformed text.
         text: String,
     },
     /// There is no such step.
-    #[error("`{reference}`: there is no step {:?}", .task.as_str())]
+    #[error("{}", self.describe())]
     UnknownStep {
         /// The reference.
         reference: String,
@@ -63,7 +62,7 @@ pub enum ReferenceError {
         task: TaskId,
     },
     /// The step has no result.
-    #[error("`{reference}`: step {:?} has no result, it is {status}", .task.as_str())]
+    #[error("{}", self.describe())]
     NoResult {
         /// The reference.
         reference: String,
@@ -73,7 +72,7 @@ pub enum ReferenceError {
         status: TaskStatus,
     },
     /// The path does not exist in the result.
-    #[error("`{reference}`: the result has no `{path}`; {found}")]
+    #[error("{}", self.describe())]
     MissingPath {
         /// The reference.
         reference: String,
@@ -82,6 +81,19 @@ pub enum ReferenceError {
         /// The value that was found instead: the keys of the object, the length of the array, the type.
         found: String,
     },
+}
+
+impl Describe for ReferenceError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Malformed { text } => message!("rule-reference", text),
+            Self::UnknownStep { reference, task } => message!("rule-no-step", reference, step = format!("{:?}", task.as_str())),
+            Self::NoResult { reference, task, status } => {
+                message!("rule-no-result", reference, step = format!("{:?}", task.as_str()), status)
+            }
+            Self::MissingPath { reference, path, found } => message!("rule-no-path", reference, path, found),
+        }
+    }
 }
 
 impl fmt::Display for Segment {

@@ -46,6 +46,8 @@ pub(crate) use self::{
     kernel::{Kernel, confine_this_thread},
     launcher::{Call, Order},
 };
+use aime_messages::{Describe, Message, message};
+
 use self::{private::PrivateFolder, rules::Exposed};
 
 /// Confinement of the commands of one run. Cheap to clone; the clones share one private temporary folder, which is removed with the last of
@@ -58,7 +60,7 @@ enum State {
     /// The user has disabled confinement by name.
     Off,
     /// The machine cannot provide the requested confinement, so no command is run.
-    Refused(Arc<str>),
+    Refused(Arc<Message>),
     On(Arc<Confined>),
 }
 
@@ -88,20 +90,13 @@ pub(crate) struct Confined {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfinementError {
     /// The kernel cannot keep guarantees that the user has not given up.
-    #[error("{}", unkept(.0))]
+    #[error("{}", self.describe())]
     Unkept(Vec<Guarantee>),
     /// The kernel cannot restrict commands to single hosts.
-    #[error(
-        "commands cannot be kept to single hosts here, so none is run: that needs Linux 6.7 or later with Landlock and seccomp; write \"none\" or \"all\" \
-         for the network instead of {0}"
-    )]
+    #[error("{}", self.describe())]
     Hosts(String),
     /// The kernel cannot distinguish a command's proxy from another machine.
-    #[error(
-        "commands that may reach {hosts} could reach any machine that listens at the port of their proxy, so none is run: {reason}; allow network \
-         namespaces to programs (such as by kernel.unprivileged_userns_clone = 1), write \"none\" or \"all\" for the network, or go without by name: \
-         sandbox.allow_missing = [\"network-namespace\"]"
-    )]
+    #[error("{}", self.describe())]
     Machines {
         /// Granted hosts.
         hosts: String,
@@ -109,9 +104,7 @@ pub enum ConfinementError {
         reason: String,
     },
     /// A readable folder contains keys or passwords.
-    #[error(
-        "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.allow_missing = [\"keys\"]"
-    )]
+    #[error("{}", self.describe())]
     Exposed {
         /// The folder, as it is named.
         folder: String,
@@ -120,24 +113,34 @@ pub enum ConfinementError {
     },
 }
 
-fn unkept(guarantees: &[Guarantee]) -> String {
-    let without: Vec<&str> = guarantees.iter().map(|guarantee| guarantee.without()).collect();
-    let names: Vec<String> = guarantees.iter().map(|guarantee| format!("\"{guarantee}\"")).collect();
-    let hint = hint(Path::new("/proc/self/status").exists());
-    format!(
-        "commands cannot be confined here, so none is run; unconfined, {}. {hint}, or go without by name: sandbox.allow_missing = [{}]",
-        without.join("; "),
-        names.join(", ")
-    )
+impl Describe for ConfinementError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Unkept(guarantees) => {
+                let names: Vec<String> = guarantees.iter().map(|guarantee| format!("\"{guarantee}\"")).collect();
+                let hint = hint(Path::new("/proc/self/status").exists());
+                message!("unconfined", without = all_without(guarantees), hint, names = names.join(", "))
+            }
+            Self::Hosts(hosts) => message!("unconfined-hosts", hosts),
+            Self::Machines { hosts, reason } => message!("unconfined-machines", hosts, reason),
+            Self::Exposed { folder, secret } => message!("unconfined-exposed", folder, secret),
+        }
+    }
+}
+
+/// Describes the rights of a command without these guarantees.
+pub(crate) fn all_without(guarantees: &[Guarantee]) -> Message {
+    let without: Vec<Message> = guarantees.iter().map(|guarantee| guarantee.without()).collect();
+    Message::list("; ", &without)
 }
 
 /// Returns advice on how to make this machine keep more; `tells` is true if `/proc` shows the capabilities of the kernel.
-const fn hint(tells: bool) -> &'static str {
+fn hint(tells: bool) -> Message {
     match (cfg!(target_os = "linux"), cfg!(windows)) {
-        (true, _) if tells => "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp",
-        (true, _) => "mount /proc, without which nobody can tell what this kernel keeps",
-        (_, true) => "run aime on Linux, such as in WSL 2",
-        (false, false) => "run aime on Linux",
+        (true, _) if tells => message!("unconfined-kernel"),
+        (true, _) => message!("unconfined-proc"),
+        (_, true) => message!("unconfined-windows"),
+        (false, false) => message!("unconfined-linux"),
     }
 }
 
@@ -184,7 +187,7 @@ impl Confinement {
     /// Confines commands by these settings. On an error, each command is refused with the reason.
     #[must_use]
     pub fn or_refuse(settings: ConfinementSettings) -> Self {
-        Self::new(settings).unwrap_or_else(|error| Self(State::Refused(error.to_string().into())))
+        Self::new(settings).unwrap_or_else(|error| Self(State::Refused(error.describe().into())))
     }
 
     /// Returns the confinement of commands that work in another folder, and also read `read`.
@@ -229,7 +232,7 @@ impl Confinement {
 
     /// Returns the reason why commands are refused, if they are.
     #[must_use]
-    pub fn refusal(&self) -> Option<&str> {
+    pub fn refusal(&self) -> Option<&Message> {
         match &self.0 {
             State::Refused(reason) => Some(reason),
             _ => None,
@@ -264,26 +267,32 @@ impl Confinement {
     }
 }
 
-impl fmt::Display for Confinement {
-    /// Formats the effective level of confinement, for people.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Describe for Confinement {
+    /// Describes the effective level of confinement.
+    fn describe(&self) -> Message {
         match &self.0 {
-            State::Off => f.write_str("off: commands may do what you may"),
-            State::Refused(reason) => write!(f, "none: {reason}"),
+            State::Off => message!("confinement-off"),
+            State::Refused(reason) => message!("confinement-refused", reason = **reason),
             State::On(confined) => {
                 let network = match &confined.settings.network {
-                    Network::None => "no network".to_owned(),
-                    Network::Hosts(gate) => format!("of the network only {}", gate.hosts()),
-                    Network::All => "the whole network".to_owned(),
+                    Network::None => message!("confinement-network-none"),
+                    Network::Hosts(gate) => message!("confinement-network-hosts", hosts = gate.hosts()),
+                    Network::All => message!("confinement-network-all"),
                 };
-                write!(f, "{}: commands write in the working folder and a temp folder, {network}", means())?;
+                let mut parts = vec![message!("confinement-on", means = means(), network)];
                 let more = confined.settings.read.len() + confined.settings.write.len();
-                if more > 0 {
-                    write!(f, ", and {more} places that you named")?;
-                }
-                confined.missing.iter().try_for_each(|guarantee| write!(f, "; without {guarantee}: {}", guarantee.without()))
+                parts.extend((more > 0).then(|| message!("confinement-places", number = more)));
+                let missing = confined.missing.iter();
+                parts.extend(missing.map(|guarantee| message!("confinement-missing", guarantee, rights = guarantee.without())));
+                Message::list("; ", &parts)
             }
         }
+    }
+}
+
+impl fmt::Display for Confinement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use aime_messages::{Describe, Message, message};
 use serde::{Deserialize, Serialize};
 
 /// State of a path. Equal entries have the same content and mode.
@@ -83,18 +84,16 @@ pub enum NotKept {
     Unreadable,
 }
 
-impl NotKept {
-    /// Returns the reason as text.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
+impl Describe for NotKept {
+    fn describe(&self) -> Message {
         match self {
-            Self::TooLarge => "too large",
-            Self::NoRoom => "the folder is too large",
-            Self::Repository => "version control",
-            Self::Cache => "a cache",
-            Self::Special => "a device, a pipe or a socket",
-            Self::Mount => "another file system",
-            Self::Unreadable => "it may not be read",
+            Self::TooLarge => message!("kept-too-large"),
+            Self::NoRoom => message!("kept-no-room"),
+            Self::Repository => message!("kept-repository"),
+            Self::Cache => message!("kept-cache"),
+            Self::Special => message!("kept-special"),
+            Self::Mount => message!("kept-mount"),
+            Self::Unreadable => message!("kept-unreadable"),
         }
     }
 }

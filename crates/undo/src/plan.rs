@@ -2,8 +2,11 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     path::{Path, PathBuf},
 };
+
+use aime_messages::{Describe, Message, message};
 
 use crate::{Author, Change, Entry, NotKept, UndoError, chain::History, scope::Scope};
 
@@ -52,20 +55,26 @@ pub enum ConflictKind {
     Stays(NotKept),
 }
 
-impl ConflictKind {
-    /// Returns the reason as text.
-    #[must_use]
-    pub fn words(&self) -> String {
+impl Describe for ConflictKind {
+    fn describe(&self) -> Message {
         match self {
-            Self::ChangedSince => "it was changed since, by you or by another run".to_owned(),
-            Self::ChangedBetween => "somebody else changed it in between".to_owned(),
-            Self::AlsoBy(names) => format!("changed later, or at the same time, by {}", names.join(", ")),
-            Self::NotEmpty => "something in it stays".to_owned(),
-            Self::NotKept(why) => format!("how it was is not kept ({})", why.words()),
-            Self::Stays(why) => format!("it came with the run and is not kept ({}), so it is not removed", why.words()),
+            Self::ChangedSince => message!("left-since"),
+            Self::ChangedBetween => message!("left-between"),
+            Self::AlsoBy(names) => message!("left-also", tasks = names.join(", ")),
+            Self::NotEmpty => message!("left-not-empty"),
+            Self::NotKept(why) => message!("left-not-kept", reason = why.describe()),
+            Self::Stays(why) => message!("left-stays", reason = why.describe()),
         }
     }
+}
 
+impl fmt::Display for ConflictKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
+    }
+}
+
+impl ConflictKind {
     /// Returns true if `force` overrides the conflict.
     #[must_use]
     pub const fn can_be_forced(&self) -> bool {

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use aime_evaluation::{Outcome, Replanning, Suite, Summary, Variant};
+use aime_messages::Language;
 use anyhow::{Context, Result};
 
 use super::parts::{PARTS, Part};
@@ -124,7 +125,7 @@ fn tables(outcomes: &[Outcome]) -> Result<String> {
         let replanning = variant.replanning.and_then(|replanning| Replanning::ALL.iter().position(|known| *known == replanning));
         (variant.agent.clone(), mode, variant.fault.map(|fault| fault.name()), replanning)
     });
-    let text = Summary::new(&Suite::core()?, &variants, outcomes).to_markdown();
+    let text = Summary::new(&Suite::core()?, &variants, outcomes).to_markdown(Language::English);
     let (_heading, rest) = text.split_once('\n').context("the tables have no heading")?;
     Ok(format!("{}\n\n{}", rest.trim(), when(outcomes)))
 }
@@ -134,11 +135,11 @@ fn when(outcomes: &[Outcome]) -> String {
     let minute = |time: &str| time.get(..16).map(|minute| minute.replace('T', " "));
     let begun: Vec<String> = outcomes.iter().filter_map(|outcome| minute(outcome.begun.as_deref()?)).collect();
     let untold = outcomes.len() - begun.len();
-    let told = begun.iter().min().zip(begun.iter().max()).map(|(first, last)| format!("Begun {first} to {last} UTC"));
+    let told = begun.iter().min().zip(begun.iter().max()).map(|(first, last)| format!("Started {first} to {last} UTC"));
     match (told, untold) {
         (Some(told), 0) => format!("{told}."),
-        (Some(told), _) => format!("{told}; {untold} of {} do not tell when.", outcomes.len()),
-        (None, _) => "They do not tell when they began.".to_owned(),
+        (Some(told), _) => format!("{told}; {untold} of {} do not have a start time.", outcomes.len()),
+        (None, _) => "The trials do not have a start time.".to_owned(),
     }
 }
 
@@ -255,10 +256,10 @@ mod tests {
             "| task | level | one actor | plans |\n|---|---|---|---|\n| `{both}` | {level} | 1 of 2 | 1 of 2 |\n| all of these | | 1 of 2 | 1 of 2 |"
         );
         assert_eq!(by_task(&suite, &outcomes), expected);
-        assert_eq!(when(&outcomes), "Begun 2026-11-23 10:00 to 2026-11-24 09:05 UTC; 6 of 8 do not tell when.");
+        assert_eq!(when(&outcomes), "Started 2026-11-23 10:00 to 2026-11-24 09:05 UTC; 6 of 8 do not have a start time.");
         assert_eq!(
             (when(&outcomes[..2]), when(&outcomes[2..])),
-            ("Begun 2026-11-23 10:00 to 2026-11-24 09:05 UTC.".to_owned(), "They do not tell when they began.".to_owned())
+            ("Started 2026-11-23 10:00 to 2026-11-24 09:05 UTC.".to_owned(), "The trials do not have a start time.".to_owned())
         );
     }
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 /// The models that can be fetched, by the size people call them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Name {
-    /// Qwen2.5-Coder 1.5B Instruct: plans and works, slowly; 1.1 GB
+    /// Qwen2.5-Coder 1.5B Instruct: plans and executes, slowly; 1.1 GB
     #[value(name = "1.5b")]
     Qwen1b5,
     /// Qwen2.5-Coder 0.5B Instruct: a realistic bad planner; 490 MB

@@ -13,9 +13,27 @@ const BOUND: usize = 8;
 /// Lines shown for a package above its bound.
 const SHOWN: usize = 5;
 
-/// The packages with more bare openers in their comments than the bound.
+/// Phrases without an actor or in private words, which documents and messages avoid.
+const RETIRED: [&str; 8] =
+    ["is told", "are told", "was told", "were told", "of before", "is said to be", "whatever stands", "as it stands"];
+
+/// Retired phrases that documents and messages may have together.
+const RETIRED_BOUND: usize = 8;
+
+/// The packages with more bare openers in their comments than the bound, and retired phrases above their bound.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
-    codebase.packages.iter().filter_map(|package| check_package(codebase, package)).collect()
+    codebase.packages.iter().filter_map(|package| check_package(codebase, package)).chain(check_phrases(codebase)).collect()
+}
+
+/// Returns a fault if documents and English messages have too many retired phrases.
+fn check_phrases(codebase: &Codebase) -> Option<Fault> {
+    let is_read = |file: &&TextFile| file.path.ends_with(".md") || file.path.contains("/messages/en/");
+    let lines = codebase.files.iter().filter(is_read).flat_map(|file| file.text.lines().enumerate().map(move |line| (file, line)));
+    let found: Vec<_> = lines.filter(|(_, (_, line))| RETIRED.iter().any(|phrase| line.contains(phrase))).collect();
+    let (file, (index, _)) = found.first().filter(|_| found.len() > RETIRED_BOUND)?;
+    let places: Vec<_> = found.iter().map(|(file, (index, line))| format!("{}:{}: {}", file.path, index + 1, line.trim())).collect();
+    let what = format!("{} lines of documents and messages have retired phrases", found.len());
+    Some(Fault::new(&file.path, index + 1, what, format!("at most {RETIRED_BOUND}; name who acts:\n  {}", places.join("\n  "))))
 }
 
 fn check_package(codebase: &Codebase, package: &Package) -> Option<Fault> {

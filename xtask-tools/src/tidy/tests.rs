@@ -454,3 +454,10 @@ fn comments_that_open_without_a_subject_are_counted() {
     // One of at most 125 lines is within the bound.
     assert!(faults_with(&[("crates/low/src/lib.rs", bare)]).is_empty());
 }
+
+#[test]
+fn retired_phrases_stay_rare() {
+    let told = format!("# low\n\n{}", "The actor is told.\n".repeat(9));
+    one_fault(&[("crates/low/README.md", &told)], "crates/low/README.md:3:", "9 lines of documents and messages");
+    assert!(faults_with(&[("crates/low/README.md", &told.replacen("The actor is told.\n", "", 1))]).is_empty());
+}

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use aime_messages::Describe;
 use aime_runs::Setup;
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use super::input::read_text;
 use crate::{
     args::CheckFormat,
     failure::{Failure, code},
-    i18n::{msg, said},
+    i18n::{msg, print},
     output::{self, GREEN, RED, count},
 };
 
@@ -24,13 +25,13 @@ pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u
         (CheckFormat::Json, Err(faults)) => output::json(&json!({"valid": false, "repairs": [], "faults": faults}), true)?,
         (CheckFormat::Text, Ok(checked)) => {
             for repair in &checked.repairs {
-                output::result(&msg!("line-repaired", repair = said(repair)));
+                output::result(&msg!("line-repaired", repair = print(repair)));
             }
             output::result(&format!("{GREEN}{}{GREEN:#}: {}", msg!("check-valid"), count(checked.plan.tasks.len(), "task")));
         }
         (CheckFormat::Text, Err(faults)) => {
             for fault in faults {
-                output::result(&format!("{RED}{}{RED:#} {}", msg!("check-fault"), said(&fault.to_string())));
+                output::result(&format!("{RED}{}{RED:#} {}", msg!("check-fault"), print(&fault.describe())));
             }
             output::result(&count(faults.len(), "fault"));
         }

@@ -6,7 +6,7 @@ use aime_runs::Runs;
 use crate::{
     args::Output,
     failure::{Failure, code},
-    i18n::{msg, named, said},
+    i18n::{msg, named, print},
     output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
 };
 
@@ -34,10 +34,10 @@ fn text(checked: &RunCheck) -> String {
     let looked_at = msg!("checked-run", events = count(checked.events, "event"), actors = count(checked.actors, "actor"));
     let mut lines = vec![format!("{BOLD}{}{BOLD:#}  {DIM}{looked_at}{DIM:#}", checked.run_id)];
     for Finding { place, detail, repair, repaired } in &checked.findings {
-        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", named("place", place.word()), plain(&said(detail))));
+        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", named("place", place.word()), plain(&print(detail))));
         lines.push(match (repair, repaired) {
-            (Some(repair), true) => format!("  {GREEN}{}{GREEN:#}: {}", msg!("checked-repaired"), said(repair)),
-            (Some(repair), false) => format!("  {DIM}{}{DIM:#}: {}", msg!("checked-repair"), said(repair)),
+            (Some(repair), true) => format!("  {GREEN}{}{GREEN:#}: {}", msg!("checked-repaired"), print(repair)),
+            (Some(repair), false) => format!("  {DIM}{}{DIM:#}: {}", msg!("checked-repair"), print(repair)),
             (None, _) => format!("  {DIM}{}{DIM:#}", msg!("checked-not-repairable")),
         });
     }

@@ -4,7 +4,7 @@ mod models;
 
 use std::{env::consts::EXE_SUFFIX, path::Path};
 
-use aime_messages::{Message, message};
+use aime_messages::{Describe, Message, message};
 use aime_runs::{ErrorKind, RunsError, Setup, config::HookConfig};
 use aime_sandbox::probe;
 use anstyle::Style;
@@ -56,9 +56,9 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     }
     let confinement = setup.confinement();
     if confinement.is_off() || confinement.refusal().is_some() {
-        absent("sandbox", Message::text(confinement), None);
+        absent("sandbox", confinement.describe(), None);
     } else {
-        good("sandbox", Message::text(confinement));
+        good("sandbox", confinement.describe());
     }
     for (program, tool) in [("bash", "bash"), ("python3", "python")] {
         match find_program(setup, program) {

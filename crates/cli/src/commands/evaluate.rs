@@ -6,7 +6,7 @@ use aime_evaluation::{
     Evaluated, EvaluationFolder, Failure as TrialFailure, FolderError, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox,
     Scripts, Suite, Summary, Task, Variant, page, prove, remove_tree, trials,
 };
-use aime_messages::{Message, message};
+use aime_messages::{Describe, Language, Message, message};
 use aime_runs::{
     Environment, RunsError, Setup,
     config::{self, ModelConfig, Provider, SandboxMode},
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::{EvalArgs, EvalFormat, Global},
     failure::{Failure, code},
-    i18n::{msg, said},
+    i18n::{self, msg, print},
     output::{self, DIM, GREEN, RED, count},
 };
 
@@ -33,7 +33,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         return Err(Failure::usage(message!("eval-config")).hint(message!("eval-config-hint")));
     }
     let mut suite = suite(&args.suite)?;
-    suite.notes.iter().for_each(|note| output::note(note));
+    suite.notes.iter().for_each(|note| output::note(&print(note)));
     suite.tasks.retain(|task| is_wanted(task, &args));
     if let Some(wanted) = args.sample {
         suite.sample(usize::try_from(wanted).unwrap_or(usize::MAX));
@@ -123,13 +123,13 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         .map_err(|error| Failure::new(code::USAGE, error.to_string()))?;
     let outcomes = program.outcomes_of(&all, &log);
     let summary = Summary::new(&suite, &variants, &outcomes);
-    let written = [("summary.md", summary.to_markdown()), ("summary.html", page(&summary))];
+    let written = [("summary.md", summary.to_markdown(Language::English)), ("summary.html", page(&summary))];
     // Without new trials, existing tables are worth more than empty ones.
     for (name, text) in written.iter().filter(|_| !outcomes.is_empty()) {
         write_whole(&folder.join(name), text, true).map_err(kept)?;
     }
     match args.output {
-        EvalFormat::Text => output::result(&in_words(&summary.to_markdown())),
+        EvalFormat::Text => output::result(summary.to_markdown(i18n::language()).trim_end()),
         EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": outcomes}), false)?,
     }
     if !outcomes.is_empty() {
@@ -165,21 +165,9 @@ fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, NamedSettings>, Fa
     Ok(all)
 }
 
-/// Translates the headers and texts of tables to the person's language.
-fn in_words(markdown: &str) -> String {
-    let lines: Vec<&str> = markdown.trim_end().lines().collect();
-    let is_head = |at: usize| lines.get(at + 1).is_some_and(|next| next.starts_with("|---"));
-    let told = lines.iter().enumerate().map(|(at, line)| match line.strip_prefix("| ").and_then(|cells| cells.strip_suffix(" |")) {
-        Some(cells) if is_head(at) => format!("| {} |", cells.split(" | ").map(said).collect::<Vec<_>>().join(" | ")),
-        Some(_) => (*line).to_owned(),
-        None => said(line).into_owned(),
-    });
-    told.collect::<Vec<_>>().join("\n")
-}
-
 fn suite(name: &str) -> Result<Suite, Failure> {
     if Path::new(name).is_dir() {
-        return Suite::read(Path::new(name)).map_err(|error| Failure::usage(Message::text(error)));
+        return Suite::read(Path::new(name)).map_err(|error| Failure::usage(&error));
     }
     if name == CORE {
         return Suite::core().map_err(Failure::internal);
@@ -231,7 +219,7 @@ fn scripts(setup: &Setup) -> Scripts {
 fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     let how = match outcome.failure {
         None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
-        Some(failure) => format!("{RED}{}{RED:#}", words_of(failure)),
+        Some(failure) => format!("{RED}{}{RED:#}", print(&failure.describe())),
     };
     let Evaluated { done, all, .. } = evaluated;
     let tokens = outcome.tokens().map_or_else(|| "–".to_owned(), |tokens| tokens.to_string());
@@ -242,18 +230,6 @@ fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     if let Some(why) = why.filter(|why| told.as_ref() != Some(*why)) {
         why.lines().for_each(|line| output::note(&format!("  {line}")));
         *told = Some(why.clone());
-    }
-}
-
-fn words_of(failure: TrialFailure) -> String {
-    match failure {
-        TrialFailure::FalseClaim => msg!("eval-false-claim"),
-        TrialFailure::GivenUp => msg!("eval-given-up"),
-        TrialFailure::Bound => msg!("eval-bound"),
-        TrialFailure::Waiting => msg!("eval-waiting"),
-        TrialFailure::Model => msg!("eval-model"),
-        TrialFailure::Usage => msg!("eval-usage"),
-        TrialFailure::Fault => msg!("eval-fault"),
     }
 }
 

@@ -118,17 +118,19 @@ fn log_out(name: &str, setup: &Setup) -> Result<u8, Failure> {
 /// Converts the fault of a server.
 #[cfg(feature = "mcp")]
 pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
+    use std::error::Error as _;
+
+    use aime_messages::Describe as _;
     use aime_tools::McpError as E;
 
     use crate::failure::code;
 
+    let caused = |code| Failure::new(code, aime_runs::with_causes(error.describe(), error.source()));
     match error {
-        E::NoSuchServer { .. } => Failure::caused(code::USAGE, error).hint(message!("mcp-list")),
-        E::Unauthorized { server } | E::Forbidden { server, .. } => {
-            Failure::caused(code::NOT_REACHED, error).hint(message!("mcp-login", server))
-        }
-        E::Settings { .. } => Failure::caused(code::USAGE, error),
-        _ => Failure::caused(code::NOT_REACHED, error),
+        E::NoSuchServer { .. } => caused(code::USAGE).hint(message!("mcp-list")),
+        E::Unauthorized { server } | E::Forbidden { server, .. } => caused(code::NOT_REACHED).hint(message!("mcp-login", server)),
+        E::Settings { .. } => caused(code::USAGE),
+        _ => caused(code::NOT_REACHED),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::output::GREEN;
 use crate::{
     args::ModelsCommand,
     failure::Failure,
-    i18n::{msg, print, said},
+    i18n::{msg, print},
     output::{self, BOLD, DIM, YELLOW},
     screen::column,
 };
@@ -115,8 +115,8 @@ fn list_catalog(setup: &Setup) {
             Some(Presence::Absent { kept }) if kept > 0 => msg!("models-part", size = DecimalBytes(kept)),
             _ => msg!("models-absent"),
         };
-        let what = said(&model.description);
-        let what = if index == 0 { msg!("models-default", what) } else { what.into_owned() };
+        let what = print(&model.description);
+        let what = if index == 0 { msg!("models-default", what) } else { what };
         [
             model.name,
             model.alias,

@@ -1,12 +1,13 @@
 //! Prints the models in use.
 
+use aime_messages::Describe;
 use aime_orchestrator::{Bounds, Models};
 use aime_runs::{Setup, models};
 
 use crate::{
     failure::Failure,
     hints,
-    i18n::{msg, print, said},
+    i18n::{msg, print},
     notices::model_line,
     output::{self, BOLD},
     screen::column,
@@ -34,7 +35,7 @@ pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, se
 /// Prints the model in use with the reason, then the notes on the configuration.
 pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
-    output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), said(&setup.confinement().to_string())));
+    output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), print(&setup.confinement().describe())));
     setup.tell_notes();
     setup.skills().notes.iter().for_each(|note| output::note(&print(note)));
     for missing in setup.missing_skills().unwrap_or_default() {

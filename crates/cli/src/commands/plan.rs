@@ -102,7 +102,7 @@ fn planning_line(published: &PublishedEvent) -> Option<String> {
     match &published.event {
         ProgressEvent::RunStarted { .. } | ProgressEvent::RunStatusChanged { .. } => None,
         ProgressEvent::PlanCreated { repairs, fallback, .. } => {
-            let notes = plan_notes(repairs, fallback.as_deref());
+            let notes = plan_notes(repairs, fallback.as_ref());
             (!notes.is_empty()).then(|| notes.join("\n"))
         }
         _ => line_of(published),

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use aime_durable::RunLock;
-use aime_messages::message;
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::{RunView, with_children};
 #[cfg(feature = "temporal")]
 use aime_progress_management::ProgressEvent;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
-    i18n::{msg, named, said},
+    i18n::{msg, named, print, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
@@ -208,8 +208,8 @@ fn word(color: Style, word: &str) -> String {
 }
 
 /// Formats a path with a remark.
-fn of_path(path: &Path, why: &str) -> String {
-    msg!("undo-path", path = shown(path), why = plain(&said(why)))
+fn of_path(path: &Path, why: &Message) -> String {
+    msg!("undo-path", path = shown(path), why = plain(&print(why)))
 }
 
 /// Result of the undo.
@@ -233,14 +233,14 @@ impl Report<'_> {
             Some(done) => {
                 lines.push(format!("{GREEN}{}{GREEN:#} {}", msg!("undo-put-back"), count(done.changes.len(), "path")));
                 for failed in &done.failed {
-                    lines.push(format!("  {}{}", word(RED, &named("did", "failed")), of_path(&failed.path, &failed.why.to_string())));
+                    lines.push(format!("  {}{}", word(RED, &named("did", "failed")), of_path(&failed.path, &Message::text(&failed.why))));
                 }
             }
             None if self.plan.is_empty() && self.lost.is_none() => lines.push(msg!("undo-nothing-for", what)),
             None => lines.push(msg!("undo-nothing-changed")),
         }
         for Conflict { path, why } in self.plan.conflicts.iter().take(LISTED) {
-            lines.push(format!("  {}{}", word(YELLOW, &msg!("undo-left")), of_path(path, &why.words())));
+            lines.push(format!("  {}{}", word(YELLOW, &msg!("undo-left")), of_path(path, &why.describe())));
         }
         lines.extend(more(self.plan.conflicts.len()));
         if let Some(lost) = self.lost {
@@ -257,9 +257,9 @@ impl Report<'_> {
         let failed = self.done.map(|done| done.failed.as_slice()).unwrap_or_default();
         let failed = failed.iter().map(|failed| json!({"path": path(&failed.path), "reason": failed.why.to_string()}));
         let conflicts = self.plan.conflicts.iter().map(
-            |conflict| json!({"path": path(&conflict.path), "reason": conflict.why.words(), "can_be_forced": conflict.why.can_be_forced()}),
+            |conflict| json!({"path": path(&conflict.path), "reason": conflict.why.describe(), "can_be_forced": conflict.why.can_be_forced()}),
         );
-        let left_out = self.left_out.0.iter().map(|left| json!({"path": path(&left.path), "reason": left.why.words()}));
+        let left_out = self.left_out.0.iter().map(|left| json!({"path": path(&left.path), "reason": left.why.describe()}));
         json!({
             "schema": SCHEMA, "run_id": self.run, "undo": self.done.and_then(|done| done.number),
             "changes": changes.collect::<Vec<_>>(), "conflicts": conflicts.collect::<Vec<_>>(), "failed": failed.collect::<Vec<_>>(),
@@ -273,7 +273,7 @@ fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
     /// Number of parts that are named.
     const NAMED: usize = 5;
     let mut named: Vec<String> =
-        first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), said(why.words()))).collect();
+        first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), print(&why.describe()))).collect();
     let rest = number.saturating_sub(named.len());
     if named.is_empty() {
         return None;

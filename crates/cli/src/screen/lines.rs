@@ -1,5 +1,6 @@
 //! One line per event, for pipes, logs and the space above the live view.
 
+use aime_messages::Message;
 use aime_orchestrator::PublishedEvent;
 use aime_progress_management::{
     CallOutcome, GoalImage, HookAct, HookDeed, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId,
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{column, describe_file_change, first_line, span, telling_line, tree::describe_plan};
 use crate::{
-    i18n::{asked, msg, named, plain_message, row, said},
+    i18n::{asked, messages, msg, named, plain_message, print, row, said},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -58,7 +59,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             }
         }
         E::Routed { mode, by, category, reasons, .. } => {
-            let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), row(reasons));
+            let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), messages(reasons));
             let route = match category.as_str() {
                 "" => msg!("line-route", mode, by, reasons),
                 category => msg!("line-route-category", mode, by, category, reasons),
@@ -83,7 +84,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             head(BOLD, "head-plan") + &told
         }
         E::PlanCreated { plan, repairs, fallback } => {
-            let notes = plan_notes(repairs, fallback.as_deref());
+            let notes = plan_notes(repairs, fallback.as_ref());
             // The goal is shown already.
             if plan.is_direct() && notes.is_empty() {
                 return None;
@@ -187,7 +188,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::LeadGaveUp {} => format!("{}{}", head(YELLOW, "head-lead"), msg!("line-lead-gave-up")),
         E::PatchRepaired { repairs } => {
-            let told: Vec<String> = repairs.iter().map(|repair| msg!("line-repaired", repair = said(repair))).collect();
+            let told: Vec<String> = repairs.iter().map(|repair| msg!("line-repaired", repair = print(repair))).collect();
             format!("{}{DIM}{}{DIM:#}", head(BOLD, "head-replan"), told.join("; "))
         }
         _ => return None,
@@ -222,9 +223,9 @@ pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
 }
 
 /// Formats the notes on a new plan: repaired faults, and the reason for a fallback.
-pub(crate) fn plan_notes(repairs: &[String], fallback: Option<&str>) -> Vec<String> {
-    let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-repaired", repair = said(repair))));
-    let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));
+pub(crate) fn plan_notes(repairs: &[Message], fallback: Option<&Message>) -> Vec<String> {
+    let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-repaired", repair = print(repair))));
+    let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = print(why))));
     repairs.chain(fallback).collect()
 }
 

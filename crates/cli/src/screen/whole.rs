@@ -16,7 +16,7 @@ use super::{
     phrases,
 };
 use crate::{
-    i18n::{msg, said},
+    i18n::{msg, print},
     output::{self, BOLD, count},
 };
 
@@ -140,8 +140,8 @@ pub(super) fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<Stri
     match event {
         E::PlanCreated { plan, repairs, fallback } if line.is_some() => {
             let mut words = format!("{}v1: {}", head(BOLD, "head-plan"), count(plan.tasks.len(), "task"));
-            repairs.iter().for_each(|repair| words.push_str(&format!("\n  {}", msg!("line-repaired", repair = said(repair)))));
-            fallback.iter().for_each(|why| words.push_str(&format!("\n  {}", msg!("line-fallback", why = said(why)))));
+            repairs.iter().for_each(|repair| words.push_str(&format!("\n  {}", msg!("line-repaired", repair = print(repair)))));
+            fallback.iter().for_each(|why| words.push_str(&format!("\n  {}", msg!("line-fallback", why = print(why)))));
             Some(output::bare(&words))
         }
         E::ToolCallStarted { .. } | E::ActorCreated { .. } | E::TaskConcluded { .. } | E::QuestionAsked { .. } => None,

@@ -1,6 +1,7 @@
 //! Coerces values of the wrong type into the intended ones.
 
 use aime_llm::read_json;
+use aime_messages::{Message, message};
 use aime_progress_management::{Criterion, ReasoningEffort};
 use serde_json::{Map, Value};
 
@@ -9,11 +10,11 @@ use crate::PlanFault;
 /// Repairs made while parsing, each once.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    pub(super) list: Vec<String>,
+    pub(super) list: Vec<Message>,
 }
 
 impl Notes {
-    pub(super) fn add(&mut self, note: impl Into<String>) {
+    pub(super) fn add(&mut self, note: impl Into<Message>) {
         let note = note.into();
         if !self.list.contains(&note) {
             self.list.push(note);
@@ -52,7 +53,7 @@ impl<'a> Members<'a> {
             if fit(value) {
                 self.used.push(key);
                 if key != name && !is_step_form(key) {
-                    notes.add(format!("read `{key}` as `{name}`"));
+                    notes.add(message!("repair-key", key, name));
                 }
                 return Some(value);
             }
@@ -62,7 +63,7 @@ impl<'a> Members<'a> {
         };
         let (key, value) = self.object.iter().find(is_meant)?;
         self.used.push(key);
-        notes.add(format!("read `{key}` as `{name}`"));
+        notes.add(message!("repair-key", key, name));
         Some(value)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aime_messages::message;
 use aime_progress_management::{MAX_ID_BYTES, TaskId};
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ impl Names {
             Some(text) => self.named(text, position, notes),
             None => {
                 let id = self.free(&position.to_string());
-                notes.add(format!("task {position} had no id and is now `{id}`"));
+                notes.add(message!("repair-no-id", number = position, id));
                 id
             }
         };
@@ -76,7 +77,7 @@ impl Names {
             None => self.free(&format!("task-{position}")),
         };
         if id.as_str() != text {
-            notes.add(format!("the id {text:?} is now `{id}`"));
+            notes.add(message!("repair-id", id = format!("{text:?}"), new = id));
         }
         self.written.insert(text.to_owned(), id.clone());
         id
@@ -136,7 +137,7 @@ impl Names {
             && id.as_str() != mention
             && !self.written.contains_key(mention)
         {
-            notes.add(format!("{mention:?} was read as the task `{id}`"));
+            notes.add(message!("repair-mention", mention = format!("{mention:?}"), id));
         }
         found.or_else(|| normalise(mention))
     }

@@ -1,5 +1,6 @@
 //! Parses plan patches.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Owner, PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
@@ -20,7 +21,7 @@ pub struct ParsedPatch {
     /// The patch. Every member has the right type; nothing else is checked.
     pub patch: PlanPatch,
     /// Descriptions of the repairs.
-    pub repairs: Vec<String>,
+    pub repairs: Vec<Message>,
 }
 
 /// Parses a patch from a text. An empty list of changes is legal: the plan stays unchanged.
@@ -46,7 +47,7 @@ pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
     let mut patch = PlanPatch { schema: PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes: Vec::new() };
     let list = match unwrap(value, &mut notes, 0) {
         Value::Array(list) => {
-            notes.add("a patch that was only a list was read as its changes");
+            notes.add(message!("repair-patch-list"));
             list.as_slice()
         }
         Value::Object(object) => {
@@ -55,7 +56,10 @@ pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
                 && schema != PATCH_SCHEMA
                 && schema.starts_with("aime.")
             {
-                faults.push(PlanFault::new("schema", format!("this is {schema:?}")).hint(format!("a patch is {PATCH_SCHEMA:?}")));
+                faults.push(
+                    PlanFault::new("schema", message!("plan-schema", schema = format!("{schema:?}")))
+                        .hint(message!("plan-patch-schema", schema = format!("{PATCH_SCHEMA:?}"))),
+                );
             }
             patch.reasoning = members
                 .take("reasoning", &["reason", "explanation", "rationale", "thought"], &mut notes)
@@ -78,19 +82,19 @@ pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
                 Some(Value::Array(list)) => list.as_slice(),
                 Some(one @ Value::Object(_)) => std::slice::from_ref(one),
                 Some(other) => {
-                    faults.push(PlanFault::new("changes", format!("must be a list and is {}", kind_of(other))));
+                    faults.push(PlanFault::new("changes", message!("plan-list", kind = kind_of(other))));
                     &[]
                 }
                 None if object.keys().any(|key| is_operation(key)) => std::slice::from_ref(value),
                 None if object.contains_key("changes") => &[],
                 None => {
-                    faults.push(PlanFault::new("changes", "there are no changes").hint("to keep the plan, answer with \"changes\": []"));
+                    faults.push(PlanFault::new("changes", message!("plan-no-changes")).hint(message!("plan-keep", json = "[]")));
                     &[]
                 }
             }
         }
         other => {
-            faults.push(PlanFault::new("patch", format!("must be an object and is {}", kind_of(other))));
+            faults.push(PlanFault::new("patch", message!("plan-object", kind = kind_of(other))));
             &[]
         }
     };
@@ -109,7 +113,7 @@ pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
                 patch.changes.extend(reader.change(change));
             }
             Value::Null => {}
-            other => faults.push(PlanFault::new(place, format!("must be a change and is {}", kind_of(other)))),
+            other => faults.push(PlanFault::new(place, message!("plan-change", kind = kind_of(other)))),
         }
     }
     if faults.is_empty() { Ok(ParsedPatch { patch, repairs: notes.list }) } else { Err(faults) }
@@ -195,11 +199,11 @@ impl Reader<'_> {
         let Some((op, body)) = operation(change) else {
             // A task without an operation can only be a new one.
             if written.is_none_or(|word| matches!(word, "actor" | "tool" | "group")) && change.contains_key("description") {
-                self.notes.add("a change without `op` that describes a task was read as `add_task`");
+                self.notes.add(message!("repair-add-task"));
                 return self.add(change);
             }
-            let message = written.map_or_else(|| "it names no `op`".to_owned(), |op| format!("there is no change {op:?}"));
-            self.faults.push(PlanFault::new(format!("{}.op", self.place), message).hint(format!("there are: {OPS}")));
+            let message = written.map_or_else(|| message!("plan-no-op"), |op| message!("plan-no-such-op", op = format!("{op:?}")));
+            self.faults.push(PlanFault::new(format!("{}.op", self.place), message).hint(message!("plan-there-are", names = OPS)));
             return None;
         };
         let mut members = Members::of(body);
@@ -208,7 +212,7 @@ impl Reader<'_> {
         };
         match op {
             Op::Keep => {
-                self.notes.add("a change that keeps the plan was left out");
+                self.notes.add(message!("repair-keeps"));
                 None
             }
             Op::Add => self.add(body),
@@ -216,7 +220,7 @@ impl Reader<'_> {
                 let ids = self.ids(&mut members, "ids", &["task_ids", "tasks", "merge", "sources"]);
                 let Some(Value::Object(task)) = members.take("task", &["new_task", "into", "merged", "merged_task", "result"], self.notes)
                 else {
-                    self.fault("task", "the task that takes their place is missing");
+                    self.fault("task", message!("plan-no-successor"));
                     return None;
                 };
                 Some(PlanChange::MergeTasks { ids, task: Box::new(self.task(task)?) })
@@ -270,16 +274,16 @@ impl Reader<'_> {
         let criterion = written.and_then(|value| criterion(value, &place, self.faults));
         let evidence = members.take("evidence", &["reason", "why"], self.notes).and_then(text).unwrap_or_default();
         if number.is_none() {
-            self.fault("number", "no criterion is named by its number");
+            self.fault("number", message!("plan-no-criterion"));
         }
         if written.is_none() {
-            self.fault("criterion", "the criterion as it must read is missing");
+            self.fault("criterion", message!("plan-no-new-criterion"));
         }
         // No model amends in the name of a person.
         Some(PlanChange::AmendCriterion { task, number: number?, criterion: criterion?, evidence, by: Owner::Lead })
     }
 
-    fn fault(&mut self, member: &str, message: &str) {
+    fn fault(&mut self, member: &str, message: Message) {
         self.faults.push(PlanFault::new(format!("{}.{member}", self.place), message));
     }
 
@@ -289,7 +293,7 @@ impl Reader<'_> {
             .and_then(|value| mentions(value).into_iter().next());
         let id = written.and_then(|mention| self.names.resolve(&mention, self.notes));
         if id.is_none() {
-            self.fault("id", "no task is named");
+            self.fault("id", message!("plan-edge"));
         }
         id
     }
@@ -310,7 +314,7 @@ impl Reader<'_> {
                 return Some(PlanChange::AddTask { task: Box::new(self.task(task)?), replaces });
             }
             _ => {
-                self.notes.add("a task whose members stood in the change itself was read as `task`");
+                self.notes.add(message!("repair-task-in-change"));
                 let mut flat = body.clone();
                 for key in OP_NAMES.iter().chain(&["replaces", "replace", "instead_of", "replacing", "replaced"]) {
                     let is_kind = *key == "kind" && flat.get(*key).and_then(Value::as_str).is_some_and(|word| read_op(word).is_none());
@@ -329,8 +333,7 @@ impl Reader<'_> {
         let mut members = Members::of(task);
         let (draft, children) = read_object(&mut members, &place, self.notes, self.faults);
         if children.is_some() {
-            self.faults
-                .push(PlanFault::new(&place, "a new task holds tasks").hint("add each of them by a change of its own, with `parent`"));
+            self.faults.push(PlanFault::new(&place, message!("plan-nested")).hint(message!("plan-nested-hint")));
             return None;
         }
         if let Some(written) = &draft.unread_effort {
@@ -351,7 +354,7 @@ impl Reader<'_> {
         spec.parent = parent.and_then(|mention| self.names.resolve(&mention, self.notes)).filter(|parent| *parent != spec.id);
         if spec.kind != TaskKind::Tool && spec.description.is_empty() {
             if spec.name.is_empty() {
-                self.faults.push(PlanFault::new(&place, format!("the task `{}` does not say what is to be done", spec.id)));
+                self.faults.push(PlanFault::new(&place, message!("plan-nothing-to-do", task = spec.id)));
                 return None;
             }
             spec.description.clone_from(&spec.name);
@@ -377,7 +380,7 @@ impl Reader<'_> {
             None => self.id(&mut members)?,
         };
         let fields = nested.unwrap_or_else(|| {
-            self.notes.add("changed members that stood in the change itself were read as `change`");
+            self.notes.add(message!("repair-members-in-change"));
             body
         });
         let mut fields = Members::of(fields);
@@ -417,7 +420,7 @@ impl Reader<'_> {
             change.dependencies = Some(found);
         }
         if change == TaskChange::default() {
-            self.fault("change", "nothing is changed");
+            self.fault("change", message!("plan-nothing-changed"));
             return None;
         }
         Some(PlanChange::ModifyTask { id, change: Box::new(change) })

@@ -1,5 +1,6 @@
 //! Parses one task of a plan.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Criterion, ReasoningEffort, TaskKind};
 use serde_json::{Map, Value};
 
@@ -67,18 +68,18 @@ pub(super) fn read_list(
             }
         }
         Value::Object(map) => {
-            notes.add(format!("`{place}` was an object; its keys were read as ids"));
+            notes.add(message!("repair-keys", place));
             for (key, item) in map {
                 read(item, &format!("{place}.{key}"), Some(key), inside, drafts, notes, faults);
             }
         }
         Value::String(lines) => {
-            notes.add(format!("`{place}` was a text; each line was read as a task"));
+            notes.add(message!("repair-lines", place));
             for (at, line) in lines.lines().filter(|line| !line.trim().is_empty()).enumerate() {
                 read(&Value::String(line.to_owned()), &format!("{place}[{at}]"), None, inside, drafts, notes, faults);
             }
         }
-        other => faults.push(PlanFault::new(place, format!("must be a list of tasks and is {}", kind_of(other)))),
+        other => faults.push(PlanFault::new(place, message!("plan-list-of-tasks", kind = kind_of(other)))),
     }
 }
 
@@ -93,7 +94,7 @@ fn read(
 ) {
     match item {
         Value::String(line) => {
-            notes.add("a task that was only a text was read as its description");
+            notes.add(message!("repair-text"));
             let id = key.map(str::to_owned);
             drafts.push(Draft { place: place.to_owned(), id, description: without_number(line), inside, ..Draft::default() });
         }
@@ -105,12 +106,12 @@ fn read(
             draft.id = draft.id.or_else(|| key.map(str::to_owned));
             drafts.push(draft);
             if let Some((name, list)) = children {
-                notes.add(format!("tasks inside `{name}` of a task were read as tasks with a parent"));
+                notes.add(message!("repair-children", key = name));
                 read_list(list, &format!("{place}.{name}"), Some(at), drafts, notes, faults);
             }
         }
-        Value::Null => notes.add(format!("`{place}` was null and was left out")),
-        other => faults.push(PlanFault::new(place, format!("must be a task and is {}", kind_of(other)))),
+        Value::Null => notes.add(message!("repair-null", place)),
+        other => faults.push(PlanFault::new(place, message!("plan-task", kind = kind_of(other)))),
     }
 }
 
@@ -118,7 +119,7 @@ fn read(
 fn wrapped<'a>(members: &'a Map<String, Value>, notes: &mut Notes) -> &'a Map<String, Value> {
     match members.iter().next() {
         Some((key, Value::Object(inner))) if members.len() == 1 => {
-            notes.add(format!("the task inside `{key}` was taken out"));
+            notes.add(message!("repair-inner", key));
             inner
         }
         _ => members,
@@ -143,11 +144,11 @@ pub(super) fn read_object<'a>(
     let is_id = |value: &Value| value.as_str().map_or(value.is_number(), |text| !text.trim().contains(' '));
     draft.id = written.or_else(|| members.take_where("id", &["step"], notes, is_id)).and_then(|value| {
         if value.is_number() && !place.contains("steps") {
-            notes.add("ids that were numbers were read as text");
+            notes.add(message!("repair-numbers"));
         }
         let id = text(value);
         if id.is_none() {
-            faults.push(PlanFault::new(format!("{place}.id"), format!("must be a text and is {}", kind_of(value))));
+            faults.push(PlanFault::new(format!("{place}.id"), message!("plan-text", kind = kind_of(value))));
         }
         id.filter(|id| !is_nothing(id))
     });
@@ -174,7 +175,7 @@ pub(super) fn read_object<'a>(
         let written = text(value).unwrap_or_default();
         let kind = read_kind(&written);
         if kind.is_none() && !is_nothing(&written) {
-            notes.add(format!("{place}: the kind {written:?} is not known; it follows from the other members"));
+            notes.add(message!("repair-kind", place, kind = format!("{written:?}")));
         }
         kind
     });
@@ -183,7 +184,7 @@ pub(super) fn read_object<'a>(
         ["completion_criterion", "acceptance_criteria", "criteria", "success_criteria", "done_when", "expected_output", "expected_outcome"];
     if let Some(value) = members.take("completion_criteria", &other_names, notes) {
         if value.is_string() {
-            notes.add("criteria that were one text were read as a list of one");
+            notes.add(message!("repair-criteria"));
         }
         draft.criteria = criteria(value, &format!("{place}.completion_criteria"), faults);
     }
@@ -192,7 +193,7 @@ pub(super) fn read_object<'a>(
         let list = mentions(value);
         let plain = value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
         if !plain && !place.contains("steps") && !list.is_empty() {
-            notes.add("dependencies that were no list of ids were read as one");
+            notes.add(message!("repair-dependencies"));
         }
         draft.dependencies = list;
     }
@@ -225,7 +226,7 @@ pub(super) fn read_object<'a>(
         if !matches!(snake(key).as_str(), "schema" | "plan_id" | "task_id" | "status" | "op" | "replaces")
             && !CHILDREN.contains(&snake(key).as_str())
         {
-            notes.add(format!("the member `{key}` of a task is not known and was left out"));
+            notes.add(message!("repair-task-member", key));
         }
     }
     (draft, children)
@@ -237,7 +238,7 @@ fn read_tool(members: &mut Members<'_>, draft: &mut Draft, notes: &mut Notes, fa
     if let Some(value) = members.take("tool", &["tool_name", "tool_call", "function", "function_call"], notes) {
         match value {
             Value::Object(call) => {
-                notes.add("a tool call that was an object was read as tool and parameters");
+                notes.add(message!("repair-call"));
                 let mut call = Members::of(call);
                 draft.tool = call.take("name", &["tool", "tool_name", "function"], notes).and_then(text);
                 parameters = call.take("parameters", PARAMETERS, notes).cloned();
@@ -250,13 +251,13 @@ fn read_tool(members: &mut Members<'_>, draft: &mut Draft, notes: &mut Notes, fa
         match object(&value) {
             Some(parameters) => {
                 if value.is_string() && !parameters.is_empty() {
-                    notes.add(format!("{place}: parameters that were a text were read as an object"));
+                    notes.add(message!("repair-parameters", place));
                 }
                 draft.parameters = parameters;
             }
             None => faults.push(
-                PlanFault::new(format!("{place}.parameters"), format!("must be an object and is {}", kind_of(&value)))
-                    .hint("name each parameter: {\"path\": \"notes.txt\"}"),
+                PlanFault::new(format!("{place}.parameters"), message!("plan-object", kind = kind_of(&value)))
+                    .hint(message!("plan-parameters-form", json = "{\"path\": \"notes.txt\"}")),
             ),
         }
     }
@@ -282,13 +283,13 @@ fn without_number(line: &str) -> String {
 }
 
 /// Returns the type of a value as text.
-pub(super) fn kind_of(value: &Value) -> &'static str {
+pub(super) fn kind_of(value: &Value) -> Message {
     match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
+        Value::Null => message!("json-null"),
+        Value::Bool(_) => message!("json-truth"),
+        Value::Number(_) => message!("json-number"),
+        Value::String(_) => message!("json-text"),
+        Value::Array(_) => message!("json-list"),
+        Value::Object(_) => message!("json-object"),
     }
 }

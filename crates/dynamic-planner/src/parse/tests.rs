@@ -64,9 +64,9 @@ fn a_slip_in_a_name_is_read_as_what_is_meant() {
         "read `edge` as `edges`",
         "read `descripton` as `description`",
         "read `dependancies` as `dependencies`",
-        "the member `priority` of a task is not known",
+        "the unknown member `priority` of a task",
     ];
-    assert!(told.iter().all(|told| parsed.repairs.iter().any(|repair| repair.starts_with(told))), "{:?}", parsed.repairs);
+    assert!(told.iter().all(|told| parsed.repairs.iter().any(|repair| repair.to_string().starts_with(told))), "{:?}", parsed.repairs);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn each_repair_is_told_once() {
         {"id": 2, "title": "B", "criteria": "done", "depends_on": "1", "agent": "atlas", "args": "{\"a\": 1}", "tool": "grep"},
         {"id": "x y", "title": "C", "type": "weird", "parent": "goal", "estimated_time": "5 minutes"}]}}));
     assert_eq!(parsed.plan.tasks[2].effort_seconds, Some(300));
-    insta::assert_snapshot!(parsed.repairs.join("\n"));
+    insta::assert_snapshot!(Message::list("\n", &parsed.repairs).to_string());
 }
 
 #[test]

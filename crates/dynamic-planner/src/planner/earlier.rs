@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use aime_llm::ChatModel;
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::{Plan, Spent};
 
 use super::{Planned, Planner};
@@ -31,14 +32,14 @@ impl Planner {
 
     /// Returns the plan of the same request, if it still passes every check. Removes one that does not, and adds a
     /// note.
-    pub(super) fn again(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<String>) -> Option<(Plan, Reused)> {
+    pub(super) fn again(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<Message>) -> Option<(Plan, Reused)> {
         let kept = self.with_plans(|plans| plans.get(key, &request.folder).cloned())??;
         let document = serde_json::to_value(&kept.plan).ok()?;
         match self.checker(request, request.mode).check_value(&document) {
             Ok(checked) => Some((Plan { goal: request.goal.clone(), ..checked.plan }, Reused { by: kept.by })),
             Err(faults) => {
-                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                notes.push(format!("an earlier plan of this goal does not fit any more and was left out: {}", faults.join("; ")));
+                let faults: Vec<Message> = faults.iter().map(Describe::describe).collect();
+                notes.push(message!("earlier-plan", reason = Message::list("; ", &faults)));
                 self.with_plans(|plans| plans.remove(key));
                 None
             }

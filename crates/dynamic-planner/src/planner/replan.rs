@@ -3,6 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use aime_llm::{ChatModel, Image, Refused};
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
     TriggerReason,
@@ -73,7 +74,7 @@ pub struct Replanned {
     /// The patch; one without changes leaves the plan unchanged.
     pub patch: PlanPatch,
     /// Descriptions of the harmless faults that were repaired.
-    pub repairs: Vec<String>,
+    pub repairs: Vec<Message>,
     /// The refused answers.
     pub refused: Vec<Refused>,
     /// Cost of all requests.
@@ -191,7 +192,7 @@ fn compressed(found: &[String]) -> Vec<String> {
 
 /// If a patch adds tasks without relating them to the failed task, makes the last new task replace it. Otherwise the
 /// tasks that wait for the failed task would wait for ever.
-fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String> {
+fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<Message> {
     let [failed] = failed else { return None };
     let id = TaskId::new(failed.id.as_str()).ok()?;
     let names = |change: &PlanChange| match change {
@@ -216,11 +217,11 @@ fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String
     });
     let (new, replaces) = added?;
     replaces.push(id);
-    Some(format!("`{new}` takes the place of `{}`, which no change named", failed.id))
+    Some(message!("repair-replaces", task = new, failed = failed.id))
 }
 
 /// Drops changes to a task that an earlier change of the same patch has replaced or removed.
-fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
+fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<Message> {
     let (mut gone, mut repairs): (HashSet<TaskId>, _) = (HashSet::new(), Vec::new());
     patch.changes.retain(|change| {
         match change {
@@ -231,7 +232,7 @@ fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
             | PlanChange::BlockTask { id, .. }
             | PlanChange::UnblockTask { id } => {
                 if gone.contains(id) {
-                    repairs.push(format!("a change of `{id}` was left out: an earlier one had taken it out of the plan"));
+                    repairs.push(message!("repair-gone", task = id));
                     return false;
                 }
                 if matches!(change, PlanChange::RemoveTask { .. }) {
@@ -250,7 +251,7 @@ fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
 }
 
 /// Renames an added task that has the id of a failed one, because it is meant to replace that task.
-fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
+fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<Message> {
     let mut repairs = Vec::new();
     for failed in failed {
         let Ok(id) = TaskId::new(failed.id.as_str()) else { continue };
@@ -271,7 +272,7 @@ fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
                 *before = new.clone();
             }
         }
-        repairs.push(format!("the new `{id}` is called `{new}`: the name is taken by the task that failed"));
+        repairs.push(message!("repair-renamed", task = id, new));
     }
     repairs
 }
@@ -355,7 +356,7 @@ mod tests {
         let changes = vec![add(TaskSpec::actor(id("find"), "Find it another way")), add(after)];
         let mut patch = PlanPatch { schema: aime_progress_management::PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes };
         let failed = [FailedTask { id: "find".to_owned(), attempts: 3, error: "nothing found".to_owned() }];
-        assert_eq!(rename_again(&mut patch, &failed), ["the new `find` is called `find-4`: the name is taken by the task that failed"]);
+        assert_eq!(rename_again(&mut patch, &failed), ["the new `find` was renamed to `find-4`, because the failed task has this id"]);
         let [PlanChange::AddTask { task: new, replaces }, PlanChange::AddTask { task: after, .. }] = patch.changes.as_slice() else {
             panic!("two tasks were added");
         };

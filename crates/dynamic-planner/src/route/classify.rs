@@ -1,5 +1,6 @@
 //! Stage 1 of the classifier: rules that classify a goal without a model.
 
+use aime_messages::{Message, message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +101,7 @@ pub struct Stage1 {
     /// The verdict.
     pub verdict: Stage1Verdict,
     /// Description of each rule that gave points.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Message>,
 }
 
 impl Stage1 {
@@ -124,33 +125,33 @@ pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
     let signals = read(goal, settings.cjk_weight);
     let mut score = 0;
     let mut reasons = Vec::new();
-    let mut count = |points: i32, reason: String| {
+    let mut count = |points: i32, reason: Message| {
         if points != 0 {
             score += points;
-            reasons.push(format!("{reason} ({points:+})"));
+            reasons.push(message!("route-points", reason, points = format!("{points:+}")));
         }
     };
     let length = signals.length;
     let shorter = settings.shorter_than.iter().filter(|(below, _)| length < *below).min();
     let longer = settings.longer_than.iter().filter(|(above, _)| length > *above).max();
     let points = [shorter, longer].into_iter().flatten().map(|(_, points)| points).sum();
-    count(points, format!("length {length}"));
+    count(points, message!("route-length", length = length.to_string()));
     let [one, more] = settings.multi_step;
     let points = match signals.multi_step.len() {
         0 => 0,
         1 => one,
         _ => more,
     };
-    count(points, format!("several steps: {}", signals.multi_step.join(", ")));
+    count(points, message!("route-steps", words = signals.multi_step.join(", ")));
     let if_any = |found: &[String], points: i32| if found.is_empty() { 0 } else { points };
-    count(if_any(&signals.conditional, settings.conditional), format!("a condition: {}", signals.conditional.join(", ")));
-    count(if_any(&signals.parallel, settings.parallel), format!("parallel work: {}", signals.parallel.join(", ")));
+    count(if_any(&signals.conditional, settings.conditional), message!("route-condition", words = signals.conditional.join(", ")));
+    count(if_any(&signals.parallel, settings.parallel), message!("route-parallel", words = signals.parallel.join(", ")));
     let [one, two, more] = settings.verbs;
     let (points, verbs) = match signals.verbs.len() {
-        0 => (one, "no action verb".to_owned()),
-        1 => (one, format!("one action: {}", signals.verbs.join(", "))),
-        2 => (two, format!("two actions: {}", signals.verbs.join(", "))),
-        _ => (more, format!("many actions: {}", signals.verbs.join(", "))),
+        0 => (one, message!("route-no-verb")),
+        1 => (one, message!("route-one", words = signals.verbs.join(", "))),
+        2 => (two, message!("route-two", words = signals.verbs.join(", "))),
+        _ => (more, message!("route-many", words = signals.verbs.join(", "))),
     };
     count(points, verbs);
     let verdict = if signals.exploratory.is_empty() {
@@ -160,7 +161,7 @@ pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
             _ => Stage1Verdict::Unsure,
         }
     } else {
-        reasons.push(format!("an open end: {}", signals.exploratory.join(", ")));
+        reasons.push(message!("route-open", words = signals.exploratory.join(", ")));
         Stage1Verdict::Exploratory
     };
     Stage1 { score, signals, verdict, reasons }

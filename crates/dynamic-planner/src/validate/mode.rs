@@ -1,12 +1,13 @@
 //! The limits of each mode.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Plan, PlanMode, TaskId, TaskKind};
 
 use super::PlanLimits;
 use crate::{PlanFault, PlanProblem};
 
 /// Makes the tasks of a simple plan consecutive if the model named no dependency at all.
-pub(super) fn chain(plan: &mut Plan) -> Option<String> {
+pub(super) fn chain(plan: &mut Plan) -> Option<Message> {
     let work = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group).count();
     if work < 2 || !plan.edges.is_empty() || plan.tasks.iter().any(|task| !task.dependencies.is_empty()) {
         return None;
@@ -15,7 +16,7 @@ pub(super) fn chain(plan: &mut Plan) -> Option<String> {
     for task in plan.tasks.iter_mut().filter(|task| task.kind != TaskKind::Group) {
         task.dependencies.extend(before.replace(task.id.clone()));
     }
-    Some("no task named a dependency, so each waits for the one before it".to_owned())
+    Some(message!("repair-row"))
 }
 
 /// Returns the faults of a plan that exceeds the limits of its mode.
@@ -30,24 +31,23 @@ pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<Pla
     };
     if work > most {
         faults.push(
-            PlanFault::new("tasks", PlanProblem::TooLarge(format!("there are {work} tasks, and at most {most} may be planned")))
-                .hint("merge some of them"),
+            PlanFault::new("tasks", PlanProblem::TooLarge(message!("plan-too-large", tasks = work, most))).hint(message!("plan-merge")),
         );
     }
     if work == 0 {
-        faults.push(PlanFault::new("tasks", "there are only groups, and nothing to do").hint("add actions with `parent`"));
+        faults.push(PlanFault::new("tasks", message!("plan-only-groups")).hint(message!("plan-only-groups-hint")));
     }
     if mode == PlanMode::Complex {
         let groups: Vec<&TaskId> = plan.tasks.iter().filter(|task| task.kind == TaskKind::Group).map(|task| &task.id).collect();
         if groups.len() > limits.max_sub_goals {
-            let message = format!("there are {} sub-goals, and at most {} may be planned", groups.len(), limits.max_sub_goals);
-            faults.push(PlanFault::new("tasks", PlanProblem::TooLarge(message)).hint("merge some of them"));
+            let message = message!("plan-too-many-goals", goals = groups.len(), most = limits.max_sub_goals);
+            faults.push(PlanFault::new("tasks", PlanProblem::TooLarge(message)).hint(message!("plan-merge")));
         }
         for group in groups {
             let actions = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group && task.parent.as_ref() == Some(group)).count();
             if actions > limits.max_actions {
-                let message = format!("the sub-goal `{group}` has {actions} actions, and at most {} may be planned", limits.max_actions);
-                faults.push(PlanFault::new("tasks", PlanProblem::TooLarge(message)).hint("merge some of them"));
+                let message = message!("plan-too-many-actions", goal = group, actions, most = limits.max_actions);
+                faults.push(PlanFault::new("tasks", PlanProblem::TooLarge(message)).hint(message!("plan-merge")));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Validates tools and profiles in a patch. The progress state checks if the patch fits the plan.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Plan, PlanChange, PlanPatch, TaskChange, TaskKind, TaskSpec};
 
 use super::PlanChecker;
@@ -12,7 +13,7 @@ impl PlanChecker<'_> {
     /// # Errors
     ///
     /// All faults, with their places.
-    pub fn check_patch(&self, patch: &mut PlanPatch, plan: &Plan) -> Result<Vec<String>, Vec<PlanFault>> {
+    pub fn check_patch(&self, patch: &mut PlanPatch, plan: &Plan) -> Result<Vec<Message>, Vec<PlanFault>> {
         let mut repairs = Vec::new();
         let mut faults = Vec::new();
         for (at, change) in patch.changes.iter_mut().enumerate() {
@@ -31,7 +32,7 @@ impl PlanChecker<'_> {
                         self.check_call(change, task, &format!("{place}.change"), &mut repairs, &mut faults);
                     }
                     let of = (&*id, format!("{place}.change.profile"));
-                    self.check_profile(&mut change.profile, of, "does not exist and was left out", &mut repairs, &mut faults);
+                    self.check_profile(&mut change.profile, of, message!("repair-profile-gone"), &mut repairs, &mut faults);
                     self.check_model(&mut change.model, (&*id, format!("{place}.change.model")), &mut repairs, &mut faults);
                     if let Some(bundles) = &mut change.bundles {
                         self.check_bundles(bundles, (&*id, format!("{place}.change.bundles")), &mut repairs, &mut faults);
@@ -50,7 +51,7 @@ impl PlanChecker<'_> {
     }
 
     /// Checks the call of a changed task.
-    fn check_call(&self, change: &mut TaskChange, task: &TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
+    fn check_call(&self, change: &mut TaskChange, task: &TaskSpec, place: &str, repairs: &mut Vec<Message>, faults: &mut Vec<PlanFault>) {
         if change.tool.is_none() && change.parameters.is_none() {
             return;
         }

@@ -237,7 +237,7 @@ fn a_simple_plan_is_a_row() {
     let checked = check_with(&json!({"tasks": tasks(3)}), Some(PlanMode::Simple)).unwrap();
     let waits: Vec<Vec<&str>> = checked.plan.tasks.iter().map(|task| task.dependencies.iter().map(TaskId::as_str).collect()).collect();
     assert_eq!(waits, [vec![], vec!["t0"], vec!["t1"]]);
-    assert_eq!(checked.repairs, ["no task named a dependency, so each waits for the one before it"]);
+    assert_eq!(checked.repairs, ["no task has a dependency, so each task depends on the one before it"]);
     let own = json!({"tasks": [{"id": "a", "description": "x"}, {"id": "b", "description": "x"}, {"id": "c", "description": "x", "dependencies": ["a"]}]});
     assert_eq!(check_with(&own, Some(PlanMode::Simple)).unwrap().repairs, Vec::<String>::new());
     assert_eq!(check_with(&json!({"tasks": tasks(3)}), Some(PlanMode::Complex)).unwrap().repairs, Vec::<String>::new());
@@ -251,7 +251,7 @@ fn a_phase_that_the_plan_does_not_have_is_left_out() {
     });
     let checked = check_with(&plan, None).unwrap();
     assert_eq!(checked.plan.tasks.iter().map(|task| task.phase.as_deref()).collect::<Vec<_>>(), [Some("look"), None]);
-    assert!(checked.repairs.iter().any(|repair| repair.contains("the phase \"ship\" of `b`")), "{:?}", checked.repairs);
+    assert!(checked.repairs.iter().any(|repair| repair.to_string().contains("the phase \"ship\" of `b`")), "{:?}", checked.repairs);
 }
 
 // Requirement: 3.3, 3.4, 3.6, 3.53

@@ -1,6 +1,7 @@
 //! Validates tool tasks: the tool exists, the runtime can call it, and the parameters fit its schema.
 
 use aime_llm::{SchemaChecker, SchemaFault, ToolDefinition, coerce_to_schema};
+use aime_messages::{Message, message};
 use aime_progress_management::{TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
@@ -8,23 +9,23 @@ use super::PlanChecker;
 use crate::{PlanFault, PlanProblem, ToolLine, fault::suggestion};
 
 impl PlanChecker<'_> {
-    pub(super) fn check_tool(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
+    pub(super) fn check_tool(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<Message>, faults: &mut Vec<PlanFault>) {
         if task.kind != TaskKind::Tool {
             return;
         }
         let Some(name) = task.tool.clone() else {
-            faults.push(PlanFault::new(format!("{place}.tool"), format!("the tool task `{}` names no tool", task.id)));
+            faults.push(PlanFault::new(format!("{place}.tool"), message!("plan-no-tool-named", task = task.id)));
             return;
         };
         let Some(tool) = self.tool(&name, &format!("{place}.tool"), faults) else { return };
         if tool.name != name {
-            repairs.push(format!("the tool {name:?} of `{}` was read as `{}`", task.id, tool.name));
+            repairs.push(message!("repair-tool", name = format!("{name:?}"), task = task.id, tool = tool.name));
             task.tool = Some(tool.name.clone());
         }
         let before = repairs.len();
         check_parameters(tool, &mut task.parameters, &format!("{place}.parameters"), repairs, faults);
         for repair in repairs.iter_mut().skip(before) {
-            *repair = format!("parameters of `{}`: {repair}", task.id);
+            *repair = message!("repair-of", task = task.id, fault = *repair);
         }
     }
 
@@ -35,7 +36,7 @@ impl PlanChecker<'_> {
         }
         if self.actor_tools.iter().any(|known| known == name) {
             let fault = PlanFault::new(place, PlanProblem::ToolOfActors { name: name.to_owned() });
-            faults.push(fault.hint("leave the tool out and describe the task"));
+            faults.push(fault.hint(message!("plan-of-actors-hint")));
             return None;
         }
         let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
@@ -55,7 +56,7 @@ pub(super) fn check_parameters(
     tool: &ToolDefinition,
     parameters: &mut Map<String, Value>,
     place: &str,
-    repairs: &mut Vec<String>,
+    repairs: &mut Vec<Message>,
     faults: &mut Vec<PlanFault>,
 ) {
     let checker = match SchemaChecker::new(&tool.parameters) {
@@ -71,14 +72,16 @@ pub(super) fn check_parameters(
     places_of_references(&value, "", &mut referring);
     // A lone reference keeps the type of its value, so it must not be coerced to a list or a number here.
     if referring.is_empty() && !checker.fits(&value) {
-        coerce_to_schema(&mut value, &tool.parameters, repairs);
+        let mut coerced = Vec::new();
+        coerce_to_schema(&mut value, &tool.parameters, &mut coerced);
+        repairs.extend(coerced.into_iter().map(Message::text));
     }
     let found = checker.check(&value).err().unwrap_or_default();
     for fault in found.into_iter().filter(|fault: &SchemaFault| !referring.contains(&fault.place)) {
         let place = if fault.place.is_empty() { place.to_owned() } else { format!("{place}.{}", fault.place) };
-        let detail = if fault.place.is_empty() { format!("the call of `{}` {}", tool.name, fault.message) } else { fault.message };
+        let detail = if fault.place.is_empty() { message!("plan-call", tool = tool.name, fault = fault.message) } else { fault.message };
         let problem = PlanProblem::Parameters { tool: tool.name.clone(), detail };
-        faults.push(PlanFault::new(place, problem).hint(format!("parameters: {}", ToolLine::of(tool).parameters)));
+        faults.push(PlanFault::new(place, problem).hint(message!("plan-parameters", parameters = ToolLine::of(tool).parameters)));
     }
     if let Value::Object(map) = value {
         *parameters = map;

@@ -10,6 +10,7 @@ use std::{
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 
+use aime_messages::{Message, message};
 use walkdir::WalkDir;
 
 /// Maximum total bytes of the files of one task.
@@ -30,16 +31,13 @@ impl TaskFiles {
     ///
     /// # Errors
     /// A sentence for each name that leads out of the folder.
-    pub(super) fn of_texts(texts: BTreeMap<String, String>) -> Result<Self, Vec<String>> {
+    pub(super) fn of_texts(texts: BTreeMap<String, String>) -> Result<Self, Vec<Message>> {
         let (good, bad): (Vec<_>, Vec<_>) = texts.into_iter().partition(|(name, _)| stays_inside(Path::new(name)));
         if bad.is_empty() {
             let file = |text: String| TaskFile { executable: text.starts_with("#!"), bytes: text.into_bytes() };
             Ok(Self(good.into_iter().map(|(name, text)| (name.into(), file(text))).collect()))
         } else {
-            Err(bad
-                .into_iter()
-                .map(|(name, _)| format!("the file {name:?} is outside of the working folder: write a relative path"))
-                .collect())
+            Err(bad.into_iter().map(|(name, _)| message!("suite-outside", file = format!("{name:?}"))).collect())
         }
     }
 

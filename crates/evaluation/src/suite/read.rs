@@ -2,10 +2,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Display,
     fs,
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Message, message};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -76,7 +78,7 @@ impl Suite {
                 }
                 match toml::from_str::<Table>(&text) {
                     Ok(table) => suite.take(table, &path, &mut faults),
-                    Err(error) => faults.push(format!("{}: {error}", path.display())),
+                    Err(error) => faults.push(in_file(&path, error)),
                 }
             }
         }
@@ -102,8 +104,8 @@ impl Suite {
             }
         }
         let mut seen = BTreeSet::new();
-        faults
-            .extend(suite.tasks.iter().filter(|task| !seen.insert(&task.name)).map(|task| format!("two tasks are named {:?}", task.name)));
+        let twice = suite.tasks.iter().filter(|task| !seen.insert(&task.name));
+        faults.extend(twice.map(|task| message!("suite-twice", name = format!("{:?}", task.name))));
         if !faults.is_empty() {
             return Err(SuiteError::Faults { path: folder.to_owned(), faults });
         }
@@ -135,33 +137,39 @@ impl Suite {
         for (name, text) in TABLES {
             match toml::from_str::<Table>(text) {
                 Ok(table) => suite.take(table, Path::new(name), &mut faults),
-                Err(error) => faults.push(format!("{name}: {error}")),
+                Err(error) => faults.push(in_file(Path::new(name), error)),
             }
         }
         if faults.is_empty() { Ok(suite) } else { Err(SuiteError::Faults { path: "core".into(), faults }) }
     }
 
-    fn take(&mut self, table: Table, path: &Path, faults: &mut Vec<String>) {
+    fn take(&mut self, table: Table, path: &Path, faults: &mut Vec<Message>) {
         if let Some(name) = table.name {
-            faults.extend(name_fault(&name).map(|fault| format!("{}: {fault}", path.display())));
+            faults.extend(name_fault(&name).map(|fault| in_file(path, fault)));
             self.name = name;
         }
         if let Some(description) = table.description {
             self.description = description;
         }
         for (index, task) in table.task.into_iter().enumerate() {
-            let place = format!("{}: task {} ({})", path.display(), index + 1, task.name.as_deref().unwrap_or("without a name"));
+            let name = task.name.as_ref().map_or_else(|| message!("suite-unnamed"), Message::text);
+            let place = |fault: Message| message!("suite-place", file = path.display(), number = index + 1, name, fault);
             match task.checked(None, TaskFiles::default(), TaskFiles::default()) {
                 Ok(task) => self.tasks.push(task),
-                Err(found) => faults.extend(found.into_iter().map(|fault| format!("{place}: {fault}"))),
+                Err(found) => faults.extend(found.into_iter().map(place)),
             }
         }
     }
 }
 
-/// Formats a note on a rejected task.
-fn left_out(path: &Path, fault: &str) -> String {
-    format!("left out: {}: {fault}", path.display())
+/// Returns a note on a rejected task.
+fn left_out(path: &Path, fault: &Message) -> Message {
+    message!("suite-left-out", path = path.display(), fault)
+}
+
+/// Returns a fault with the file that has it.
+fn in_file(path: &Path, fault: impl Display) -> Message {
+    message!("suite-file", file = path.display(), fault)
 }
 
 /// Returns the entries of a folder, sorted by name.
@@ -188,12 +196,12 @@ fn task_folders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// Reads a task from a folder of its own: `task.toml`, `files`, `hidden`, `check.sh`, `solution.sh`.
-fn own(folder: &Path) -> std::io::Result<Result<Task, Vec<String>>> {
+fn own(folder: &Path) -> std::io::Result<Result<Task, Vec<Message>>> {
     let path = folder.join("task.toml");
-    let place = |fault: String| format!("{}: {fault}", path.display());
+    let place = |fault: Message| message!("suite-file", file = path.display(), fault);
     let mut table: TaskTable = match toml::from_str(&fs::read_to_string(&path)?) {
         Ok(table) => table,
-        Err(error) => return Ok(Err(vec![place(error.to_string())])),
+        Err(error) => return Ok(Err(vec![place(Message::text(error))])),
     };
     for (script, file) in [(&mut table.check, "check.sh"), (&mut table.solution, "solution.sh")] {
         let file = folder.join(file);
@@ -209,7 +217,7 @@ fn own(folder: &Path) -> std::io::Result<Result<Task, Vec<String>>> {
 }
 
 impl TaskTable {
-    fn checked(self, name: Option<String>, files: TaskFiles, hidden: TaskFiles) -> Result<Task, Vec<String>> {
+    fn checked(self, name: Option<String>, files: TaskFiles, hidden: TaskFiles) -> Result<Task, Vec<Message>> {
         let mut faults = Vec::new();
         let name = self.name.or(name).unwrap_or_default();
         if let Some(fault) = name_fault(&name) {
@@ -227,22 +235,22 @@ impl TaskTable {
             self.late
                 .iter()
                 .filter(|place| !stays_inside(place) || !files.has(place))
-                .map(|place| format!("the file {:?} is to come late and is none of the task's files", place.display().to_string())),
+                .map(|place| message!("suite-late", file = format!("{:?}", place.display().to_string()))),
         );
         if self.goal.trim().is_empty() {
-            faults.push("there is no goal: write `goal = \"…\"`".to_owned());
+            faults.push(message!("suite-no-goal"));
         }
         let check = self.check.unwrap_or_default();
         if check.trim().is_empty() {
-            faults.push("there is no check: write `check = \"…\"`, a command that ends with 0 where the goal was reached".to_owned());
+            faults.push(message!("suite-no-check"));
         }
         let level = self.level.unwrap_or(1);
         if !(1..=5).contains(&level) {
-            faults.push(format!("the level is {level}: write 1 to 5"));
+            faults.push(message!("suite-level", level));
         }
         let wrong_plan = self.wrong_plan.as_deref().map(serde_json::from_str::<Value>).transpose();
         let wrong_plan = wrong_plan.unwrap_or_else(|error| {
-            faults.push(format!("wrong_plan is not JSON: {error}"));
+            faults.push(message!("suite-json", error));
             None
         });
         let usual = TaskBounds::default();
@@ -262,12 +270,12 @@ impl TaskTable {
 }
 
 /// Returns the fault of a name, which is used in the names of folders.
-pub(crate) fn name_fault(name: &str) -> Option<String> {
+pub(crate) fn name_fault(name: &str) -> Option<Message> {
     let good = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     match name {
-        "" => Some("there is no name: write `name = \"…\"`".to_owned()),
+        "" => Some(message!("suite-no-name")),
         _ if name.len() > 80 || name.starts_with('.') || !name.chars().all(good) => {
-            Some(format!("the name {name:?} is no name: write letters, digits, `-`, `_` and `.`, at most 80"))
+            Some(message!("suite-name", name = format!("{name:?}")))
         }
         _ => None,
     }

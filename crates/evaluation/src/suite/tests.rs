@@ -49,13 +49,13 @@ fn all_faults_are_told_at_once() {
     ]);
     let error = Suite::read(folder.path()).unwrap_err().to_string();
     for text in [
-        "\"a b\" is no name",
-        "no goal",
+        "\"a b\" is invalid",
+        "the goal is missing",
         "\"../x\" is outside",
-        "\"y\" is to come late",
+        "the late file \"y\"",
         "level is 9",
         "wrong_plan is not JSON",
-        "no check",
+        "the check is missing",
         "two tasks are named \"hello\"",
         "goall",
     ] {

@@ -1,5 +1,6 @@
 //! Address of a server: the target of requests, and the protocol that the address implies.
 
+use aime_messages::{Message, message};
 use reqwest::Url;
 
 use super::provider::Provider;
@@ -34,12 +35,12 @@ impl Address {
     /// # Errors
     /// [`SettingsError::BaseUrl`] where it is no address of an HTTP server.
     pub(super) fn parse(text: &str) -> Result<Self, SettingsError> {
-        let bad = |reason: &str| SettingsError::BaseUrl { url: without_secrets(text), reason: reason.to_owned() };
-        let url = Url::parse(text.trim()).map_err(|error| bad(&error.to_string()))?;
+        let bad = |reason: Message| SettingsError::BaseUrl { url: without_secrets(text), reason };
+        let url = Url::parse(text.trim()).map_err(|error| bad(Message::text(error)))?;
         match url.scheme() {
             "http" | "https" if url.has_host() => {}
-            "http" | "https" => return Err(bad("it names no host")),
-            _ => return Err(bad("it does not begin with http:// or https://")),
+            "http" | "https" => return Err(bad(message!("no-address-host"))),
+            _ => return Err(bad(message!("no-address-scheme"))),
         }
         let query = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         let mut url = url;
@@ -50,7 +51,7 @@ impl Address {
             Some((protocol, base)) => (Some(protocol), base.to_owned()),
             None => (None, address.to_owned()),
         };
-        let url = Url::parse(&base).map_err(|error| bad(&error.to_string()))?;
+        let url = Url::parse(&base).map_err(|error| bad(Message::text(error)))?;
         Ok(Self { base, query, protocol, url })
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aime_messages::{Message, message};
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -89,17 +90,21 @@ impl Default for Timeouts {
     }
 }
 
+fn bad_address(url: &str, reason: &Message) -> Message {
+    message!("no-address", key = "base_url", address = format!("{url:?}"), reason)
+}
+
 /// Reason why a client cannot be made from its settings.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// The address is none.
-    #[error("base_url {url:?} cannot be used: {reason}; it should look like http://127.0.0.1:8080/v1")]
+    #[error("{}", bad_address(.url, .reason))]
     BaseUrl {
         /// The address.
         url: String,
         /// Fault of the address.
-        reason: String,
+        reason: Message,
     },
     /// The key holds characters that no header can carry.
     #[error("the API key of model {model:?} holds characters that cannot be sent, such as a line break")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aime_messages::{Message, message};
 use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind},
@@ -25,7 +26,7 @@ pub(super) fn add(error: &ValidationError<'_>, faults: &mut Vec<SchemaFault>) {
     }
 }
 
-fn push(faults: &mut Vec<SchemaFault>, place: String, message: String) {
+fn push(faults: &mut Vec<SchemaFault>, place: String, message: Message) {
     let fault = SchemaFault { place, message };
     if !faults.contains(&fault) {
         faults.push(fault);
@@ -39,16 +40,15 @@ fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'st
     let same_type: Vec<&Vec<ValidationError<'static>>> =
         branches.iter().filter(|branch| !branch.iter().any(|fault| is_type_fault_at(fault, here))).collect();
     if same_type.is_empty() {
-        let wanted: BTreeSet<String> = branches.iter().flatten().filter_map(wanted_type).collect();
-        let wanted: Vec<String> = wanted.into_iter().collect();
-        return push(faults, place(here), format!("is {}, must be {}", shown(error.instance()), wanted.join(" or ")));
+        let wanted: BTreeSet<&str> = branches.iter().flatten().flat_map(wanted_types).collect();
+        return push(faults, place(here), message!("fit-type", value = shown(error.instance()), kind = types(wanted)));
     }
     // Properties that every alternative requires come first. This is usually the tag, such as `op`, that selects the
     // alternative.
     let wanted_by_all = same_type.iter().map(|branch| missing(branch, here)).reduce(|a, b| a.intersection(&b).cloned().collect());
     let wanted_by_all = wanted_by_all.unwrap_or_default();
     if same_type.len() > 1 && !wanted_by_all.is_empty() {
-        return wanted_by_all.iter().for_each(|name| push(faults, place(here), format!("lacks {name:?}")));
+        return wanted_by_all.iter().for_each(|name| push(faults, place(here), message!("fit-lacks", name = format!("{name:?}"))));
     }
     let untagged: Vec<_> = same_type.iter().filter(|branch| !branch.iter().any(|fault| is_tag_fault(fault, here))).collect();
     match untagged.iter().min_by_key(|branch| branch.len()) {
@@ -92,60 +92,70 @@ fn allowed(fault: &ValidationError<'_>) -> Vec<String> {
     }
 }
 
-fn wanted_type(fault: &ValidationError<'_>) -> Option<String> {
+fn wanted_types<'a>(fault: &'a ValidationError<'_>) -> Vec<&'a str> {
     match fault.kind() {
-        ValidationErrorKind::Type { kind } => Some(type_words(kind)),
-        _ => None,
+        ValidationErrorKind::Type { kind } => names_of(kind),
+        _ => Vec::new(),
     }
 }
 
-fn type_words(kind: &TypeKind) -> String {
-    let one = |name: &str| match name {
-        "null" => "null".to_owned(),
-        "array" | "integer" | "object" => format!("an {name}"),
-        _ => format!("a {name}"),
-    };
+fn names_of(kind: &TypeKind) -> Vec<&str> {
     match kind {
-        TypeKind::Single(kind) => one(kind.as_str()),
-        TypeKind::Multiple(kinds) => kinds.iter().map(|kind| one(kind.as_str())).collect::<Vec<_>>().join(" or "),
+        TypeKind::Single(kind) => vec![kind.as_str()],
+        TypeKind::Multiple(kinds) => kinds.iter().map(|kind| kind.as_str()).collect(),
     }
 }
 
-fn must_be_one_of(value: &Value, allowed: &[String]) -> String {
+/// Describes a choice of types.
+fn types<'a>(names: impl IntoIterator<Item = &'a str>) -> Message {
+    let one = |name: &str| match name {
+        "array" => message!("type-array"),
+        "boolean" => message!("type-boolean"),
+        "integer" => message!("type-integer"),
+        "null" => message!("type-null"),
+        "number" => message!("type-number"),
+        "object" => message!("type-object"),
+        _ => message!("type-string"),
+    };
+    let types = names.into_iter().map(one);
+    types.reduce(|one, other| message!("type-or", one, other)).unwrap_or_default()
+}
+
+fn must_be_one_of(value: &Value, allowed: &[String]) -> Message {
     let more = if allowed.len() > LISTED { ", …" } else { "" };
     let listed: Vec<&str> = allowed.iter().take(LISTED).map(String::as_str).collect();
     match listed.as_slice() {
-        [only] => format!("is {}, must be {only}", shown(value)),
-        _ => format!("is {}, must be one of {}{more}", shown(value), listed.join(", ")),
+        [only] => message!("fit-one", value = shown(value), wanted = only),
+        _ => message!("fit-one-of", value = shown(value), wanted = format!("{}{more}", listed.join(", "))),
     }
 }
 
-fn message(error: &ValidationError<'_>) -> String {
+fn message(error: &ValidationError<'_>) -> Message {
     use ValidationErrorKind as Kind;
     let value = error.instance();
     match error.kind() {
-        Kind::Required { property } => format!("lacks {property}"),
-        Kind::Type { kind } => format!("is {}, must be {}", shown(value), type_words(kind)),
+        Kind::Required { property } => message!("fit-lacks", name = property),
+        Kind::Type { kind } => message!("fit-type", value = shown(value), kind = types(names_of(kind))),
         Kind::Constant { .. } | Kind::Enum { .. } => must_be_one_of(value, &allowed(error)),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let names: Vec<String> = unexpected.iter().take(LISTED).map(|name| format!("{name:?}")).collect();
-            format!("has what it must not have: {}", names.join(", "))
+            message!("fit-extra", names = names.join(", "))
         }
-        Kind::MinItems { limit } => format!("has {} items, must have at least {limit}", length(value)),
-        Kind::MaxItems { limit } => format!("has {} items, must have at most {limit}", length(value)),
-        Kind::MinLength { limit } => format!("is {}, must have at least {limit} characters", shown(value)),
-        Kind::MaxLength { limit } => format!("has {} characters, must have at most {limit}", length(value)),
-        Kind::Minimum { limit } => format!("is {}, must be at least {limit}", shown(value)),
-        Kind::Maximum { limit } => format!("is {}, must be at most {limit}", shown(value)),
-        Kind::ExclusiveMinimum { limit } => format!("is {}, must be more than {limit}", shown(value)),
-        Kind::ExclusiveMaximum { limit } => format!("is {}, must be less than {limit}", shown(value)),
-        Kind::Pattern { pattern } => format!("is {}, must match {pattern:?}", shown(value)),
-        Kind::UniqueItems => "has an item twice".to_owned(),
-        Kind::FalseSchema => "must not be there".to_owned(),
-        Kind::OneOfMultipleValid { .. } => format!("is {}, which fits several forms; only one may fit", shown(value)),
+        Kind::MinItems { limit } => message!("fit-few", items = length(value), limit),
+        Kind::MaxItems { limit } => message!("fit-many", items = length(value), limit),
+        Kind::MinLength { limit } => message!("fit-short", value = shown(value), characters = limit),
+        Kind::MaxLength { limit } => message!("fit-long", characters = length(value), limit),
+        Kind::Minimum { limit } => message!("fit-least", value = shown(value), limit),
+        Kind::Maximum { limit } => message!("fit-most", value = shown(value), limit),
+        Kind::ExclusiveMinimum { limit } => message!("fit-more", value = shown(value), limit),
+        Kind::ExclusiveMaximum { limit } => message!("fit-less", value = shown(value), limit),
+        Kind::Pattern { pattern } => message!("fit-pattern", value = shown(value), pattern = format!("{pattern:?}")),
+        Kind::UniqueItems => message!("fit-twice"),
+        Kind::FalseSchema => message!("fit-not-there"),
+        Kind::OneOfMultipleValid { .. } => message!("fit-several", value = shown(value)),
         _ => {
             let text: String = error.masked().to_string().chars().take(200).collect();
-            format!("is {}: {text}", shown(value))
+            message!("fit-other", value = shown(value), text)
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::{io, path::PathBuf};
 
+use aime_messages::{Describe, Message, message};
+
 /// Reason why a model is missing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
     /// The model is missing, and downloads are disabled.
-    #[error("{model} is not here ({} is missing), and offline mode forbids to fetch its {}", file.display(), shown_size(*.bytes))]
+    #[error("{}", self.describe())]
     Offline {
         /// The model.
         model: String,
@@ -17,7 +19,7 @@ pub enum FetchError {
         file: PathBuf,
     },
     /// The disk is too full.
-    #[error("not enough space in {}: {} needed, {} free", folder.display(), shown_size(*.needed), shown_size(*.free))]
+    #[error("{}", self.describe())]
     NoSpace {
         /// The folder of models.
         folder: PathBuf,
@@ -27,7 +29,7 @@ pub enum FetchError {
         free: u64,
     },
     /// No source provided the pinned bytes.
-    #[error("{model} could not be fetched{}{}", listed(.failures), rest(*.kept))]
+    #[error("{}", self.describe())]
     AllFailed {
         /// The model.
         model: String,
@@ -39,7 +41,7 @@ pub enum FetchError {
         file: PathBuf,
     },
     /// The folder of models cannot be created.
-    #[error("the folder {} for models cannot be made: {source}", folder.display())]
+    #[error("{}", self.describe())]
     Folder {
         /// The folder.
         folder: PathBuf,
@@ -47,7 +49,7 @@ pub enum FetchError {
         source: io::Error,
     },
     /// The lock against concurrent downloads of the model cannot be taken.
-    #[error("{} cannot be locked: {source}", path.display())]
+    #[error("{}", self.describe())]
     Lock {
         /// Path of the lock.
         path: PathBuf,
@@ -55,7 +57,7 @@ pub enum FetchError {
         source: io::Error,
     },
     /// The file cannot be written.
-    #[error("{} cannot be written: {source}", path.display())]
+    #[error("{}", self.describe())]
     Write {
         /// The file.
         path: PathBuf,
@@ -66,10 +68,10 @@ pub enum FetchError {
 
 /// Source that did not provide the pinned bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("{place}: {error}")]
+#[error("{}", self.describe())]
 pub struct SourceFailure {
     /// Description of the source, for people.
-    pub place: String,
+    pub place: Message,
     /// Reason of the failure.
     pub error: SourceError,
 }
@@ -79,25 +81,25 @@ pub struct SourceFailure {
 #[non_exhaustive]
 pub enum SourceError {
     /// The server is unreachable.
-    #[error("no connection: {reason}")]
+    #[error("{}", self.describe())]
     Unreachable {
         /// Error of the network.
         reason: String,
     },
     /// The server refuses the file.
-    #[error("the server answered {status}")]
+    #[error("{}", self.describe())]
     Status {
         /// HTTP status and its meaning.
         status: String,
     },
     /// The server sends something other than the file.
-    #[error("{reason}")]
+    #[error("{}", self.describe())]
     Answer {
         /// Description of the difference.
         reason: String,
     },
     /// The connection broke repeatedly without any new byte.
-    #[error("it broke off after {} of {}: {reason}", shown_size(*.done), shown_size(*.total))]
+    #[error("{}", self.describe())]
     Cut {
         /// Number of bytes received.
         done: u64,
@@ -107,7 +109,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The bytes are not the pinned ones.
-    #[error("{what} is not what was pinned: SHA-256 {found}, expected {expected}; it was removed and nothing of it was used")]
+    #[error("{}", self.describe())]
     Checksum {
         /// File or part.
         what: String,
@@ -117,13 +119,13 @@ pub enum SourceError {
         expected: String,
     },
     /// The package client is missing.
-    #[error("the package client is missing: {reason} (install python3 with pip)")]
+    #[error("{}", self.describe())]
     NoClient {
         /// Commands that were tried.
         reason: String,
     },
     /// The package client failed to download a package.
-    #[error("pip could not download {package}: {message}")]
+    #[error("{}", self.describe())]
     Client {
         /// The package.
         package: String,
@@ -131,7 +133,7 @@ pub enum SourceError {
         message: String,
     },
     /// A wheel lacks the expected content.
-    #[error("the wheel of {package} cannot be used: {reason}; it was removed and nothing of it was used")]
+    #[error("{}", self.describe())]
     Wheel {
         /// The package.
         package: String,
@@ -139,13 +141,57 @@ pub enum SourceError {
         reason: String,
     },
     /// The disk is too full for this source, which temporarily needs more space.
-    #[error("not enough space: {} needed, {} free", shown_size(*.needed), shown_size(*.free))]
+    #[error("{}", self.describe())]
     NoSpace {
         /// Required space, in bytes.
         needed: u64,
         /// Free space, in bytes.
         free: u64,
     },
+}
+
+impl Describe for FetchError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Offline { model, bytes, file } => message!("fetch-offline", model, file = file.display(), size = shown_size(*bytes)),
+            Self::NoSpace { folder, needed, free } => {
+                message!("fetch-full", folder = folder.display(), needed = shown_size(*needed), free = shown_size(*free))
+            }
+            Self::AllFailed { model, failures, kept, .. } => {
+                let mut lines = vec![message!("fetch-all-failed", model)];
+                lines.extend(failures.iter().map(Describe::describe));
+                lines.extend((*kept > 0).then(|| message!("fetch-kept", size = shown_size(*kept))));
+                Message::lines(&lines)
+            }
+            Self::Folder { folder, source } => message!("fetch-folder", folder = folder.display(), error = source),
+            Self::Lock { path, source } => message!("fetch-lock", file = path.display(), error = source),
+            Self::Write { path, source } => message!("not-written", file = path.display(), reason = source),
+        }
+    }
+}
+
+impl Describe for SourceFailure {
+    fn describe(&self) -> Message {
+        message!("fetch-from", place = self.place, reason = self.error.describe())
+    }
+}
+
+impl Describe for SourceError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Unreachable { reason } => message!("fetch-no-connection", why = reason),
+            Self::Status { status } => message!("fetch-status", status),
+            Self::Answer { reason } => Message::text(reason),
+            Self::Cut { done, total, reason } => {
+                message!("fetch-broke", done = shown_size(*done), total = shown_size(*total), why = reason)
+            }
+            Self::Checksum { what, found, expected } => message!("fetch-checksum", what, found, expected),
+            Self::NoClient { reason } => message!("fetch-no-client", why = reason),
+            Self::Client { package, message } => message!("fetch-pip", package, why = message),
+            Self::Wheel { package, reason } => message!("fetch-wheel", package, reason),
+            Self::NoSpace { needed, free } => message!("fetch-no-space", needed = shown_size(*needed), free = shown_size(*free)),
+        }
+    }
 }
 
 impl SourceError {
@@ -183,12 +229,4 @@ pub fn shown_size(bytes: u64) -> String {
         1_000.. => format!("{} kB", bytes / 1_000),
         _ => format!("{bytes} bytes"),
     }
-}
-
-fn listed(failures: &[SourceFailure]) -> String {
-    failures.iter().map(|failure| format!("\n  {failure}")).collect()
-}
-
-fn rest(bytes: u64) -> String {
-    if bytes == 0 { String::new() } else { format!("\n  {} are kept for the next time", shown_size(bytes)) }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aime_messages::Describe;
 use reqwest::{
     Client, ClientBuilder, Response, StatusCode, Url,
     header::{CONTENT_RANGE, RANGE},
@@ -46,7 +47,7 @@ pub(super) async fn fetch(
         if !broke_off || in_vain >= TRIES {
             return Err(error.into());
         }
-        observer.tell(&FetchNews::Again { reason: &error.to_string() });
+        observer.tell(&FetchNews::Again { reason: &error.describe() });
         tokio::time::sleep(wait).await;
         wait *= 2;
     }

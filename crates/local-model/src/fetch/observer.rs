@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use aime_messages::Message;
+
 use super::SourceFailure;
 
 /// Progress of a download.
@@ -16,7 +18,7 @@ pub enum FetchNews<'a> {
     /// A source is being asked.
     Asking {
         /// Description of the source, for people.
-        source: &'a str,
+        source: &'a Message,
         /// Number of bytes from an earlier download.
         kept: u64,
         /// Size of the file, in bytes.
@@ -32,19 +34,19 @@ pub enum FetchNews<'a> {
     /// The connection broke and is retried.
     Again {
         /// Reason of the break.
-        reason: &'a str,
+        reason: &'a Message,
     },
     /// The bytes of an earlier download were wrong, so the download starts over.
     BeginsAnew {
         /// Description of the source, for people.
-        source: &'a str,
+        source: &'a Message,
     },
     /// A source failed.
     Failed {
         /// The source, with its failure.
         failure: &'a SourceFailure,
         /// Next source, if there is one.
-        next: Option<&'a str>,
+        next: Option<&'a Message>,
     },
 }
 

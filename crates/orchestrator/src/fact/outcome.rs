@@ -1,5 +1,6 @@
 //! Results of effects: members of the facts that answer them.
 
+use aime_messages::Message;
 use aime_progress_management::{Check, CheckMethod, Criterion, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +35,9 @@ pub struct ChosenRoute {
     pub category: String,
     /// The profile of the category's actor, for a direct plan.
     pub profile: Option<String>,
-    /// Why.
-    pub reasons: Vec<String>,
+    /// Reasons for the mode.
+    #[serde(with = "aime_messages::stored::list")]
+    pub reasons: Vec<Message>,
 }
 
 /// Usage of a model call that no actor made.
@@ -63,11 +65,13 @@ pub enum Planning {
         /// The plan.
         plan: Box<Plan>,
         /// Harmless faults of the plan that the parser repaired.
-        repairs: Vec<String>,
+        #[serde(with = "aime_messages::stored::list")]
+        repairs: Vec<Message>,
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
         /// Reason for the fallback, if the plan is one.
-        fallback: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "aime_messages::stored::optional")]
+        fallback: Option<Message>,
     },
     /// A kept plan of an earlier run, which passed every check again.
     Reused {
@@ -76,8 +80,8 @@ pub enum Planning {
         /// The run that the plan comes from.
         run: Option<String>,
         /// Notes made while the plan was looked up.
-        #[serde(default)]
-        notes: Vec<String>,
+        #[serde(default, with = "aime_messages::stored::list")]
+        notes: Vec<Message>,
     },
     /// No usable plan, and the settings forbid the fallback.
     NoPlan {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use aime_messages::{Describe, Message, message};
 use aime_sandbox::{Confinement, ConfinementSettings, ProcessEnd, ProcessRequest, run};
 use aime_tools::{nearest_tool, tool_names};
 use futures::future::BoxFuture;
@@ -28,10 +29,10 @@ const NAME_CHARS: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HookSettingsError {
     /// The command is empty.
-    #[error("the command of a hook is empty: write what is to be run, or take the hook out")]
+    #[error("{}", self.describe())]
     EmptyCommand,
     /// An invalid pattern for names of tools.
-    #[error("{pattern:?} is no pattern for the names of tools ({reason}): write a name, or one with * and ?, such as \"write_*\"")]
+    #[error("{}", self.describe())]
     Pattern {
         /// The pattern.
         pattern: String,
@@ -39,13 +40,26 @@ pub enum HookSettingsError {
         reason: String,
     },
     /// A pattern that cannot match any tool.
-    #[error("{pattern:?} names no tool, so the hook would never be asked: {}", near.map_or_else(|| "it is none of the known tools".to_owned(), |near| format!("did you mean `{near}`?")))]
+    #[error("{}", self.describe())]
     UnknownTool {
         /// The pattern.
         pattern: String,
         /// The tool with the nearest name.
         near: Option<&'static str>,
     },
+}
+
+impl Describe for HookSettingsError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::EmptyCommand => message!("hook-empty"),
+            Self::Pattern { pattern, reason } => message!("hook-pattern", pattern = format!("{pattern:?}"), reason),
+            Self::UnknownTool { pattern, near } => {
+                let hint = near.map_or_else(|| message!("hook-list"), |near| message!("hook-near", near));
+                message!("hook-no-tool", pattern = format!("{pattern:?}"), hint)
+            }
+        }
+    }
 }
 
 /// Patterns for the names of tools: `bash`, `write_*`. Without patterns every tool matches.

@@ -249,7 +249,7 @@ fn what_no_hook_can_be_made_of_is_told() {
     let made = |settings| CommandHook::new(settings, ".", Arc::default()).map(|hook| hook.name().to_owned());
     assert_eq!(made(settings(HookPoint::Stop, " \n")), Err(HookSettingsError::EmptyCommand));
     let bad = made(CommandHookSettings { tools: vec!["write_[".to_owned()], ..settings(HookPoint::BeforeTool, "true") }).unwrap_err();
-    assert!(bad.to_string().starts_with("\"write_[\" is no pattern for the names of tools"), "{bad}");
+    assert!(bad.to_string().starts_with("\"write_[\" is not a pattern for names of tools"), "{bad}");
     let unnamed = |command: &str| made(CommandHookSettings { name: None, ..settings(HookPoint::Stop, command) }).unwrap();
     assert_eq!(unnamed("notify-send done\nexit 0"), "notify-send done");
     assert_eq!(unnamed(&"x".repeat(50)), format!("{} …", "x".repeat(40)));

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
 use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
+use aime_messages::Message;
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
     TriggerKind, TriggerReason,
@@ -380,7 +381,7 @@ impl RunMachine {
     fn plan_by_category(&mut self, said: &str, category: &str, out: &mut Out) {
         let why = format!("category: the lead submitted no plan: {said}");
         self.report_lead_route(PlanMode::Direct, "the lead submitted no plan", category, out);
-        self.adopt(aime_dynamic_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(why), out);
+        self.adopt(aime_dynamic_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(Message::text(why)), out);
     }
 
     /// Handles a lead that fails to use its tools correctly: rules plan the rest of the run.
@@ -403,7 +404,7 @@ impl RunMachine {
     }
 
     fn report_lead_route(&mut self, mode: PlanMode, why: &str, category: &str, out: &mut Out) {
-        let (by, category, reasons) = ("lead".to_owned(), category.to_owned(), vec![why.to_owned()]);
+        let (by, category, reasons) = ("lead".to_owned(), category.to_owned(), vec![Message::text(why)]);
         self.emit(ProgressEvent::Routed { mode, by, score: None, category, reasons }, out);
     }
 

@@ -1,6 +1,7 @@
 //! From the goal to the first plan.
 
 use aime_dynamic_planner::direct_plan;
+use aime_messages::{Message, message};
 use aime_progress_management::{FoldError, Plan, PlanMode, ProgressEvent, RunStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
@@ -20,7 +21,7 @@ impl RunMachine {
         if let Some(plan) = self.input.plan.clone() {
             let planning = self.input.planning.clone();
             self.record_calls(&planning, out);
-            let reasons = vec!["the plan was handed over".to_owned()];
+            let reasons = vec![message!("route-handed")];
             self.report_route(
                 ChosenRoute {
                     mode: self.input.settings.mode.unwrap_or(PlanMode::Complex),
@@ -119,7 +120,7 @@ impl RunMachine {
     }
 
     /// Makes a plan the run's plan and starts what can start.
-    pub(super) fn adopt(&mut self, mut plan: Plan, repairs: Vec<String>, fallback: Option<String>, out: &mut Out) {
+    pub(super) fn adopt(&mut self, mut plan: Plan, repairs: Vec<Message>, fallback: Option<Message>, out: &mut Out) {
         if plan.goal.is_empty() {
             plan.goal.clone_from(&self.input.goal);
         }

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::Describe;
 use aime_progress_management::{ProgressState, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Entry, Kept, NotKept};
@@ -145,7 +146,7 @@ impl Work {
                     Recorded::Unknown(_) if kept.work().iter().skip(number + 1).any(|later| later.paths.contains_key(path)) => {}
                     Recorded::Unknown(why) => match entry.as_ref().and_then(|entry| in_folder(folder, path, entry)) {
                         Some(content) => contents.push((path.clone(), Some(content))),
-                        None => drop(work.left_out.entry(why.words().to_owned()).or_default().insert(path.clone())),
+                        None => drop(work.left_out.entry(why.describe().to_string()).or_default().insert(path.clone())),
                     },
                 }
             }

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use aime_messages::Describe;
 use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{Author, Change, Entry, NotKept, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
@@ -222,7 +223,7 @@ impl KeptFiles {
         let named = |path: &Path| path.to_string_lossy().into_owned();
         let done = undone.changes.iter().map(|change| (named(&change.path), None));
         let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(failed.why.to_string())));
-        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.why.words())));
+        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.why.describe().to_string())));
         let mut lines = Vec::new();
         for (path, why) in done.chain(failed).chain(stays) {
             let (did, line) = match why {
@@ -390,7 +391,7 @@ fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, ToolError> {
     let plan = recorder.plan(scope, false).map_err(failed)?;
     let undone = recorder.undo(&plan).map_err(failed)?;
     let named = |path: &Path| path.display().to_string();
-    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.words()));
+    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.describe().to_string()));
     let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.why.to_string()));
     Ok(TaskUndone { restored: undone.changes.iter().map(|change| named(&change.path)).collect(), left: conflicts.chain(failed).collect() })
 }

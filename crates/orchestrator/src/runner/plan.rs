@@ -14,6 +14,7 @@ use aime_dynamic_planner::{
     RouteSettings, Routed, Undecided, ask_route, check_update, route,
 };
 use aime_llm::{Model, ModelError, Refused};
+use aime_messages::{Message, message};
 use aime_progress_management::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
@@ -65,10 +66,10 @@ impl RunRunner {
                         calls.push(model_use("route", &asked.model, asked.spent, begun));
                         asked.routed
                     }
-                    Err(error) => complex(undecided, &error.to_string()),
+                    Err(error) => complex(undecided, Message::text(error)),
                 }
             }
-            (Route::AskModel(undecided), None) => complex(undecided, "there is no model to ask"),
+            (Route::AskModel(undecided), None) => complex(undecided, message!("route-no-model")),
         };
         let Routed { mode, by, score, category, reasons } = routed;
         let profile = self.category_profile(&category);
@@ -94,7 +95,8 @@ impl RunRunner {
             category_profile: self.category_profile(category),
             ..PlanRequest::new(self.input.goal.clone(), mode)
         };
-        let (planner, mut notes) = self.with_kept_plans(planner).await;
+        let (planner, notes) = self.with_kept_plans(planner).await;
+        let mut notes: Vec<Message> = notes.into_iter().map(Message::text).collect();
         let key = planner.key(&request);
         match self.plan_with_hooks(planner, &request, context).await {
             Ok(planned) => {
@@ -212,9 +214,9 @@ impl RunRunner {
 }
 
 /// Treats an undecided goal as complex, because a plan that is too large costs less than one that is too small.
-fn complex(undecided: Undecided, why: &str) -> Routed {
+fn complex(undecided: Undecided, why: Message) -> Routed {
     let Undecided { score, category, mut reasons } = undecided;
-    reasons.push(why.to_owned());
+    reasons.push(why);
     Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 

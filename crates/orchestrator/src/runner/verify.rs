@@ -8,6 +8,7 @@ use std::{
 
 use aime_durable::EffectId;
 use aime_dynamic_planner::{Verdict, verdict};
+use aime_messages::Describe;
 use aime_progress_management::{
     Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
     TaskSpec,
@@ -260,7 +261,7 @@ impl RunRunner {
         match self.kept_files.since_begin(within).await {
             Some(SinceBegin::Same) => (Some(true), format!("{path} is as it was when the run began")),
             Some(SinceBegin::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
-            Some(SinceBegin::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.words())),
+            Some(SinceBegin::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
             None => (None, "changes of files are not recorded in this run".to_owned()),
         }
     }

@@ -113,7 +113,7 @@ async fn private_folders_that_a_crash_has_left_are_taken_away() {
     drop(folders);
     let details = |checked: &RunCheck| checked.findings.iter().map(|finding| finding.detail.clone()).collect::<Vec<_>>();
     let found = check(&bench, false).await;
-    assert_eq!(details(&found), ["3 private folders that no task uses any more"]);
+    assert_eq!(details(&found), ["3 private folders are left, and no task uses them"]);
     assert!(joined.exists(), "a look changes nothing");
     assert!(check(&bench, true).await.is_whole());
     assert!(!joined.exists() && !place.join("c-1").exists() && stopped.join("kept").exists());

@@ -89,7 +89,7 @@ fn edges_and_references_follow_a_replacement() {
 fn a_result_that_is_lost_is_a_fault() {
     let state = state_of(vec![spec("a"), tool("t", json!({"x": "@{steps.a.result}"}))], vec![]);
     let lost =
-        "tasks.t.parameters: the task \"t\" needs the result of \"a\", which this patch takes away; change its parameters or remove it too";
+        "tasks.t.parameters: the task \"t\" needs the result of \"a\", which this patch removes; change its parameters or remove it, too";
     assert_eq!(state.patch_faults(vec![remove("a")]), [lost]);
     assert_eq!(state.patch_faults(vec![add(spec("a1"), "a"), add(spec("a2"), "a")]), [lost]);
     assert_eq!(state.patch_faults(vec![remove("a"), remove("t")]), [] as [&str; 0]);
@@ -115,7 +115,7 @@ fn a_condition_over_a_removed_task_is_a_fault_and_its_rollback_is_skipped() {
     let found = state.patch_faults(vec![remove("a")]);
     assert_eq!(
         found,
-        ["tasks.b: the task \"b\" hangs on a condition over \"a\", which this patch takes away; remove that edge or the task too"]
+        ["tasks.b: the task \"b\" depends on a condition over \"a\", which this patch removes; remove that edge or the task, too"]
     );
     state.patch(vec![PlanChange::RemoveEdge { from: id("a"), to: id("b") }, remove("a")]).settle();
     assert_eq!(state.statuses(), "a:skipped b:ready");
@@ -317,12 +317,12 @@ fn all_faults_of_a_patch_are_named_at_once() {
             "schema: the schema is \"other\"; this is read as \"aime.patch/v1\"",
             "changes[0].task.id: the id \"a\" is taken; choose another",
             "changes[1].replaces[0]: unknown task \"zz\"",
-            "changes[3].ids: merging takes at least two tasks",
+            "changes[3].ids: a merge needs at least two tasks",
             "changes[4].task.parent: the group \"g\" is completed already; leave parent out",
             "changes[1].task.dependencies[0]: unknown task \"nope\"",
             "changes[5].edge.to: unknown task \"unknown\"",
             "changes[5].edge.condition: a conditional edge has a condition, for example @{steps.ID.result.count} > 0",
-            "changes[3].task.dependencies: a cycle: m → n → m; take one of these dependencies away",
+            "changes[3].task.dependencies: a cycle: m → n → m; remove one of these dependencies",
         ]
     );
 }
@@ -333,17 +333,18 @@ fn cycles_and_dead_dependencies_are_refused_where_the_patch_makes_them() {
     state.patch(vec![remove("gone")]);
     assert_eq!(
         state.patch_faults(vec![dependencies("a", "c")]),
-        ["changes[0].change.dependencies: a cycle: a → b → c → a; take one of these dependencies away"]
+        ["changes[0].change.dependencies: a cycle: a → b → c → a; remove one of these dependencies"]
     );
     assert_eq!(
         state.patch_faults(vec![PlanChange::AddEdge { edge: edge("c", "a", EdgeType::Dependency) }]),
-        ["changes[0].edge: a cycle: a → b → c → a; take one of these dependencies away"]
+        ["changes[0].edge: a cycle: a → b → c → a; remove one of these dependencies"]
     );
     assert_eq!(
         state.patch_faults(vec![add(spec("n: c"), ""), dependencies("a", "n")]),
-        ["changes[1].change.dependencies: a cycle: a → b → c → n → a; take one of these dependencies away"]
+        ["changes[1].change.dependencies: a cycle: a → b → c → n → a; remove one of these dependencies"]
     );
-    let dead = "the dependency \"gone\" is skipped and will not be completed; depend on what takes its place, or leave it out";
+    let dead =
+        "the dependency \"gone\" is skipped and will not be completed; depend on the task that replaces it, or leave the dependency out";
     assert_eq!(state.patch_faults(vec![add(spec("n: gone"), "")]), [format!("changes[0].task.dependencies[0]: {dead}")]);
 }
 

@@ -74,7 +74,7 @@ fn every_fault_is_named_at_once_with_its_place() {
             "edges[2].condition: a conditional edge has a condition, for example @{steps.ID.result.count} > 0",
             "edges[3].condition: the condition `@{steps.find.result} >` cannot be read: a value is missing at the end; write for example @{steps.ID.result.count} > 0",
             "edges[4].condition: unknown task \"gone\"",
-            "tasks[3].dependencies: a cycle: x → y → x; take one of these dependencies away",
+            "tasks[3].dependencies: a cycle: x → y → x; remove one of these dependencies",
         ]
     );
 }
@@ -88,11 +88,11 @@ fn groups_that_hold_one_another_are_named() {
     let mut three = spec("three/");
     three.parent = Some(id("one"));
     let found = faults(vec![one, two, three, spec("three/a")], vec![]);
-    assert!(found.contains(&"tasks[0].parent: groups hold one another: one → two → three → one".to_owned()), "{found:#?}");
-    assert_eq!(found.iter().filter(|fault| fault.contains("hold one another")).count(), 1, "{found:#?}");
+    assert!(found.contains(&"tasks[0].parent: groups contain one another: one → two → three → one".to_owned()), "{found:#?}");
+    assert_eq!(found.iter().filter(|fault| fault.contains("contain one another")).count(), 1, "{found:#?}");
     let mut own = spec("own/");
     own.parent = Some(id("own"));
-    assert!(faults(vec![own], vec![]).contains(&"tasks[0].parent: groups hold one another: own → own".to_owned()));
+    assert!(faults(vec![own], vec![]).contains(&"tasks[0].parent: groups contain one another: own → own".to_owned()));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_second_plan_is_refused() {
 #[test]
 fn a_knot_of_many_tasks_is_one_fault() {
     let found = faults(specs("a: c\nb: a\nc: b\nd: c"), vec![]);
-    assert_eq!(found, ["tasks[0].dependencies: a cycle: a → b → c → a; take one of these dependencies away"]);
+    assert_eq!(found, ["tasks[0].dependencies: a cycle: a → b → c → a; remove one of these dependencies"]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn an_edge_with_a_meaning_cannot_lead_into_ones_own_group_or_ask_its_own_target(
     let edges = vec![edge("a", "g", EdgeType::Rollback), conditional("b", "a", "@{steps.a.status} == failed")];
     assert_eq!(
         faults(specs("g/\ng/a\nb"), edges),
-        ["edges[0]: a cycle: a → g → a; take one of these dependencies away", "edges[1].condition: the task depends on itself",]
+        ["edges[0]: a cycle: a → g → a; remove one of these dependencies", "edges[1].condition: the task depends on itself",]
     );
     assert_eq!(faults(specs("g/\ng/a"), vec![edge("a", "g", EdgeType::Dependency)]), [] as [&str; 0]);
 }

@@ -53,5 +53,5 @@ fn a_cycle_is_found() {
     let mut state = state("a\nb: a");
     task(&mut state, "a").spec.dependencies = ids("b");
     let found: Vec<String> = state.inconsistencies().iter().map(ToString::to_string).collect();
-    assert_eq!(found, ["tasks: a cycle: a → b → a; take one of these dependencies away"]);
+    assert_eq!(found, ["tasks: a cycle: a → b → a; remove one of these dependencies"]);
 }

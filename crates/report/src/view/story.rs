@@ -1,5 +1,6 @@
 //! Events as lines, without the calls of tasks, which the tasks show.
 
+use aime_messages::Message;
 use aime_progress_management::{ProgressEvent, Timestamp, TriggerReason};
 
 use super::{
@@ -36,13 +37,17 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             format!("{} of memory and documents, {left_out} more without room: {}", count(items.len(), "piece"), names.join("; "))
         }
         ProgressEvent::MemoryFailed { message } => message.clone(),
-        ProgressEvent::Routed { mode, by, category, reasons, .. } => format!("{mode}, {category}, by {by}: {}", reasons.join("; ")),
+        ProgressEvent::Routed { mode, by, category, reasons, .. } => {
+            format!("{mode}, {category}, by {by}: {}", Message::list("; ", reasons))
+        }
         ProgressEvent::PlanningStarted { purpose } => for_the_run(purpose),
         ProgressEvent::PlanRefused { attempt, faults } => format!("try {attempt} was refused: {}", faults.join("; ")),
         ProgressEvent::PlanReused { run } => {
             format!("a plan of before is used again{}", run.as_deref().map(|run| format!(", of run {run}")).unwrap_or_default())
         }
-        ProgressEvent::PlanCreated { plan, fallback, .. } => format!("v1 with {}{}", count(plan.tasks.len(), "task"), because(fallback)),
+        ProgressEvent::PlanCreated { plan, fallback, .. } => {
+            format!("v1 with {}{}", count(plan.tasks.len(), "task"), because(&fallback.as_ref().map(Message::to_string)))
+        }
         ProgressEvent::PlanChanged { decision } => format!("v{}: {}", decision.version, decision.patch.reasoning),
         ProgressEvent::TaskStatusChanged { task, to, reason, .. } => format!("{}: {to}{}", titles.title(task), because(reason)),
         ProgressEvent::EvidenceAdded { evidence } => format!("{}: {}", word(&evidence.significance), evidence.content),
@@ -85,7 +90,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
         // The section on files shows the changes of tools.
         ProgressEvent::FileChanged(_) | ProgressEvent::ChangesMerged { .. } => return None,
-        ProgressEvent::PatchRepaired { repairs } => format!("repaired: {}", repairs.join("; ")),
+        ProgressEvent::PatchRepaired { repairs } => format!("repaired: {}", Message::list("; ", repairs)),
         ProgressEvent::LeadGaveUp {} => "the plan calls of the lead were refused too often: rules plan from here on".to_owned(),
         ProgressEvent::CancelRefused { task, faults } => format!("{} is not cancelled: {}", titles.title(task), faults.join("; ")),
         ProgressEvent::FolderAwaited { task } => {

@@ -1,5 +1,6 @@
 //! Versions of the plan, with their changes and reasons.
 
+use aime_messages::Message;
 use aime_progress_management::{ChangedMember, DroppedChange, Edge, PlanDiff, ProgressEvent, ProgressState, Timestamp};
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
         let version = match event {
             ProgressEvent::PlanCreated { repairs, fallback, .. } => {
                 let mut lowered: Vec<String> = repairs.iter().map(|repair| write_repair(repair, reader)).collect();
-                lowered.extend(fallback.iter().map(|why| format!("a fallback: {}", reader.text(why, LONG).shown)));
+                lowered.extend(fallback.iter().map(|why| format!("a fallback: {}", reader.text(&why.to_string(), LONG).shown)));
                 Version { reasoning: reader.text("The first plan.", LONG), lowered, ..empty(state.version, *at) }
             }
             ProgressEvent::PlanChanged { decision } => Version {
@@ -72,8 +73,8 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
     versions
 }
 
-fn write_repair(repair: &str, reader: &Reader<'_>) -> String {
-    format!("repaired: {}", reader.text(repair, LONG).shown)
+fn write_repair(repair: &Message, reader: &Reader<'_>) -> String {
+    format!("repaired: {}", reader.text(&repair.to_string(), LONG).shown)
 }
 
 fn empty(number: u32, at: Timestamp) -> Version {

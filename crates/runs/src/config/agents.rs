@@ -2,10 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use aime_messages::message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NetworkConfig;
+use super::{
+    NetworkConfig,
+    check::{ValueFault, range},
+};
 
 /// Longest time limit, in seconds.
 const LONGEST: u64 = 24 * 60 * 60;
@@ -75,17 +79,17 @@ impl Default for AgentConfig {
 
 impl ProfileConfig {
     /// Returns a message for every invalid value.
-    pub(super) fn faults(&self, name: &str) -> Vec<String> {
+    pub(super) fn faults(&self, name: &str) -> Vec<ValueFault> {
         let key = |key: &str| format!("profiles.{name}.agent.{key}");
         let mut found = Vec::new();
         if self.agent.command.trim().is_empty() {
-            found.push(format!("{} is empty: write a program", key("command")));
+            found.push(ValueFault::new(key("command"), message!("program-empty", key = key("command"))));
         }
         for (wrong, seconds) in
             [("start_timeout_seconds", self.agent.start_timeout_seconds), ("silence_timeout_seconds", self.agent.silence_timeout_seconds)]
         {
             if !(1..=LONGEST).contains(&seconds) {
-                found.push(format!("{} is {seconds}: write 1 to {LONGEST}", key(wrong)));
+                found.push(ValueFault::value(key(wrong), seconds, range(1, LONGEST)));
             }
         }
         found

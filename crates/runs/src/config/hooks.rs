@@ -1,11 +1,12 @@
 //! Settings of hooks.
 
+use aime_messages::message;
 use aime_orchestrator::{HookPoint, HookSettingsError, ToolPatterns};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
-use super::{ConfigFault, read::explain};
+use super::{ConfigFault, check::ValueFault, read::explain};
 
 /// Longest timeout of a hook, in seconds.
 const LONGEST: u64 = 600;
@@ -55,7 +56,7 @@ pub struct HookConfig {
     pub command: String,
     /// Patterns for the names of the tools that it applies to, such as `bash` and `write_*`; all if absent. For `before_tool` and
     /// `after_tool`.
-    #[serde(default, deserialize_with = "tools", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
     /// Time limit in seconds.
     #[serde(default = "usual_timeout", deserialize_with = "timeout")]
@@ -117,9 +118,15 @@ impl HooksConfig {
     }
 
     /// Returns the faults that are visible only in the merged settings.
-    pub(super) fn faults(&self) -> impl Iterator<Item = String> {
-        let needless = self.all().filter(|(point, hook)| !point.is_of_tools() && !hook.tools.is_empty());
-        needless.map(|(point, _)| format!("hooks.{point}.tools is for before_tool and after_tool: leave it out here"))
+    pub(super) fn faults(&self) -> impl Iterator<Item = ValueFault> {
+        self.all().filter_map(|(point, hook)| {
+            let key = format!("hooks.{point}.tools");
+            if !point.is_of_tools() && !hook.tools.is_empty() {
+                return Some(ValueFault::new(key.clone(), message!("hook-tools", key)));
+            }
+            let fault = ToolPatterns::check_names(&hook.tools).err()?;
+            Some(ValueFault::of(key, &fault))
+        })
     }
 }
 
@@ -134,12 +141,6 @@ const fn usual_timeout() -> u64 {
 fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let command = String::deserialize(deserializer)?;
     if command.trim().is_empty() { Err(Error::custom(HookSettingsError::EmptyCommand)) } else { Ok(command) }
-}
-
-fn tools<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let patterns = Vec::<String>::deserialize(deserializer)?;
-    ToolPatterns::check_names(&patterns).map_err(Error::custom)?;
-    Ok(patterns)
 }
 
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {

@@ -2,10 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use aime_messages::message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NetworkConfig;
+use super::{
+    NetworkConfig,
+    check::{ValueFault, range},
+};
 
 /// Longest timeout of a server or a call, in seconds.
 const LONGEST: u64 = 24 * 60 * 60;
@@ -143,7 +147,7 @@ impl McpConfig {
     }
 
     /// Returns a message for every invalid value.
-    pub fn faults(&self) -> Vec<String> {
+    pub fn faults(&self) -> Vec<ValueFault> {
         self.servers.iter().flat_map(|(name, server)| server.faults(name)).collect()
     }
 }
@@ -159,20 +163,23 @@ const fn is_false(value: &bool) -> bool {
 }
 
 impl McpServerConfig {
-    fn faults(&self, name: &str) -> Vec<String> {
+    fn faults(&self, name: &str) -> Vec<ValueFault> {
+        let section = format!("mcp.servers.{name}");
         let mut found = Vec::new();
         let key = |key: &str| format!("mcp.servers.{name}.{key}");
         if name.is_empty() || name.len() > LONGEST_NAME {
-            found.push(format!("mcp.servers has the name {name:?}: write 1 to {LONGEST_NAME} characters"));
+            found.push(ValueFault::new("mcp.servers", message!("server-name", name = format!("{name:?}"), longest = LONGEST_NAME)));
         }
         match (&self.command, &self.url) {
-            (Some(command), None) if command.trim().is_empty() => found.push(format!("{} is empty: write a program", key("command"))),
+            (Some(command), None) if command.trim().is_empty() => {
+                found.push(ValueFault::new(key("command"), message!("program-empty", key = key("command"))));
+            }
             (Some(_), None) | (None, Some(_)) => {}
-            (Some(_), Some(_)) => found.push(format!("mcp.servers.{name} has a command and a url: write one of them")),
-            (None, None) => found.push(format!("mcp.servers.{name} has neither command nor url: write one of them")),
+            (Some(_), Some(_)) => found.push(ValueFault::new(section.clone(), message!("server-both", section))),
+            (None, None) => found.push(ValueFault::new(section.clone(), message!("server-neither", section))),
         }
         if self.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-            found.push(format!("{} must begin with http:// or https://", key("url")));
+            found.push(ValueFault::new(key("url"), message!("url-scheme", key = key("url"))));
         }
         let of_the_other = [
             (self.url.is_some(), "args", !self.args.is_empty()),
@@ -189,15 +196,20 @@ impl McpServerConfig {
         ];
         for (other, wrong, set) in of_the_other {
             if other && set {
-                let kind = if self.url.is_some() { "a command, and this server has a url" } else { "a url, and this server has a command" };
-                found.push(format!("{} is for a server with {kind}: leave it out", key(wrong)));
+                let key = key(wrong);
+                let message = if self.url.is_some() { message!("server-of-command", key) } else { message!("server-of-url", key) };
+                found.push(ValueFault::new(key, message));
             }
         }
         if self.client_secret_env.is_some() && self.client_id.is_none() {
-            found.push(format!("{} needs {}: write the id of the client, too", key("client_secret_env"), key("client_id")));
+            found.push(ValueFault::new(
+                key("client_secret_env"),
+                message!("server-client", key = key("client_secret_env"), other = key("client_id")),
+            ));
         }
         if self.client_id.is_some() && self.bearer_token_env.is_some() {
-            found.push(format!("{} is for a login, and {} names a token: write one of them", key("client_id"), key("bearer_token_env")));
+            found
+                .push(ValueFault::new(key("client_id"), message!("server-token", key = key("client_id"), other = key("bearer_token_env"))));
         }
         for (wrong, seconds) in [
             ("start_timeout_seconds", self.start_timeout_seconds),
@@ -205,9 +217,10 @@ impl McpServerConfig {
             ("max_call_seconds", self.max_call_seconds),
         ] {
             if !(1..=LONGEST).contains(&seconds) {
-                found.push(format!("{} is {seconds}: write 1 to {LONGEST}", key(wrong)));
+                found.push(ValueFault::value(key(wrong), seconds, range(1, LONGEST)));
             }
         }
+        found.extend(self.network.fault(&key("network")));
         found
     }
 }

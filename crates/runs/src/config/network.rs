@@ -9,6 +9,8 @@ use serde::{
     de::{Error, SeqAccess, Visitor},
 };
 
+use super::check::ValueFault;
+
 /// Network access of processes: `"none"` or `false`, `"all"` or `true`, or a list of hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NetworkConfig {
@@ -25,6 +27,12 @@ impl NetworkConfig {
     /// Returns true if no host is reachable.
     pub fn is_none(&self) -> bool {
         *self == Self::None
+    }
+
+    /// Returns the fault of the first invalid host; `key` is that of the setting.
+    pub(super) fn fault(&self, key: &str) -> Option<ValueFault> {
+        let Self::Hosts(hosts) = self else { return None };
+        HostGrants::read(hosts).err().map(|error| ValueFault::of(key, &error))
     }
 }
 
@@ -73,7 +81,6 @@ impl<'de> Visitor<'de> for Either {
         while let Some(host) = entries.next_element()? {
             hosts.push(host);
         }
-        HostGrants::read(&hosts).map_err(A::Error::custom)?;
         Ok(if hosts.is_empty() { NetworkConfig::None } else { NetworkConfig::Hosts(hosts) })
     }
 }
@@ -122,12 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_no_host_is_told() {
-        for (text, part) in [
-            ("\"crates.io\"", "a list of hosts such as"),
-            ("[\"https://crates.io\"]", "more than a host"),
-            ("[\"a.*.io\"]", "a * stands"),
-            ("7", "a list of hosts such as"),
-        ] {
+        for (text, part) in [("\"crates.io\"", "a list of hosts such as"), ("7", "a list of hosts such as")] {
             let fault = read(text).unwrap_err();
             assert!(fault.contains(part), "{text}: {fault}");
         }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::check::ValueFault;
 use crate::Environment;
 
 /// Names of the rule lists. The lists of all sources are concatenated.
@@ -47,13 +48,13 @@ impl Default for PermissionConfig {
 
 impl PermissionConfig {
     /// Returns every invalid rule with a message.
-    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, String)> {
+    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, ValueFault)> {
         let all = [("allow", &self.allow), ("ask", &self.ask), ("deny", &self.deny)];
         all.into_iter().flat_map(|(list, rules)| {
             rules.iter().filter_map(move |rule| {
                 // The syntax of a rule does not depend on the home folder, so any folder will do.
                 let error = in_home(rule, Path::new("/home")).parse::<PermissionRule>().and_then(|rule| rule.check_tool([])).err()?;
-                Some((rule.as_str(), format!("permissions.{list}: {error}")))
+                Some((rule.as_str(), ValueFault::of(format!("permissions.{list}"), &error)))
             })
         })
     }

@@ -68,10 +68,11 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     if let Some((rule, fault)) = config.permissions.faults().next() {
         let place = text.find(rule).map(|at| position(&text, at));
         let place = place.map_or_else(|| path.display().to_string(), |(line, column)| format!("{}:{line}:{column}", path.display()));
-        return Err(ConfigFault::new(place, fault).hint(message!("rule-hint")));
+        return Err(ConfigFault::new(place, fault.message).hint(message!("rule-hint")));
     }
     if let Some(fault) = super::check::faults(&config).into_iter().next() {
-        return Err(Fault { place: format.place_of(&text, &fault), message: fault }.in_file(path));
+        let place = in_file(path, format.place_of(&text, &fault.key));
+        return Err(ConfigFault::new(place, fault.message));
     }
     let mut document = format.parse(&text).map_err(|fault| fault.in_file(path))?;
     drop_nulls(&mut document);
@@ -97,7 +98,7 @@ pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFaul
         return Err(explain(name, &problem));
     };
     match super::check::faults(&config).into_iter().next() {
-        Some(fault) => Err(ConfigFault::new(name, fault)),
+        Some(fault) => Err(ConfigFault::new(name, fault.message)),
         None => Ok(document),
     }
 }
@@ -111,11 +112,15 @@ enum Format {
 
 impl Fault {
     fn in_file(self, path: &Path) -> ConfigFault {
-        let place = match self.place {
-            Some((line, column)) => format!("{}:{line}:{column}", path.display()),
-            None => path.display().to_string(),
-        };
-        explain(&place, &self.message)
+        explain(&in_file(path, self.place), &self.message)
+    }
+}
+
+/// Formats a place in a file.
+fn in_file(path: &Path, place: Option<Place>) -> String {
+    match place {
+        Some((line, column)) => format!("{}:{line}:{column}", path.display()),
+        None => path.display().to_string(),
     }
 }
 
@@ -146,13 +151,13 @@ impl Format {
         T::deserialize(&tree?)
     }
 
-    /// Returns the place of the setting whose key a fault begins with.
-    fn place_of(self, text: &str, fault: &str) -> Option<Place> {
+    /// Returns the place of the setting with this key, or of the innermost section that contains it.
+    fn place_of(self, text: &str, key: &str) -> Option<Place> {
         let tree = match self {
             Self::Toml => Tree::of_toml(text),
             Self::Json | Self::Yaml => Tree::of_yaml(text),
         };
-        tree.ok()?.place_of(fault)
+        tree.ok()?.place_of(key)
     }
 }
 

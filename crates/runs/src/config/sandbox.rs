@@ -6,7 +6,10 @@ use aime_sandbox::{Guarantee, ResourceLimits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-use super::NetworkConfig;
+use super::{
+    NetworkConfig,
+    check::{ValueFault, least},
+};
 
 /// Settings for the confinement of processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,12 +78,13 @@ impl SandboxConfig {
     }
 
     /// Returns a message for every invalid value.
-    pub(super) fn faults(&self) -> impl Iterator<Item = String> {
+    pub(super) fn faults(&self) -> impl Iterator<Item = ValueFault> {
         let bounds = [("processes", self.processes, 16), ("memory_mb", self.memory_mb, 64), ("file_mb", self.file_mb, 1)];
         bounds
             .into_iter()
             .filter(|(_, value, least)| value < least)
-            .map(|(key, value, least)| format!("sandbox.{key} is {value}: write at least {least}"))
+            .map(|(key, value, limit)| ValueFault::value(format!("sandbox.{key}"), value, least(limit)))
+            .chain(self.network.fault("sandbox.network"))
     }
 }
 

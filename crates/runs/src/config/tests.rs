@@ -300,7 +300,8 @@ fn the_address_of_a_server_is_one() {
         ("http://", "empty host"),
     ] {
         let said = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
-        let expected = format!("work/aime.toml:3:1: models.default.base_url {address:?} cannot be used: {reason}; it should look like ");
+        let expected =
+            format!("work/aime.toml:3:1: models.default.base_url {address:?} cannot be used: {reason}; write an address such as ");
         assert!(said.starts_with(&expected), "{said}");
     }
 }
@@ -317,7 +318,7 @@ fn hosts_that_name_none_are_refused_at_their_place() {
         ("private_hosts", "*.intern", "without a *"),
     ] {
         let said = fault_in("aime.toml", &format!("[web]\n{list} = [\"docs.rs\", \"{entry}\"]\n"));
-        assert!(said.starts_with("work/aime.toml:2:") && said.contains(&format!("{entry:?} names no host")), "{said}");
+        assert!(said.starts_with("work/aime.toml:2:") && said.contains(&format!("{entry:?} is not a host")), "{said}");
         assert!(said.contains(part) && said.contains("write a"), "{said}");
     }
     let world = World::new();

@@ -1,21 +1,21 @@
 //! Settings of the web tools.
 
-use aime_hosts::{UnreadableGrant, check_pattern, check_single};
+use aime_hosts::{check_pattern, check_single};
+use aime_messages::message;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
+
+use super::check::{ValueFault, range};
 
 /// Web access of actors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebConfig {
     /// Hosts that `web_fetch` may read without asking, such as `docs.rs`, `*.python.org`, or `*` for all.
-    #[serde(deserialize_with = "patterns")]
     pub allowed_hosts: Vec<String>,
     /// Hosts that `web_fetch` never reads.
-    #[serde(deserialize_with = "patterns")]
     pub blocked_hosts: Vec<String>,
     /// Hosts on this machine or a private network that it may read nevertheless, such as `wiki.intern` or `127.0.0.1:8080`.
-    #[serde(deserialize_with = "singles")]
     pub private_hosts: Vec<String>,
     /// Time limit of a page or a search, in seconds.
     pub timeout_seconds: u64,
@@ -70,51 +70,41 @@ pub enum SearchProviderConfig {
     Model,
 }
 
-fn patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    hosts(deserializer, check_pattern)
-}
-
-fn singles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    hosts(deserializer, check_single)
-}
-
-/// Refuses an entry that can match no host. Ignoring it silently would be unsafe in a list of denied hosts.
-fn hosts<'de, D: Deserializer<'de>>(deserializer: D, check: fn(&str) -> Result<(), UnreadableGrant>) -> Result<Vec<String>, D::Error> {
-    let hosts = Vec::<String>::deserialize(deserializer)?;
-    hosts.iter().try_for_each(|host| check(host)).map_err(Error::custom)?;
-    Ok(hosts)
-}
-
 const fn usual_results() -> usize {
     8
 }
 
 impl WebConfig {
     /// Returns a message for every invalid value.
-    pub(super) fn faults(&self) -> Vec<String> {
+    pub(super) fn faults(&self) -> Vec<ValueFault> {
         let mut found = Vec::new();
+        for (key, hosts) in [("web.allowed_hosts", &self.allowed_hosts), ("web.blocked_hosts", &self.blocked_hosts)] {
+            found.extend(hosts.iter().filter_map(|host| check_pattern(host).err()).map(|error| ValueFault::of(key, &error)));
+        }
+        let singles = self.private_hosts.iter().filter_map(|host| check_single(host).err());
+        found.extend(singles.map(|error| ValueFault::of("web.private_hosts", &error)));
         if !(1..=600).contains(&self.timeout_seconds) {
-            found.push(format!("web.timeout_seconds is {}: write 1 to 600", self.timeout_seconds));
+            found.push(ValueFault::value("web.timeout_seconds", self.timeout_seconds, range(1, 600)));
         }
         if !(1..=50).contains(&self.max_megabytes) {
-            found.push(format!("web.max_megabytes is {}: write 1 to 50", self.max_megabytes));
+            found.push(ValueFault::value("web.max_megabytes", self.max_megabytes, range(1, 50)));
         }
         let Some(search) = &self.search else { return found };
         if !(1..=20).contains(&search.results) {
-            found.push(format!("web.search.results is {}: write 1 to 20", search.results));
+            found.push(ValueFault::value("web.search.results", search.results, range(1, 20)));
         }
         if search.provider == SearchProviderConfig::Searxng && search.url.is_none() {
-            found.push("web.search.url is missing: a SearXNG is one's own, so write its address".to_owned());
+            found.push(ValueFault::new("web.search", message!("search-no-url")));
         }
         let has_key = matches!(search.provider, SearchProviderConfig::Brave | SearchProviderConfig::Tavily);
         if has_key && search.api_key_env.is_none() {
-            found.push("web.search.api_key_env is missing: write the variable that holds the provider's key".to_owned());
+            found.push(ValueFault::new("web.search", message!("search-no-key")));
         }
         if search.provider == SearchProviderConfig::Model && (search.url.is_some() || search.api_key_env.is_some()) {
-            found.push("web.search takes no url and no api_key_env with the provider `model`: write them into [models.search]".to_owned());
+            found.push(ValueFault::new("web.search", message!("search-of-model")));
         }
         if search.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-            found.push("web.search.url must begin with http:// or https://".to_owned());
+            found.push(ValueFault::new("web.search.url", message!("url-scheme", key = "web.search.url")));
         }
         found
     }

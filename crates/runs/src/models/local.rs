@@ -23,7 +23,7 @@ use aime_local_model::{
     CatalogModel, DEFAULT_MODEL, FetchError, FetchNews, FetchObserver, FetchSettings, LocalModel, LocalModelSettings, ModelStore,
     PackageClient, Presence, catalog, find_model, shown_size, try_source,
 };
-use aime_messages::{Message, message};
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::FailureCode;
 
 /// True if this build supports local models.
@@ -186,7 +186,7 @@ fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
         FetchError::AllFailed { file, .. } => message!("fetch-hint", file = file.display(), reason = another).into(),
         _ => message!("fetch-rights", reason = another).into(),
     };
-    RunsError::model(Message::text(error)).hint(hint)
+    RunsError::model(error.describe()).hint(hint)
 }
 
 /// Returns the error for a required model that is missing.
@@ -272,8 +272,8 @@ pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsE
     for source in &model.sources {
         let tried = try_source(source, &settings).await;
         reached |= tried.is_ok();
-        let found = tried.map_or_else(Message::text, |()| message!("fetch-can-be"));
-        detail = message!("fetch-source", before = detail, source = Message::text(source), found);
+        let found = tried.map_or_else(|error| error.describe(), |()| message!("fetch-can-be"));
+        detail = message!("fetch-source", before = detail, source = source.describe(), found);
     }
     if reached {
         return Ok(Health::CanBeFetched(detail));

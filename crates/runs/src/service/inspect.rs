@@ -53,7 +53,7 @@ impl Runs {
         };
         let runs = self.list()?;
         match named(text, &runs).as_slice() {
-            [one] => RunId::new(*one).map_err(|error| RunsError::usage(Message::text(error))),
+            [one] => RunId::new(*one).map_err(|error| RunsError::usage(&error)),
             [] if runs.is_empty() => Err(unknown(Hint::StartRun)),
             [] => Err(unknown(Hint::ListRuns)),
             many => Err(RunsError::usage(message!("run-unclear", text = format!("{text:?}"), runs = many.join(", ")))
@@ -141,7 +141,7 @@ impl Runs {
         match name {
             Some("last") => Err(RunsError::usage(message!("no-run-last")).hint(Hint::OtherId)),
             Some(name) if self.setup.redactor().finds(name) => Err(OrchestratorError::SecretName.into()),
-            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(Message::text(error)).hint(Hint::OtherId)),
+            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(&error).hint(Hint::OtherId)),
             None => Ok(new_run_id()),
         }
     }

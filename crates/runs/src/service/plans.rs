@@ -2,7 +2,7 @@
 
 use aime_dynamic_planner::{CheckedPlan, PlanChecker, PlanFault, PlanProblem, ProfileBrief};
 use aime_llm::ToolDefinition;
-use aime_messages::{Message, message};
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::profile_briefs;
 use aime_progress_management::Plan;
 use aime_tools::{BUNDLES, Executor};
@@ -35,10 +35,10 @@ impl CheckerParts {
     pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
         match (self.checker().check(text), syntax_fault(text)) {
             (Err(faults), Some(fault)) if faults.iter().all(|fault| fault.place == DOCUMENT) => {
-                Err(vec![PlanFault::new(DOCUMENT, fault).hint("write one JSON object of the form aime.plan/v1")])
+                Err(vec![PlanFault::new(DOCUMENT, fault).hint(message!("plan-syntax-hint"))])
             }
             (Ok(mut checked), Some(fault)) if text.trim_start().starts_with('{') => {
-                checked.repairs.insert(0, fault.to_string());
+                checked.repairs.insert(0, fault.describe());
                 Ok(checked)
             }
             (checked, _) => checked,
@@ -53,7 +53,7 @@ const DOCUMENT: &str = "json";
 fn syntax_fault(text: &str) -> Option<PlanProblem> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
     if text.trim().is_empty() {
-        return Some("the text is empty".into());
+        return Some(message!("text-empty").into());
     }
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
@@ -79,7 +79,7 @@ impl Setup {
     pub fn checked_plan(&self, text: &str, what: &Message) -> Result<Plan, RunsError> {
         match self.checker()?.check(text) {
             Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = Message::text(repair))));
+                checked.repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = repair)));
                 Ok(checked.plan)
             }
             Err(faults) => Err(RunsError::usage(fault_list(what, &faults)).hint(Hint::CheckPlan)),
@@ -90,5 +90,6 @@ impl Setup {
 /// Lists all faults of a plan, one per line.
 fn fault_list(what: &Message, faults: &[PlanFault]) -> Message {
     let first = message!("plan-faults", plan = what, faults = message!("count-fault", number = faults.len()));
-    faults.iter().fold(first, |lines, fault| message!("with-line", lines, line = Message::text(fault)))
+    let lines: Vec<Message> = std::iter::once(first).chain(faults.iter().map(Describe::describe)).collect();
+    Message::lines(&lines)
 }

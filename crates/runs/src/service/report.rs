@@ -1,6 +1,7 @@
 //! Report of a run on one page.
 
 use aime_durable::{Clock, SystemClock};
+use aime_messages::Describe;
 use aime_orchestrator::RunView;
 use aime_progress_management::{RunId, Timestamp};
 use aime_report::{Content, FileSource, MAX_COMPARED, ReportView, Source};
@@ -67,6 +68,6 @@ fn content(kept: &Kept, entry: Option<&Entry>) -> Result<Content, UndoError> {
         Some(entry @ Entry::File { .. }) => kept.content(entry)?.map_or(Content::Nothing, Content::File),
         Some(Entry::Folder { .. }) => Content::Folder,
         Some(Entry::Link { target }) => Content::Link(target.to_string_lossy().into_owned()),
-        Some(Entry::NotKept { why, .. }) => Content::Unknown(format!("not kept: {}", why.words())),
+        Some(Entry::NotKept { why, .. }) => Content::Unknown(format!("not kept: {}", why.describe())),
     })
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 #[cfg(feature = "mcp")]
+use aime_messages::Message;
+#[cfg(feature = "mcp")]
 use aime_redact::Redactor;
 
 use super::Setup;
@@ -54,7 +56,8 @@ impl Setup {
         taken.iter().for_each(|name| self.note(format!("the MCP server {name} of the editor: that of the settings is used")));
         let faults = self.config.mcp.faults();
         if !faults.is_empty() {
-            return Err(RunsError::usage(faults.join("; ")));
+            let faults: Vec<Message> = faults.into_iter().map(|fault| fault.message).collect();
+            return Err(RunsError::usage(Message::list("; ", &faults)));
         }
         let found = variables.into_iter().filter_map(|(name, value)| secrets::secret_in(&name, &value));
         self.redactor = Redactor::new(secrets::secrets(&self.environment, &self.config).into_iter().chain(found));

@@ -8,6 +8,8 @@ use std::{
     str::FromStr,
 };
 
+use aime_messages::{Message, message};
+
 use super::Gate;
 
 /// A guarantee of the confinement. The user can give up each by name if this machine cannot keep it; none is given up silently.
@@ -47,14 +49,14 @@ impl Guarantee {
 
     /// Describes the rights of a command without it.
     #[must_use]
-    pub const fn without(self) -> &'static str {
+    pub fn without(self) -> Message {
         match self {
-            Self::Files => "commands may read and write every file that you may",
-            Self::Truncation => "commands may empty files outside of the working folder",
-            Self::Signals => "commands may send signals to processes outside, and so end them",
-            Self::SystemCalls => "commands may use the network and trace processes",
-            Self::Keys => "commands may read keys and passwords that lie in the folders they work in",
-            Self::NetworkNamespace => "commands that may reach single hosts may reach any machine that listens at the port of their proxy",
+            Self::Files => message!("without-files"),
+            Self::Truncation => message!("without-truncation"),
+            Self::Signals => message!("without-signals"),
+            Self::SystemCalls => message!("without-calls"),
+            Self::Keys => message!("without-keys"),
+            Self::NetworkNamespace => message!("without-namespace"),
         }
     }
 }

@@ -26,7 +26,7 @@ type Child = Box<dyn ChildWrapper>;
 /// input.
 pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<(Child, Option<Passage>), ProcessError> {
     if let Some(reason) = request.confinement.refusal() {
-        return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_owned() });
+        return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_string() });
     }
     let mut hidden = None;
     let started = match request.confinement.confined() {

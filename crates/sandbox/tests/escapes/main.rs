@@ -146,7 +146,10 @@ async fn the_granted_host_is_reached_and_others_are_told() {
         assert!(explained.contains(text), "{text}: {explained}");
     }
     assert!(outcome.stdout.text().contains("[sandbox] 127.0.0.1:"), "who asks by a plain request reads why: {outcome:?}");
-    assert!(confinement.to_string().contains("of the network only 127.0.0.1:") && confinement.reaches_network(), "{confinement}");
+    assert!(
+        confinement.to_string().contains("only these hosts of the network: 127.0.0.1:") && confinement.reaches_network(),
+        "{confinement}"
+    );
 }
 
 /// Runs the same test as another user.

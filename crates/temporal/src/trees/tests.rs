@@ -109,7 +109,7 @@ async fn handed_back(checkout: Checkout) -> Tree {
 fn undo(recorder: &Recorder, scope: &Scope) -> Vec<(String, String)> {
     let plan = recorder.plan(scope, false).unwrap();
     assert!(recorder.undo(&plan).unwrap().failed.is_empty());
-    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why.words())).collect()
+    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why.to_string())).collect()
 }
 
 // Requirement: 18.7

@@ -99,8 +99,8 @@ mod tests {
         let asks = AuthRequiredError::new("Bearer".to_owned());
         assert!(told(&asks).unwrap().contains("`odd` wants to know who asks: log in to it"));
         for (header, says) in [
-            ("Bearer error=\"insufficient_scope\", scope=\"a:read  b:write\"", "lacks the rights `a:read b:write`"),
-            ("Bearer error=\"insufficient_scope\"", "lacks rights that it does not name"),
+            ("Bearer error=\"insufficient_scope\", scope=\"a:read  b:write\"", "lacks the scopes `a:read b:write`"),
+            ("Bearer error=\"insufficient_scope\"", "lacks scopes that the server does not name"),
         ] {
             let told = told(&InsufficientScopeError::new(header.to_owned(), None)).unwrap();
             assert!(told.contains("refused the request") && told.contains(says), "{told}");

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aime_messages::{Message, message};
 use aime_sandbox::{Service, ServiceRequest};
 use rmcp::{
     RoleClient,
@@ -183,7 +184,7 @@ impl Connection {
             let refused: Vec<String> =
                 now.refused.iter().filter(|refusal| !before.refused.contains(refusal) || named(refusal)).cloned().collect();
             let explained = confinement.explain(&format!("{text}\n{said}"), &refused)?;
-            Some(format!("{text}\n{explained}\n{}", more(&settings.name)))
+            Some(format!("{text}\n{explained}\n{}", confined(settings)))
         };
         match error {
             ToolError::Failed(text) => ToolError::Failed(explain(&text).unwrap_or(text)),
@@ -260,21 +261,19 @@ fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
 
 /// Describes the sandbox denials for a program with this output, and the settings that would allow more. Empty for a program outside of the
 /// sandbox.
-fn hint(settings: &McpServerSettings, said: &str, refused: &[String]) -> String {
-    let McpTransport::Stdio { confinement, .. } = &settings.transport else { return String::new() };
+fn hint(settings: &McpServerSettings, said: &str, refused: &[String]) -> Message {
+    let McpTransport::Stdio { confinement, .. } = &settings.transport else { return Message::default() };
     if confinement.is_off() {
-        return String::new();
+        return Message::default();
     }
-    let explained = confinement.explain(said, refused).map(|explained| format!("{explained}\n")).unwrap_or_default();
-    format!("{explained}{}", more(&settings.name))
+    let explained = confinement.explain(said, refused).map(Message::text);
+    let parts: Vec<Message> = explained.into_iter().chain([confined(settings)]).collect();
+    Message::list("\n", &parts)
 }
 
 /// Describes the settings that allow a server more.
-fn more(name: &str) -> String {
-    format!(
-        "It runs confined. If it needs more than commands have, say so in [mcp.servers.{name}]: network = [\"example.org\"] or true, read = [\"…\"], \
-         write = [\"…\"], or confined = false"
-    )
+fn confined(settings: &McpServerSettings) -> Message {
+    message!("mcp-confined", server = settings.name)
 }
 
 /// Formats an error with its causes, without repetitions.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aime_messages::{Describe, Message, message};
 use aime_sandbox::ProcessError;
 
 /// Reason why a server cannot be used.
@@ -9,7 +10,7 @@ use aime_sandbox::ProcessError;
 #[non_exhaustive]
 pub enum McpError {
     /// The program could not be started.
-    #[error("the MCP server `{server}` could not be started")]
+    #[error("{}", self.describe())]
     Start {
         /// Name of the server.
         server: String,
@@ -17,7 +18,7 @@ pub enum McpError {
         source: ProcessError,
     },
     /// The server runs or responds, but violates the protocol.
-    #[error("the MCP server `{server}` could not be reached: {reason}{}{}", last_words(.said), line(.hint))]
+    #[error("{}", self.describe())]
     Handshake {
         /// Name of the server.
         server: String,
@@ -26,10 +27,10 @@ pub enum McpError {
         /// Output to standard error.
         said: String,
         /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
-        hint: String,
+        hint: Message,
     },
     /// The server took too long to start or to list its tools.
-    #[error("the MCP server `{server}` was not ready within {} s{}{}", limit.as_secs_f32(), last_words(.said), line(.hint))]
+    #[error("{}", self.describe())]
     Slow {
         /// Name of the server.
         server: String,
@@ -38,16 +39,16 @@ pub enum McpError {
         /// Output to standard error.
         said: String,
         /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
-        hint: String,
+        hint: Message,
     },
     /// The server requires a login.
-    #[error("the MCP server `{server}` wants to know who asks: log in to it, or name its token by bearer_token_env")]
+    #[error("{}", self.describe())]
     Unauthorized {
         /// Name of the server.
         server: String,
     },
     /// The login lacks the scopes that the request needs.
-    #[error("the MCP server `{server}` {}", refused(.scopes))]
+    #[error("{}", self.describe())]
     Forbidden {
         /// Name of the server.
         server: String,
@@ -55,7 +56,7 @@ pub enum McpError {
         scopes: String,
     },
     /// The login failed.
-    #[error("the login at the MCP server `{server}` failed: {reason}")]
+    #[error("{}", self.describe())]
     Login {
         /// Name of the server.
         server: String,
@@ -63,7 +64,7 @@ pub enum McpError {
         reason: String,
     },
     /// The server failed too often in a row and is not tried again in this run.
-    #[error("the MCP server `{server}` failed {failures} times in a row and is not started again; the last time: {reason}")]
+    #[error("{}", self.describe())]
     GivenUp {
         /// Name of the server.
         server: String,
@@ -73,7 +74,7 @@ pub enum McpError {
         reason: String,
     },
     /// The settings are invalid.
-    #[error("the MCP server `{server}` cannot be reached as its settings say: {reason}")]
+    #[error("{}", self.describe())]
     Settings {
         /// Name of the server.
         server: String,
@@ -81,7 +82,7 @@ pub enum McpError {
         reason: String,
     },
     /// No server has this name.
-    #[error("there is no MCP server `{server}`; there are: {known}")]
+    #[error("{}", self.describe())]
     NoSuchServer {
         /// The unknown name.
         server: String,
@@ -89,29 +90,39 @@ pub enum McpError {
         known: String,
     },
     /// The wait for the server was cancelled.
-    #[error("cancelled before the MCP server `{server}` was ready")]
+    #[error("{}", self.describe())]
     Cancelled {
         /// Name of the server.
         server: String,
     },
 }
 
-/// Returns the last lines of standard error, which often contain the cause.
-fn last_words(text: &str) -> String {
-    const LINES: usize = 8;
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    if last.is_empty() { String::new() } else { format!("; it said:\n{}", last.join("\n")) }
-}
-
-fn refused(scopes: &str) -> String {
-    if scopes.is_empty() {
-        return "refused the request: the login lacks rights that it does not name; log in again to ask for them".to_owned();
+impl Describe for McpError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Start { server, .. } => message!("mcp-start", server),
+            Self::Handshake { server, reason, said, hint } => with_output(message!("mcp-unreachable", server, why = reason), said, hint),
+            Self::Slow { server, limit, said, hint } => {
+                with_output(message!("mcp-slow", server, seconds = limit.as_secs_f32().to_string()), said, hint)
+            }
+            Self::Unauthorized { server } => message!("mcp-who", server),
+            Self::Forbidden { server, scopes } if scopes.is_empty() => message!("mcp-rights-unnamed", server),
+            Self::Forbidden { server, scopes } => message!("mcp-rights", server, names = scopes),
+            Self::Login { server, reason } => message!("mcp-login-failed", server, why = reason),
+            Self::GivenUp { server, failures, reason } => message!("mcp-given-up", server, number = failures, reason),
+            Self::Settings { server, reason } => message!("mcp-settings", server, why = reason),
+            Self::NoSuchServer { server, known } => message!("mcp-no-server", server, names = known),
+            Self::Cancelled { server } => message!("mcp-cancelled", server),
+        }
     }
-    format!("refused the request: the login lacks the rights `{scopes}`; log in again to ask for them")
 }
 
-/// Returns a text on a line of its own; empty for an empty text.
-fn line(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("\n{text}") }
+/// Adds the last lines of standard error, which often contain the cause, and a hint on a line of its own.
+fn with_output(fault: Message, said: &str, hint: &Message) -> Message {
+    const LINES: usize = 8;
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
+    let mut parts = vec![if last.is_empty() { fault } else { message!("mcp-output", fault, output = last.join("\n")) }];
+    parts.extend((!hint.is_empty()).then(|| hint.clone()));
+    Message::list("\n", &parts)
 }

@@ -3,6 +3,7 @@
 use std::{fmt, path::Path, str::FromStr};
 
 use aime_hosts::{check_pattern, host_fits};
+use aime_messages::{Describe, Message, message};
 use aime_sandbox::is_protected;
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +93,7 @@ enum About {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// Invalid syntax.
-    #[error("the rule `{rule}` cannot be read: {problem}")]
+    #[error("{}", self.describe())]
     Form {
         /// Text of the rule.
         rule: String,
@@ -100,7 +101,7 @@ pub enum RuleError {
         problem: String,
     },
     /// Unknown tool.
-    #[error("the rule `{rule}` names no tool: there is no `{tool}`{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    #[error("{}", self.describe())]
     UnknownTool {
         /// Text of the rule.
         rule: String,
@@ -110,13 +111,24 @@ pub enum RuleError {
         near: Option<String>,
     },
     /// The rule can never match a call.
-    #[error("the rule `{rule}` can never hold: {problem}")]
+    #[error("{}", self.describe())]
     Never {
         /// Text of the rule.
         rule: String,
         /// Reason why it cannot match.
         problem: String,
     },
+}
+
+impl Describe for RuleError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Form { rule, problem } => message!("permission-form", rule, problem),
+            Self::UnknownTool { rule, tool, near: Some(near) } => message!("permission-no-tool-near", rule, tool, near),
+            Self::UnknownTool { rule, tool, near: None } => message!("permission-no-tool", rule, tool),
+            Self::Never { rule, problem } => message!("permission-never", rule, problem),
+        }
+    }
 }
 
 impl PermissionRule {

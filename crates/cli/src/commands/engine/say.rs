@@ -65,7 +65,7 @@ impl<'a> Spoken<'a> {
     pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
         let task = match &self.seen {
             Some(seen) => hearer(&self.run, seen, task.as_deref())?,
-            None => task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(Message::text(error)))?,
+            None => task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(&error))?,
         };
         let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)?;
         let told = match self.then() {
@@ -100,7 +100,7 @@ impl<'a> Spoken<'a> {
                 part_of(&self.run, seen, &[], task)?;
             }
         }
-        let task = task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(Message::text(error)))?;
+        let task = task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(&error))?;
         let (ends, then) = (task.is_none(), self.then());
         let told = match (&then, &task) {
             (Some(then), Some(task)) => format!("{}\n{then}", msg!("cancel-task", task)),
@@ -158,8 +158,8 @@ pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
         begun(runs, &mut listed).await;
     }
     match meant(text, &listed).as_slice() {
-        [one] => RunId::new(*one).map_err(|error| Failure::usage(Message::text(error))),
-        [] => RunId::new(text).map_err(|error| Failure::usage(Message::text(error))),
+        [one] => RunId::new(*one).map_err(|error| Failure::usage(&error)),
+        [] => RunId::new(text).map_err(|error| Failure::usage(&error)),
         many => {
             Err(Failure::usage(message!("run-unclear", text = format!("{text:?}"), runs = many.join(", ")))
                 .hint(message!("run-unclear-hint")))

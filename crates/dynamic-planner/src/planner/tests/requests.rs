@@ -290,7 +290,7 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
 }
 
 fn undecided() -> Undecided {
-    Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".to_owned()] }
+    Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".into()] }
 }
 
 // Requirement: 2.9

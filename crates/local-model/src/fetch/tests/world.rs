@@ -164,7 +164,7 @@ impl FetchObserver for Heard {
                 self.waiting.notify_one();
                 "waits".to_owned()
             }
-            FetchNews::Asking { source, kept, .. } => format!("asks {} from {kept}", source.split(" (").next().unwrap()),
+            FetchNews::Asking { source, kept, .. } => format!("asks {} from {kept}", source.to_string().split(" (").next().unwrap()),
             FetchNews::Again { .. } => "again".to_owned(),
             FetchNews::BeginsAnew { .. } => "anew".to_owned(),
             FetchNews::Failed { next, .. } => format!("failed, {}", if next.is_some() { "another is asked" } else { "no other" }),
@@ -189,7 +189,7 @@ impl World {
         let model = CatalogModel {
             name: "tiny".into(),
             alias: "t".into(),
-            description: String::new(),
+            description: aime_messages::Message::default(),
             file: "tiny.gguf".into(),
             bytes: SIZE as u64,
             sha256: hash(&pinned()),

@@ -2,6 +2,7 @@
 
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::Wake;
+use aime_messages::Message;
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
     ProgressEvent, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason,
@@ -56,13 +57,13 @@ impl RunMachine {
         self.change_by_lead(wake, patch, handled, out);
     }
 
-    fn submit_first(&mut self, plan: Plan, mode: PlanMode, repairs: Vec<String>, category: &str, out: &mut Out) {
+    fn submit_first(&mut self, plan: Plan, mode: PlanMode, repairs: Vec<Message>, category: &str, out: &mut Out) {
         self.report_lead_route(mode, "the lead looked and submitted a plan", category, out);
         self.plan_was_made();
         self.adopt(plan, repairs, None, out);
     }
 
-    fn report_repairs(&mut self, repairs: &[String], out: &mut Out) {
+    fn report_repairs(&mut self, repairs: &[Message], out: &mut Out) {
         if !repairs.is_empty() {
             self.emit(ProgressEvent::PatchRepaired { repairs: repairs.to_vec() }, out);
         }

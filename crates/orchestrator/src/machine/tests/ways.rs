@@ -106,13 +106,13 @@ fn refused_answers_and_repairs_are_told() {
     world.routed(PlanMode::Simple);
     world.plans(Planning::Planned {
         plan: Box::new(plan("a")),
-        repairs: vec!["a comma".to_owned()],
+        repairs: vec!["a comma".into()],
         refused: vec![RefusedAnswer { attempt: 1, faults: vec!["no tasks".to_owned()] }],
-        fallback: Some("simplified".to_owned()),
+        fallback: Some("simplified".into()),
     });
     assert!(matches!(world.told("plan_refused")[..], [ProgressEvent::PlanRefused { attempt: 1, .. }]));
     let [ProgressEvent::PlanCreated { repairs, fallback, .. }] = world.told("plan_created")[..] else { panic!() };
-    assert_eq!((repairs.len(), fallback.as_deref()), (1, Some("simplified")));
+    assert_eq!((repairs.len(), fallback.clone()), (1, Some("simplified".into())));
     world.done("a");
     assert_eq!(world.ended(), "completed");
 }
@@ -125,7 +125,7 @@ fn repairs_of_a_patch_are_told_before_it() {
     let patched = Replanning::Patched { patch: patch(vec![add("b", &["a"])]), refused: vec![] };
     world.replans_repaired(patched, &["replaced single quotes"]);
     let repaired = |world: &World| world.told("patch_repaired").into_iter().cloned().collect::<Vec<_>>();
-    let expected = [ProgressEvent::PatchRepaired { repairs: vec!["replaced single quotes".to_owned()] }];
+    let expected = [ProgressEvent::PatchRepaired { repairs: vec!["replaced single quotes".into()] }];
     assert_eq!(repaired(&world), expected);
     world.fails("b").patched(vec![add("c", &["b"])]);
     assert_eq!(repaired(&world), expected, "a patch without faults was not repaired");

@@ -242,7 +242,7 @@ impl World {
             score: Some(1),
             category: "general".to_owned(),
             profile: None,
-            reasons: vec!["because".to_owned()],
+            reasons: vec!["because".into()],
         };
         self.send(RunFact::Routed { id, route, calls: Vec::new() })
     }
@@ -262,7 +262,7 @@ impl World {
 
     pub(super) fn replans_repaired(&mut self, outcome: Replanning, repairs: &[&str]) -> &mut Self {
         let id = self.effect("replan");
-        let repairs = repairs.iter().map(|repair| (*repair).to_owned()).collect();
+        let repairs = repairs.iter().map(|repair| (*repair).into()).collect();
         self.send(RunFact::Replanned { id, outcome, repairs, calls: vec![model_use("patch", 10)] })
     }
 

@@ -5,6 +5,7 @@ use aime_dynamic_planner::{
     direct_plan, patch_from_value,
 };
 use aime_llm::Refused;
+use aime_messages::message;
 use aime_progress_management::{LeadCommand, Owner, Plan, PlanMode, PlanPatch, Spent};
 use serde_json::{Value, to_value};
 
@@ -50,7 +51,7 @@ impl RunRunner {
             plan: direct_plan(&request.goal, request.category_profile.as_deref()),
             repairs: Vec::new(),
             refused: Vec::new(),
-            fallback: Some(format!("category: no plan could be used, so one actor does the whole goal; the last fault was: {why}")),
+            fallback: Some(message!("fallback-category", reason = why)),
             reused: None,
             spent: Spent::default(),
             model: tries.model.clone(),
@@ -105,7 +106,7 @@ impl RunRunner {
         let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..self.checker(Parts::of_plan(request)) };
         let CheckedPlan { plan, repairs } = checker.check_value(&changed).map_err(|faults| does_not_fit("plan", &who, &faults))?;
         let plan = Plan { goal: request.goal.clone(), ..plan }.revised(&planned.plan, Owner::Lead);
-        let repairs = planned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
+        let repairs = planned.repairs.iter().cloned().chain([message!("repair-hook", hook = who)]).chain(repairs).collect();
         Ok(Planned { plan, repairs, ..planned })
     }
 
@@ -131,7 +132,7 @@ impl RunRunner {
                 return Err(wrong(faults));
             }
         }
-        let repairs = replanned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
+        let repairs = replanned.repairs.iter().cloned().chain([message!("repair-hook", hook = who)]).chain(repairs).collect();
         Ok(Replanned { patch, repairs, ..replanned })
     }
 

@@ -73,12 +73,12 @@ impl Tree {
         })
     }
 
-    /// Returns the place of the innermost key that a text begins with, such as `run.max_steps is 0`.
+    /// Returns the place of the innermost known part of a key such as `run.max_steps`.
     pub(super) fn place_of(&self, text: &str) -> Option<Place> {
         match &self.node {
             Node::List(items) => items.iter().find_map(|item| item.place_of(text)),
             Node::Table(members) => members.iter().find_map(|Member { key, place, value }| {
-                let behind = text.strip_prefix(key.as_str()).filter(|behind| behind.starts_with(['.', ' ']))?;
+                let behind = text.strip_prefix(key.as_str()).filter(|behind| behind.is_empty() || behind.starts_with('.'))?;
                 behind.strip_prefix('.').and_then(|behind| value.place_of(behind)).or(*place)
             }),
             _ => None,
