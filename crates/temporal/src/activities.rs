@@ -85,7 +85,12 @@ impl Effects {
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
         let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let apart = if RemoteEffects::needs_progress(&issue.effect) { apart.with_progress(progress(context, None).await?) } else { apart };
+        let apart = match &issue.effect {
+            RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
+                apart.with_progress(progress(context, None).await?)
+            }
+            _ => apart,
+        };
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         // The changes that a call makes in a folder of its own are lost unless the whole effect ends.
@@ -120,7 +125,7 @@ impl Effects {
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             ActorEffect::Plan { .. } => apart.with_progress(progress(context, Some(order.run.clone())).await?),
-            ActorEffect::Tool { call, .. } if RemoteEffects::tool_needs_progress(call.tool()) => {
+            ActorEffect::Tool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
                 apart.with_progress(progress(context, Some(order.run.clone())).await?)
             }
             _ => apart,

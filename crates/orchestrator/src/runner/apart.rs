@@ -80,27 +80,16 @@ impl Orchestrator {
 
 impl RemoteEffects {
     /// Adds the state of the run: [`make_actor`](Self::make_actor) needs it to check criteria before the work, [`judge`](Self::judge) for an
-    /// auditor, and [`run`](Self::run) for the effects that [need it](Self::needs_progress).
+    /// auditor, and calls of tools that [need it](Self::needs_progress).
     #[must_use]
     pub fn with_progress(self, state: ProgressState) -> Self {
         self.runner.live.insert(self.runner.run.clone(), state);
         self
     }
 
-    /// Returns true if an effect of a run needs the state of the run.
-    #[must_use]
-    pub fn needs_progress(effect: &RunEffect) -> bool {
-        match effect {
-            RunEffect::CallTool { spec, call, result, .. } => {
-                Self::tool_needs_progress(call.tool()) || !spec.completion_criteria.is_empty() && result.is_none()
-            }
-            _ => false,
-        }
-    }
-
     /// Returns true if calls of a tool need the state of the run. The plan tools of the lead need it, too.
     #[must_use]
-    pub fn tool_needs_progress(tool: &str) -> bool {
+    pub fn needs_progress(tool: &str) -> bool {
         tool == "undo_task"
     }
 
