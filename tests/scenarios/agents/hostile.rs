@@ -25,7 +25,7 @@ fn an_agent_writes_nothing_that_runs_later() {
     let work = r#"
 echo "touch ~/it-ran" > .envrc
 mkdir -p .vscode && echo '{}' > .vscode/tasks.json
-printf '#!/bin/sh\ntouch ~/it-ran\n' > .git/hooks/post-commit
+mkdir -p .git/hooks && printf '#!/bin/sh\ntouch ~/it-ran\n' > .git/hooks/post-commit
 git config core.fsmonitor ./evil
 tell '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Look"}'
 ask fs/read_text_file "\"path\":\"$here/kept.txt\""

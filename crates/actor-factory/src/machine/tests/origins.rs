@@ -76,9 +76,9 @@ fn an_external_agent_may_have_read_anything() {
     (agent.spec.agent, agent.spec.profile) = (true, "helper".to_owned());
     let mut play = Play::start(agent);
     play.calls(vec![fetch("a", "evil.example"), fetch("b", "docs.example")]);
-    assert!(play.results()[0].contains("agent helper"), "{:?}", play.results());
     assert_eq!(play.open_ids(), ["t/1/1/2"], "the user has named this host");
     play.tool("t/1/1/2", "a page");
+    assert!(play.results()[0].contains("agent helper"), "{:?}", play.results());
     play.calls(vec![terminate("success", "done")]);
     assert_eq!(play.output.unwrap().origins, [Origin::Web("docs.example".into()), Origin::Agent("helper".into())]);
 }
