@@ -90,7 +90,7 @@ fn a_folder_without_a_repository_is_refused() {
     }
     let mut unrecorded = two();
     unrecorded.user_settings("[undo]\nenabled = false\n");
-    git(&unrecorded, &["init", "-q"]);
+    unrecorded.git(&["init", "-q"]);
     let ended = unrecorded.aime(RUN).must(2);
     assert!(ended.stderr.contains("the changes of files are not recorded"), "{ended}");
     for world in [&world, &unrecorded] {
