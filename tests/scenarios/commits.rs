@@ -50,11 +50,7 @@ fn each_task_is_a_commit_on_a_branch_of_its_own() {
         modes.contains("100755 script") && modes.contains("120000 link") && !modes.contains("ignored") && !modes.contains("__pycache__"),
         "{modes}"
     );
-    assert_eq!(
-        (world.git(&["ls-files", "--stage"]), world.git(&["rev-parse", "HEAD"])),
-        (index, head),
-        "the index and the branch stay"
-    );
+    assert_eq!((world.git(&["ls-files", "--stage"]), world.git(&["rev-parse", "HEAD"])), (index, head), "the index and the branch stay");
     assert_eq!(world.git(&["branch", "--show-current"]), "trunk\n");
     assert_eq!(world.read("staged"), "a person's\n");
 }
@@ -145,10 +141,7 @@ fn files_are_stored_as_their_attributes_say() {
     let pointer = world.git(&["show", "aime/r:a.bin"]);
     assert_eq!(pointer, format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 9\n"), "{ended}");
     assert_eq!(world.read(&format!(".git/lfs/objects/{}/{}/{oid}", &oid[..2], &oid[2..4])), "all of it");
-    assert_eq!(
-        (world.git(&["show", "aime/r:a.bat"]), world.git(&["show", "aime/r:empty.bin"])),
-        ("one\ntwo\n".to_owned(), String::new())
-    );
+    assert_eq!((world.git(&["show", "aime/r:a.bat"]), world.git(&["show", "aime/r:empty.bin"])), ("one\ntwo\n".to_owned(), String::new()));
     assert!(notes(&ended).contains("not in the commits: a.hidden (its filter `crypt` is a program, which aime does not run)"), "{ended}");
     assert!(!world.git(&["ls-tree", "--name-only", "aime/r"]).contains("a.hidden"), "{ended}");
     assert!(!world.exists("ran"), "{ended}");
