@@ -1,6 +1,7 @@
 mod chaos;
 mod compaction;
 mod conclusions;
+mod consent;
 mod delegation;
 mod lead;
 mod loops;
