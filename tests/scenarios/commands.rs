@@ -317,7 +317,7 @@ fn the_doctor_says_what_works_and_what_does_not() {
         assert!(ended.stdout.contains(word), "{word}\n{ended}");
     }
     let ill = World::alone().aime(["doctor"]).must(3);
-    assert!(ill.stdout.contains("qwen2.5-coder-1.5b is not here") && ill.stdout.contains("OPENAI_BASE_URL"), "{ill}");
+    assert!(ill.stdout.contains("qwen2.5-coder-1.5b is missing") && ill.stdout.contains("OPENAI_BASE_URL"), "{ill}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn wrong_use_is_told_with_the_hint() {
     let world = World::alone();
     world.aime(["eval", "nowhere"]).must(2).tells(&["there is no folder \"nowhere\"", "suite.toml"]);
     world.file("suite/suite.toml", "[[task]]\nname = \"a\"\n");
-    world.aime(["eval", "suite"]).must(2).tells(&["there is no goal", "there is no check"]);
+    world.aime(["eval", "suite"]).must(2).tells(&["the goal is missing", "the check is missing"]);
     world.file("suite/suite.toml", SUITE);
     world.aime(["eval", "suite", "--task", "none"]).must(2).tells(&["no task of this suite is asked for"]);
     world.aime(["eval", "suite", "--task", "good", "--level", "3"]).must(2).tells(&["no task of this suite is asked for", "--level"]);

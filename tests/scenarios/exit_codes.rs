@@ -162,7 +162,7 @@ fn two_for_an_invalid_plan() {
 #[test]
 fn three_without_a_model() {
     let world = World::alone();
-    let missing = ["qwen2.5-coder-1.5b in this process (no other is configured)", "is not here", "OPENAI_BASE_URL", "hint"];
+    let missing = ["qwen2.5-coder-1.5b in this process (no other is configured)", "is missing", "OPENAI_BASE_URL", "hint"];
     for arguments in [["run", "write out.txt"], ["plan", "write out.txt"]] {
         let ended = world.aime(arguments).must(3).tells(&missing);
         assert!(ended.stderr.starts_with("model "), "the model is the first thing said\n{ended}");

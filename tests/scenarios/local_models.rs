@@ -130,5 +130,5 @@ fn a_file_of_ones_own_is_named_by_its_path() {
     assert_eq!(world.aime(["models", "path", "default"]).must(0).stdout, format!("{place}\n"));
     world.aime(["run", "write out.txt"]).must(3).tells(&["hint"]);
     let world = World::alone().settings("[models.default]\nmodel = \"m\"\npath = \"x.gguf\"\n");
-    world.aime(["run", "write out.txt"]).must(2).tells(&["path is of a local model"]);
+    world.aime(["run", "write out.txt"]).must(2).tells(&["models.default.path is only for local models"]);
 }

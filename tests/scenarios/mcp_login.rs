@@ -286,7 +286,7 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
         said(world.server().requests().last().unwrap())
     };
     let told = look();
-    assert!(told.contains("wants to know who asks: log in to it"), "{told}");
+    assert!(told.contains("requires a login: log in to it"), "{told}");
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"), "a demand is no login");
 
     log_in(&world).must(0);
@@ -310,7 +310,7 @@ fn a_login_goes_to_no_other_address() {
     let other = Authority::start();
     other.known.lock().unwrap().given = 1;
     world.user_settings(&format!("[mcp.servers.weather]\nurl = \"{}\"\n", other.at("/mcp")));
-    world.aime(["mcp", "test", "weather"]).must(1).tells(&["wants to know who asks"]);
+    world.aime(["mcp", "test", "weather"]).must(1).tells(&["requires a login"]);
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
 }
 

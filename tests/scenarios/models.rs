@@ -190,7 +190,7 @@ fn headers_are_sent_and_never_shown() {
     let faulty = World::alone().settings("[models.default]\nmodel = \"m\"\nheaders = { \"x team\" = \"s3cr3t\" }\n");
     let ended = faulty.aime(["config", "check"]).must(2);
     assert!(
-        ended.stdout.contains("aime.toml:3:1: models.default.headers has the name \"x team\"") && !ended.stdout.contains("s3cr3t"),
+        ended.stdout.contains("aime.toml:3:1: models.default.headers has the invalid name \"x team\"") && !ended.stdout.contains("s3cr3t"),
         "{ended}"
     );
 }

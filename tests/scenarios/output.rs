@@ -35,7 +35,7 @@ fn quiet_says_nothing_beside_it() {
     assert_eq!(ended.stdout, "The file out.txt is written.\n");
     assert_eq!(ended.stderr, "");
     let failed = World::alone().aime(["run", "x", "-q"]).must(3);
-    assert!(failed.stderr.contains("is not here"), "a failure is said all the same\n{failed}");
+    assert!(failed.stderr.contains("is missing"), "a failure is said all the same\n{failed}");
 }
 
 // Requirement: 20.2

@@ -176,6 +176,12 @@ impl Describe for PlanFault {
     }
 }
 
+impl From<PlanFault> for Message {
+    fn from(fault: PlanFault) -> Self {
+        fault.describe()
+    }
+}
+
 impl fmt::Display for PlanFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.describe().fmt(f)

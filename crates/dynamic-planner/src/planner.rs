@@ -133,7 +133,7 @@ impl Planner {
             }
             Err(error) => self.refusals(error)?,
         };
-        let why = refused.last().map_or_else(|| message!("request-too-long"), |last| aime_messages::Message::text(last.faults.join("; ")));
+        let why = refused.last().map_or_else(|| message!("request-too-long"), |last| aime_messages::Message::list("; ", &last.faults));
         match self.ask_simplified(request, &context).await {
             Ok(Answered { value: checked, mut repairs, refused: further, spent: further_cost }) => {
                 add_refused(&mut refused, further);
@@ -195,7 +195,6 @@ impl Planner {
     }
 
     async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> Asked<T> {
-        let judge = |value| judge(value).map_err(|faults| lines(&faults));
         Ok(ask(&self.model, &self.tiers, question, judge).await?.into())
     }
 
@@ -281,10 +280,6 @@ impl From<StructuredError> for AskError {
 fn add_refused(refused: &mut Vec<Refused>, further: Vec<Refused>) {
     let before = u32::try_from(refused.len()).unwrap_or(0);
     refused.extend(further.into_iter().map(|one| Refused { attempt: one.attempt + before, ..one }));
-}
-
-fn lines(faults: &[PlanFault]) -> Vec<String> {
-    faults.iter().map(ToString::to_string).collect()
 }
 
 fn check(checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {

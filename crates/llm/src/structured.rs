@@ -79,7 +79,7 @@ pub struct Refused {
     /// Number of the attempt, counted from 1.
     pub attempt: u32,
     /// Everything that was wrong with it.
-    pub faults: Vec<String>,
+    pub faults: Vec<aime_messages::Message>,
     /// Answer of the model, cut to 4,000 characters.
     pub answer: String,
 }
@@ -166,5 +166,5 @@ impl StructuredError {
 }
 
 fn last_faults(refused: &[Refused]) -> String {
-    refused.last().map(|last| last.faults.join("; ")).unwrap_or_default()
+    refused.last().map(|last| last.faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")).unwrap_or_default()
 }

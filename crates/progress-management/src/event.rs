@@ -112,7 +112,7 @@ pub enum ProgressEvent {
         /// Number of the attempt, from 1.
         attempt: u32,
         /// Faults, each with its place.
-        faults: Vec<String>,
+        faults: Vec<Message>,
     },
     /// The plan of an earlier run is reused without a request to a model.
     PlanReused {
@@ -148,7 +148,7 @@ pub enum ProgressEvent {
         /// The task.
         task: TaskId,
         /// The faults, each with its place.
-        faults: Vec<String>,
+        faults: Vec<Message>,
     },
     /// A task waits until no other task writes in the working folder.
     FolderAwaited {

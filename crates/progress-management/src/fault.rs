@@ -250,6 +250,13 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// Returns one message for each fault.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Message> {
+        let message = |Fault { place, problem }: &Fault| message!("plan-fault", place, fault = problem.describe());
+        self.faults.iter().map(message).collect()
+    }
+
     /// Returns one line of text for each fault.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {

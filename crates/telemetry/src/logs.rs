@@ -101,7 +101,8 @@ fn said(event: &ProgressEvent, providers: &Providers, content: bool) -> Option<R
                 .words(&decision.patch.reasoning)
         }
         E::PlanRefused { attempt, faults } => {
-            RecordContent::new("aime.plan.refused", Warn, vec![count("aime.plan.attempt", (*attempt).into())]).words(&faults.join("\n"))
+            RecordContent::new("aime.plan.refused", Warn, vec![count("aime.plan.attempt", (*attempt).into())])
+                .words(&faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
         }
         E::TaskStatusChanged { to: TaskStatus::Ready | TaskStatus::Pending, .. } => return None,
         E::TaskStatusChanged { task, to, attempt, reason, .. } => {

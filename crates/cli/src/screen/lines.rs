@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{column, describe_file_change, first_line, span, telling_line, tree::describe_plan};
 use crate::{
-    i18n::{asked, messages, msg, named, plain_message, print, row, said},
+    i18n::{asked, messages, msg, named, plain_message, print, said},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -74,7 +74,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{DIM}{}{DIM:#}", msg!("line-asking", what = named("purpose", purpose)))
         }
         E::PlanRefused { attempt, faults } => {
-            format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt, faults = plain(&row(faults))))
+            format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt, faults = plain(&messages(faults))))
         }
         E::PlanReused { run } => {
             let told = match run.as_deref() {
@@ -184,7 +184,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH)),
         E::FolderAwaited { task } => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited")),
         E::CancelRefused { task, faults } => {
-            format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-not-cancelled", why = told(&faults.join("; "), 2 * WIDTH)))
+            format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-not-cancelled", why = first_line(&messages(faults), 2 * WIDTH)))
         }
         E::LeadGaveUp {} => format!("{}{}", head(YELLOW, "head-lead"), msg!("line-lead-gave-up")),
         E::PatchRepaired { repairs } => {

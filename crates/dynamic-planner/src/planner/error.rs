@@ -64,7 +64,7 @@ pub enum PlannerError {
 }
 
 fn last_faults(refused: &[Refused]) -> String {
-    refused.last().map(|last| last.faults.join("; ")).unwrap_or_default()
+    refused.last().map(|last| aime_messages::Message::list("; ", &last.faults).to_string()).unwrap_or_default()
 }
 
 impl PlannerError {

@@ -196,7 +196,7 @@ async fn a_cycle_is_asked_for_again_with_the_errors() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), good()]);
     let planned = planner(&model).plan(&request(PlanMode::Complex)).await.unwrap();
     assert_eq!(planned.refused.len(), 1);
-    assert!(planned.refused[0].faults[0].contains("a → b → a"), "{:?}", planned.refused);
+    assert!(planned.refused[0].faults[0].to_string().contains("a → b → a"), "{:?}", planned.refused);
     assert_eq!((planned.plan.tasks.len(), planned.fallback), (2, None));
     let requests = model.requests();
     assert_eq!(requests.len(), 2);
@@ -373,7 +373,7 @@ async fn a_patch_is_judged_and_asked_for_again() {
     assert_eq!(replanned.patch.reasoning, "smaller");
     let faults = &replanned.refused[0].faults;
     assert_eq!(faults.len(), 2, "both judges are heard: {faults:?}");
-    assert!(faults[0].contains("todo") && faults[1].starts_with("changes[0].task.id: "), "{faults:?}");
+    assert!(faults[0].to_string().contains("todo") && faults[1].to_string().starts_with("changes[0].task.id: "), "{faults:?}");
 }
 
 /// Returns a run in which `look` is done, `convert` has failed for good and `upload` waits for it.
@@ -418,7 +418,7 @@ async fn the_progress_state_is_a_judge() {
     let failed = vec![FailedTask { id: "convert".to_owned(), attempts: 3, error: "no pandas".to_owned() }];
     let replanned = planner(&model).replan(&ReplanRequest { failed, ..replan_request() }, judge).await.unwrap();
     assert_eq!(replanned.repairs, Vec::<String>::new());
-    assert!(replanned.refused[0].faults[0].contains("\"look\" is completed"), "{:?}", replanned.refused);
+    assert!(replanned.refused[0].faults[0].to_string().contains("\"look\" is completed"), "{:?}", replanned.refused);
     let after = state.patched(&replanned.patch, Timestamp::from_millis(3)).unwrap();
     let upload = &after.tasks[&TaskId::new("upload").unwrap()].spec;
     assert_eq!(upload.dependencies[0].as_str(), "convert-csv");
@@ -489,7 +489,7 @@ async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
     let planner = planner(&model).with_validators(vec![Arc::new(NoUploads)]);
     let replanned = planner.replan(&ReplanRequest { failed: vec![], ..replan_request() }, judge).await.unwrap();
     assert_eq!(replanned.refused.len(), 1);
-    assert!(replanned.refused[0].faults[0].contains("nothing leaves this house"), "{:?}", replanned.refused);
+    assert!(replanned.refused[0].faults[0].to_string().contains("nothing leaves this house"), "{:?}", replanned.refused);
     let after = judge(&replanned.patch).unwrap();
     assert_eq!(after.tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["look", "convert-csv"], "what was taken out is gone");
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_messages::Message as Described;
 use serde_json::Value;
 
 use crate::{
@@ -41,11 +42,11 @@ use super::{
 ///
 /// # Errors
 /// [`StructuredError`]: the model failed, every answer was refused, or the schema is invalid. The error reports the usage in every case.
-pub async fn ask<T>(
+pub async fn ask<T, F: Into<Described>>(
     model: &Model,
     tiers: &Tiers,
     request: StructuredRequest,
-    judge: impl Fn(Value) -> Result<T, Vec<String>>,
+    judge: impl Fn(Value) -> Result<T, Vec<F>>,
 ) -> Result<Structured<T>, StructuredError> {
     let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
     let mut spent = Spent::default();
@@ -70,7 +71,7 @@ pub async fn ask<T>(
                 if unread.counts {
                     unreadable.not_read(tier);
                 }
-                vec![unread.fault]
+                vec![unread.fault.into()]
             }
         };
         refused.push(Refused { attempt, faults, answer: cut(&response.content) });
@@ -174,12 +175,12 @@ fn from_reasoning(reasoning: &str) -> Option<ReadJson> {
     value.is_object().then_some(ReadJson { value, repairs, cut: false })
 }
 
-fn accept<T>(
+fn accept<T, F: Into<Described>>(
     read: &mut ReadJson,
     request: &StructuredRequest,
     checker: &SchemaChecker,
-    judge: &impl Fn(Value) -> Result<T, Vec<String>>,
-) -> Result<T, Vec<String>> {
+    judge: &impl Fn(Value) -> Result<T, Vec<F>>,
+) -> Result<T, Vec<Described>> {
     if !checker.fits(&read.value) {
         let mut evened = read.value.clone();
         let mut repairs = Vec::new();
@@ -192,7 +193,7 @@ fn accept<T>(
     if request.must_fit
         && let Err(faults) = checker.check(&read.value)
     {
-        return Err(faults.iter().map(ToString::to_string).collect());
+        return Err(faults.iter().map(|fault| fault.to_string().into()).collect());
     }
-    judge(read.value.clone())
+    judge(read.value.clone()).map_err(|faults| faults.into_iter().map(Into::into).collect())
 }

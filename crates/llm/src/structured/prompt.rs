@@ -60,11 +60,11 @@ fn form(schema: &Value) -> String {
     format!("Answer with one JSON {kind} and nothing else: no prose, no code fence. It must fit this JSON Schema:\n{schema}")
 }
 
-fn faults(faults: &[String]) -> String {
+fn faults(faults: &[aime_messages::Message]) -> String {
     let mut text = String::from("Your answer was refused:\n");
     for fault in faults.iter().take(FAULTS) {
         text.push_str("- ");
-        text.push_str(fault);
+        text.push_str(&fault.to_string());
         text.push('\n');
     }
     if faults.len() > FAULTS {

@@ -210,7 +210,7 @@ async fn a_nearly_right_answer_is_repaired_and_the_repair_told() {
 async fn a_schema_may_only_guide() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(r#"{"steps": ["pack"]}"#)]);
     let lenient = StructuredRequest { must_fit: false, ..request() };
-    let answer = ask(&model.built(), &Tiers::new(), lenient, |value| Ok(value["steps"][0].clone())).await.unwrap();
+    let answer = ask(&model.built(), &Tiers::new(), lenient, |value| Ok::<_, Vec<String>>(value["steps"][0].clone())).await.unwrap();
     assert_eq!(answer.value, "pack");
     let unusable = StructuredRequest { schema: json!({"type": "nonsense"}), ..request() };
     assert!(matches!(ask(&model.built(), &Tiers::new(), unusable, judge).await, Err(StructuredError::Schema { .. })));

@@ -132,7 +132,7 @@ pub struct RefusedAnswer {
     /// Number of the attempt, from 1.
     pub attempt: u32,
     /// Each fault.
-    pub faults: Vec<String>,
+    pub faults: Vec<Message>,
 }
 
 /// The result of a check of a criterion.

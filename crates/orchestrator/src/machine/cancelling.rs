@@ -159,7 +159,7 @@ impl RunMachine {
 
     /// Reports why a task stays: another one needs its result, or depends on a condition over it.
     pub(super) fn refuse_cancel(&mut self, task: &TaskId, faults: &Faults, out: &mut Out) {
-        self.emit(ProgressEvent::CancelRefused { task: task.clone(), faults: faults.lines() }, out);
+        self.emit(ProgressEvent::CancelRefused { task: task.clone(), faults: faults.messages() }, out);
     }
 
     /// Stops the running tasks that a patch takes out of the plan, by themselves or with their group. A patch that does

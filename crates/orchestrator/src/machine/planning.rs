@@ -128,8 +128,8 @@ impl RunMachine {
         match self.state.apply(self.now, &created) {
             Ok(()) => out.emit(created),
             Err(FoldError::Plan(faults)) => {
-                let faults: Vec<String> = faults.faults.iter().map(ToString::to_string).collect();
-                let message = format!("the plan is not valid: {}", faults.join("; "));
+                let faults = faults.messages();
+                let message = format!("the plan is not valid: {}", Message::list("; ", &faults));
                 self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
                 return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
             }

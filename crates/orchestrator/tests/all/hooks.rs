@@ -303,7 +303,13 @@ fn ids(bench: &Bench) -> Vec<String> {
 fn faults(bench: &Bench) -> Vec<String> {
     let events = bench.events().into_iter();
     events
-        .filter_map(|timed| if let ProgressEvent::PlanRefused { faults, .. } = timed.event { Some(faults.join("; ")) } else { None })
+        .filter_map(|timed| {
+            if let ProgressEvent::PlanRefused { faults, .. } = timed.event {
+                Some(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+            } else {
+                None
+            }
+        })
         .collect()
 }
 

@@ -41,7 +41,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             format!("{mode}, {category}, by {by}: {}", Message::list("; ", reasons))
         }
         ProgressEvent::PlanningStarted { purpose } => for_the_run(purpose),
-        ProgressEvent::PlanRefused { attempt, faults } => format!("try {attempt} was refused: {}", faults.join("; ")),
+        ProgressEvent::PlanRefused { attempt, faults } => format!("try {attempt} was refused: {}", Message::list("; ", faults)),
         ProgressEvent::PlanReused { run } => {
             format!("a plan of before is used again{}", run.as_deref().map(|run| format!(", of run {run}")).unwrap_or_default())
         }
@@ -92,7 +92,9 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::FileChanged(_) | ProgressEvent::ChangesMerged { .. } => return None,
         ProgressEvent::PatchRepaired { repairs } => format!("repaired: {}", Message::list("; ", repairs)),
         ProgressEvent::LeadGaveUp {} => "the plan calls of the lead were refused too often: rules plan from here on".to_owned(),
-        ProgressEvent::CancelRefused { task, faults } => format!("{} is not cancelled: {}", titles.title(task), faults.join("; ")),
+        ProgressEvent::CancelRefused { task, faults } => {
+            format!("{} is not cancelled: {}", titles.title(task), Message::list("; ", faults))
+        }
         ProgressEvent::FolderAwaited { task } => {
             format!("{} waits until no other task writes in the working folder", titles.title(task))
         }

@@ -107,7 +107,7 @@ fn refused_answers_and_repairs_are_told() {
     world.plans(Planning::Planned {
         plan: Box::new(plan("a")),
         repairs: vec!["a comma".into()],
-        refused: vec![RefusedAnswer { attempt: 1, faults: vec!["no tasks".to_owned()] }],
+        refused: vec![RefusedAnswer { attempt: 1, faults: vec!["no tasks".into()] }],
         fallback: Some("simplified".into()),
     });
     assert!(matches!(world.told("plan_refused")[..], [ProgressEvent::PlanRefused { attempt: 1, .. }]));

@@ -271,7 +271,7 @@ impl World {
     }
 
     pub(super) fn no_patch(&mut self) -> &mut Self {
-        let refused = vec![RefusedAnswer { attempt: 1, faults: vec!["no JSON".to_owned()] }];
+        let refused = vec![RefusedAnswer { attempt: 1, faults: vec!["no JSON".into()] }];
         self.replans(Replanning::NoPatch { message: "the model had no idea".to_owned(), refused })
     }
 

@@ -5,7 +5,7 @@ use aime_dynamic_planner::{
     direct_plan, patch_from_value,
 };
 use aime_llm::Refused;
-use aime_messages::message;
+use aime_messages::{Message, message};
 use aime_progress_management::{LeadCommand, Owner, Plan, PlanMode, PlanPatch, Spent};
 use serde_json::{Value, to_value};
 
@@ -46,7 +46,7 @@ impl RunRunner {
         if self.parts.planner.fallback == Fallback::Fail {
             return Err(tries.no_plan());
         }
-        let why = tries.refused.last().map(|last| last.faults.join("; ")).unwrap_or_default();
+        let why = tries.refused.last().map(|last| Message::list("; ", &last.faults).to_string()).unwrap_or_default();
         let plan = Planned {
             plan: direct_plan(&request.goal, request.category_profile.as_deref()),
             repairs: Vec::new(),
@@ -222,20 +222,20 @@ impl Tries {
         self.spent.add(spent);
     }
 
-    fn push(&mut self, faults: Vec<String>, answer: String) {
+    fn push(&mut self, faults: Vec<Message>, answer: String) {
         let attempt = u32::try_from(self.refused.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.refused.push(Refused { attempt, faults, answer });
     }
 
     fn refuse(&mut self, reason: String) -> &Self {
-        self.push(vec![reason], String::new());
+        self.push(vec![reason.into()], String::new());
         self
     }
 
     /// Records a refusal and returns the message to the planner's model.
     fn told(&mut self, reason: String, what: &str) -> String {
         let told = format!("An earlier {what} was refused: {reason}. Give another one that minds this.");
-        self.push(vec![reason], String::new());
+        self.push(vec![reason.into()], String::new());
         told
     }
 
