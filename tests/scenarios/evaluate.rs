@@ -151,7 +151,7 @@ fn wrong_use_is_told_with_the_hint() {
     held.lock().unwrap();
     world.aime(["eval", "suite", "--verify-checks"]).must(2).tells(&["another evaluation is under way in", "-o"]);
     world.file("suite/suite.toml", &SUITE.replace("\"small\"", "\"../small\""));
-    world.aime(["eval", "suite"]).must(2).tells(&["suite.toml: the name \"../small\" is no name"]);
+    world.aime(["eval", "suite"]).must(2).tells(&["suite.toml: the name \"../small\" is invalid"]);
     world.file("x.toml", "");
     world.aime(["--config", "x.toml", "eval", "suite"]).must(2).tells(&["--config file of its own"]);
 }
