@@ -4,6 +4,7 @@
 use aime_local_model::{CatalogModel, Presence, catalog};
 #[cfg(feature = "local-model")]
 use aime_messages::message;
+#[cfg(feature = "local-model")]
 use aime_runs::models::local;
 #[cfg(feature = "local-model")]
 use indicatif::DecimalBytes;
