@@ -137,7 +137,7 @@ fn a_damaged_or_unfitting_plan_is_left_out_with_a_note() {
     world.file(&name, &document.to_string());
     let ended = run(&world, GOAL, "complex").must(0);
     let repairs = ended.events("plan_created")[0]["repairs"].to_string();
-    assert!(repairs.contains("is no longer valid"), "a plan of before is checked like any other: {repairs}");
+    assert!(repairs.contains("is no longer valid"), "an earlier plan is checked like any other: {repairs}");
 }
 
 #[test]

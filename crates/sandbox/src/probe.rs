@@ -16,7 +16,7 @@ pub struct Protection {
     pub name: &'static str,
     /// True if it is enforced on this machine.
     pub enforced: bool,
-    /// What it protects, or what is missing.
+    /// Its protection, or the part that is missing.
     pub detail: Message,
 }
 

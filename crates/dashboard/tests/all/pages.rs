@@ -55,7 +55,7 @@ async fn a_plan_is_reviewed_in_a_form() {
     assert_eq!(list.select(&format!("button[formaction='{}/plans']", world.base())).length(), 1, "a goal can be planned first");
     assert_eq!(list.select(&format!("a[href='{}/plans/bridge']", world.base())).length(), 1);
     let page = Document::from(world.page("/plans/bridge").await.text);
-    assert!(page.text().contains("about 6 requests"), "the forecast stands beside the plan");
+    assert!(page.text().contains("about 6 requests"), "the page shows the forecast");
     let shown: Value = serde_json::from_str(&page.select("textarea[name=plan]").text()).unwrap();
     assert_eq!(shown["tasks"][0]["id"], "look");
     let send = async |act: &str, body: &str| world.program("POST", &format!("{}/plans/bridge/{act}", world.base()), body).await;

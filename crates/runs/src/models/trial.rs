@@ -72,9 +72,9 @@ pub enum Verdict {
     Works,
     /// The model answers, but some parts do not work.
     Limited {
-        /// What does not work, each with its reason.
+        /// Parts that do not work, each with its reason.
         faults: Vec<Message>,
-        /// What to do about it.
+        /// The way to make them work.
         hints: Vec<Message>,
     },
     /// The model cannot be used.

@@ -65,7 +65,7 @@ pub(super) enum Stream {
     Stderr,
 }
 
-/// Both streams of a process in the order in which they arrive. A heading stands before standard error, and before standard output
+/// Both streams of a process in the order in which they arrive. A heading comes before standard error, and before standard output
 /// that comes after it.
 #[derive(Debug)]
 pub(super) struct Printed {
