@@ -68,13 +68,13 @@ pub async fn ask_route(
     Ok(AskedRoute { routed, spent, model: model.name().to_owned(), failure })
 }
 
-fn read(value: &Value) -> Result<(PlanMode, String), Vec<String>> {
+fn read(value: &Value) -> Result<(PlanMode, String), Vec<Message>> {
     let text = |names: &[&str]| names.iter().find_map(|name| value.get(*name)).and_then(Value::as_str).unwrap_or_default().to_owned();
     let written = text(&["complexity", "mode", "answer"]);
     let mode = match written.trim().to_lowercase().as_str() {
         "simple" => PlanMode::Simple,
         "complex" => PlanMode::Complex,
-        _ => return Err(vec![format!("complexity is {written:?}, must be \"simple\" or \"complex\"")]),
+        _ => return Err(vec![format!("complexity is {written:?}, must be \"simple\" or \"complex\"").into()]),
     };
     Ok((mode, cut(text(&["reason", "reasoning"]).trim(), 300)))
 }

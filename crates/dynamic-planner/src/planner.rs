@@ -195,6 +195,7 @@ impl Planner {
     }
 
     async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> Asked<T> {
+        let judge = |value| judge(value).map_err(|faults| faults.into_iter().map(Into::into).collect());
         Ok(ask(&self.model, &self.tiers, question, judge).await?.into())
     }
 

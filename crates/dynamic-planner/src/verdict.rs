@@ -74,7 +74,7 @@ pub async fn verdict(
     }
 }
 
-fn read(value: &Value) -> Result<Verdict, Vec<String>> {
+fn read(value: &Value) -> Result<Verdict, Vec<aime_messages::Message>> {
     let passed = match value.get("passed").or_else(|| value.get("pass")).or_else(|| value.get("success")) {
         Some(Value::Bool(passed)) => Some(*passed),
         Some(Value::String(word)) => match word.trim().to_lowercase().as_str() {
@@ -84,7 +84,7 @@ fn read(value: &Value) -> Result<Verdict, Vec<String>> {
         },
         _ => None,
     };
-    let Some(passed) = passed else { return Err(vec!["passed must be true or false".to_owned()]) };
+    let Some(passed) = passed else { return Err(vec!["passed must be true or false".into()]) };
     let text = |name: &str| match value.get(name) {
         Some(Value::String(text)) => text.trim().to_owned(),
         _ => String::new(),

@@ -32,7 +32,7 @@ use super::{
 /// let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
 /// let question = Arc::new(Message::user("A lucky number?"));
 /// let answer = ask(&model.built(), &Tiers::new(), StructuredRequest::new("answer", schema, vec![question]), |value| {
-///     value["n"].as_u64().filter(|n| *n > 0).ok_or_else(|| vec!["n must be more than 0".to_owned()])
+///     value["n"].as_u64().filter(|n| *n > 0).ok_or_else(|| vec!["n must be more than 0".into()])
 /// })
 /// .await
 /// .unwrap();
@@ -42,11 +42,11 @@ use super::{
 ///
 /// # Errors
 /// [`StructuredError`]: the model failed, every answer was refused, or the schema is invalid. The error reports the usage in every case.
-pub async fn ask<T, F: Into<Described>>(
+pub async fn ask<T>(
     model: &Model,
     tiers: &Tiers,
     request: StructuredRequest,
-    judge: impl Fn(Value) -> Result<T, Vec<F>>,
+    judge: impl Fn(Value) -> Result<T, Vec<Described>>,
 ) -> Result<Structured<T>, StructuredError> {
     let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
     let mut spent = Spent::default();
@@ -175,11 +175,11 @@ fn from_reasoning(reasoning: &str) -> Option<ReadJson> {
     value.is_object().then_some(ReadJson { value, repairs, cut: false })
 }
 
-fn accept<T, F: Into<Described>>(
+fn accept<T>(
     read: &mut ReadJson,
     request: &StructuredRequest,
     checker: &SchemaChecker,
-    judge: &impl Fn(Value) -> Result<T, Vec<F>>,
+    judge: &impl Fn(Value) -> Result<T, Vec<Described>>,
 ) -> Result<T, Vec<Described>> {
     if !checker.fits(&read.value) {
         let mut evened = read.value.clone();
@@ -195,5 +195,5 @@ fn accept<T, F: Into<Described>>(
     {
         return Err(faults.iter().map(|fault| fault.to_string().into()).collect());
     }
-    judge(read.value.clone()).map_err(|faults| faults.into_iter().map(Into::into).collect())
+    judge(read.value.clone())
 }

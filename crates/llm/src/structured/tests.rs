@@ -30,10 +30,10 @@ fn request() -> StructuredRequest {
     StructuredRequest { temperature: Some(0.0), ..StructuredRequest::new("aime_plan", schema(), messages) }
 }
 
-fn judge(value: Value) -> Result<Plan, Vec<String>> {
-    let plan: Plan = serde_json::from_value(value).map_err(|error| vec![error.to_string()])?;
-    let empty: Vec<String> =
-        plan.tasks.iter().enumerate().filter(|(_, task)| task.is_empty()).map(|(index, _)| format!("tasks[{index}] is empty")).collect();
+fn judge(value: Value) -> Result<Plan, Vec<aime_messages::Message>> {
+    let plan: Plan = serde_json::from_value(value).map_err(|error| vec![error.to_string().into()])?;
+    let empty = plan.tasks.iter().enumerate().filter(|(_, task)| task.is_empty());
+    let empty: Vec<aime_messages::Message> = empty.map(|(index, _)| format!("tasks[{index}] is empty").into()).collect();
     if empty.is_empty() { Ok(plan) } else { Err(empty) }
 }
 
@@ -210,7 +210,7 @@ async fn a_nearly_right_answer_is_repaired_and_the_repair_told() {
 async fn a_schema_may_only_guide() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(r#"{"steps": ["pack"]}"#)]);
     let lenient = StructuredRequest { must_fit: false, ..request() };
-    let answer = ask(&model.built(), &Tiers::new(), lenient, |value| Ok::<_, Vec<String>>(value["steps"][0].clone())).await.unwrap();
+    let answer = ask(&model.built(), &Tiers::new(), lenient, |value| Ok(value["steps"][0].clone())).await.unwrap();
     assert_eq!(answer.value, "pack");
     let unusable = StructuredRequest { schema: json!({"type": "nonsense"}), ..request() };
     assert!(matches!(ask(&model.built(), &Tiers::new(), unusable, judge).await, Err(StructuredError::Schema { .. })));

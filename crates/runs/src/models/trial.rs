@@ -365,7 +365,7 @@ async fn check_form(model: &Model) -> Result<(), Fault> {
     let mut request = StructuredRequest::new("aime_doctor", schema, vec![Arc::new(ChatMessage::user(FORM))]);
     request.max_output_tokens = Some(model.limits().max_output_tokens);
     let tiers = Tiers::new();
-    let answer = timeout(PATIENCE, ask(model, &tiers, request, |_| Ok::<_, Vec<Message>>(()))).await.map_err(|_| no_answer(model))?;
+    let answer = timeout(PATIENCE, ask(model, &tiers, request, |_| Ok(()))).await.map_err(|_| no_answer(model))?;
     match answer {
         Ok(_) => Ok(()),
         Err(StructuredError::Model { source, .. }) => Err(source.into()),
