@@ -106,7 +106,7 @@ fn names_of(kind: &TypeKind) -> Vec<&str> {
     }
 }
 
-/// Describes a choice of types.
+/// Describes a choice of types, with `null` as the last.
 fn types<'a>(names: impl IntoIterator<Item = &'a str>) -> Message {
     let one = |name: &str| match name {
         "array" => message!("type-array"),
@@ -117,8 +117,9 @@ fn types<'a>(names: impl IntoIterator<Item = &'a str>) -> Message {
         "object" => message!("type-object"),
         _ => message!("type-string"),
     };
-    let types = names.into_iter().map(one);
-    types.reduce(|one, other| message!("type-or", one, other)).unwrap_or_default()
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_key(|name| *name == "null");
+    names.into_iter().map(one).reduce(|one, other| message!("type-or", one, other)).unwrap_or_default()
 }
 
 fn must_be_one_of(value: &Value, allowed: &[String]) -> Message {

@@ -32,7 +32,7 @@ async fn a_hub_that_only_breaks_off_is_given_up_and_what_came_is_kept() {
     let hub = Hub::start([Reply::Cut(2_000_000), Reply::Cut(0)]).await;
     let world = World::of_hub(&hub);
     let said = world.must_fail().await;
-    assert!(said.contains("broke off after 2 MB of 3 MB") && said.contains("2 MB are kept"), "{said}");
+    assert!(said.contains("the connection broke after 2 MB of 3 MB") && said.contains("2 MB are kept"), "{said}");
     assert_eq!(world.kept(), &pinned()[..2_000_000]);
     assert_eq!(hub.ranges().len(), 5, "once, and four times in vain");
 }
@@ -186,7 +186,7 @@ async fn offline_asks_nobody_and_says_what_is_missing() {
     let mut world = World::of_hub(&hub);
     world.settings.offline = true;
     let said = world.must_fail().await;
-    assert!(said.contains("tiny is not here") && said.contains("models/tiny.gguf") && said.contains("3 MB"), "{said}");
+    assert!(said.contains("tiny is missing") && said.contains("models/tiny.gguf") && said.contains("3 MB"), "{said}");
     assert!(hub.ranges().is_empty() && !world.store.folder().exists());
     world.settings.offline = false;
     world.must_fetch().await;
