@@ -96,7 +96,7 @@ async fn bounds_hold() {
     let (result, _) = plan(builder(&bench), request).await;
     let failure = failure(result);
     assert_eq!(failure.code, FailureCode::BoundReached);
-    assert_eq!(failure.hint.as_deref(), Some("plan it again with a higher bound: `--max-tokens N`"));
+    assert_eq!(failure.hint.as_deref(), Some("raise the bound on tokens, then plan again"));
     assert!(bench.model.requests().is_empty());
 }
 

@@ -199,7 +199,7 @@ fn something_else_in_the_place_of_the_journal_is_said() {
     let world = World::new("");
     world.file("work/.aime", "a file\n");
     for text in [said(world.setup().journal()), said(world.setup().existing_journal())] {
-        assert!(text.contains(".aime is not a folder") && text.contains("-C"), "{text}");
+        assert!(text.contains(".aime is not a folder") && text.contains("choose another working folder"), "{text}");
     }
     #[cfg(unix)]
     {
@@ -219,9 +219,9 @@ fn something_else_in_the_place_of_the_journal_is_said() {
 #[test]
 fn the_working_folder_must_be_one() {
     let world = World::new("");
-    for (path, word) in [("none", "none"), ("work/README.md", "is not a folder")] {
+    for (path, word) in [("none", "cannot be used"), ("work/README.md", "is not a folder")] {
         let text = said(working_folder(Some(&world.root.path().join(path))));
-        assert!(text.contains(word) && text.contains("-C"), "{text}");
+        assert!(text.contains(word) && text.contains("an existing folder"), "{text}");
     }
 }
 

@@ -71,12 +71,12 @@ async fn what_is_missing_is_told_with_its_hint() {
     let at = folder.path().display().to_string();
     let variables = [("AIME_OFFLINE", "1"), ("AIME_MODEL_DIR", at.as_str())];
     let cases: [(&str, &[&str]); 4] = [
-        ("", &["qwen2.5-coder-1.5b is not here", &at, "1.12 GB", "fetch qwen2.5-coder-1.5b", "OPENAI_BASE_URL"]),
-        ("[models.default]\nprovider = \"local\"\nmodel = \"135m\"\n", &["smollm2-135m is not here", "98 MB"]),
+        ("", &["qwen2.5-coder-1.5b is missing", &at, "1.12 GB", "fetch qwen2.5-coder-1.5b", "OPENAI_BASE_URL"]),
+        ("[models.default]\nprovider = \"local\"\nmodel = \"135m\"\n", &["smollm2-135m is missing", "98 MB"]),
         ("[models.default]\nprovider = \"local\"\npath = \"/gone/x.gguf\"\n", &["models.default", "/gone/x.gguf was not found", "path"]),
         (
             "[models.default]\nprovider = \"openai\"\nbase_url = \"http://x/v1\"\nfallback = [\"b\"]\n[models.b]\nprovider = \"local\"\n",
-            &["is not here"],
+            &["is missing"],
         ),
     ];
     for (files, words) in cases {
