@@ -97,7 +97,7 @@ mod tests {
         let settings = McpServerSettings::new("odd", transport);
         let told = |error: &(dyn Error + 'static)| Challenge::of(error).map(|refused| refused.into_error(&settings).to_string());
         let asks = AuthRequiredError::new("Bearer".to_owned());
-        assert!(told(&asks).unwrap().contains("`odd` wants to know who asks: log in to it"));
+        assert!(told(&asks).unwrap().contains("`odd` requires a login: log in to it"));
         for (header, says) in [
             ("Bearer error=\"insufficient_scope\", scope=\"a:read  b:write\"", "lacks the scopes `a:read b:write`"),
             ("Bearer error=\"insufficient_scope\"", "lacks scopes that the server does not name"),

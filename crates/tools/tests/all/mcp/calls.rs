@@ -82,7 +82,7 @@ async fn resources_and_prompts_are_listed_and_read() {
     );
     assert_eq!(
         world.fault("mcp_get_prompt", json!({"server": "even", "name": "greet"})).await,
-        "there is no MCP server `even`; there are: odd"
+        "there is no MCP server `even`; configured: odd"
     );
 }
 
