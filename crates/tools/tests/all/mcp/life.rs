@@ -108,7 +108,7 @@ async fn one_that_always_fails_is_left_alone_longer_each_time_and_given_up() {
         faults.push(dying.test("odd", &CancellationToken::new()).await.unwrap_err().to_string());
     }
     assert!(faults[..5].iter().all(|fault| fault.contains("could not be reached")), "{faults:?}");
-    assert!(faults[0].ends_with("it said:\nno licence found"), "{}", faults[0]);
+    assert!(faults[0].ends_with("its output:\nno licence found"), "{}", faults[0]);
     assert!(faults[5].starts_with("the MCP server `odd` failed 5 times in a row and is not started again"), "{}", faults[5]);
     assert!(begun.elapsed() >= Duration::from_millis(5 + 10 + 20 + 40), "{:?}", begun.elapsed());
 }
