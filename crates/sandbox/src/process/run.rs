@@ -62,7 +62,8 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
         let flow = async {
             let out = drain(out, Stream::Stdout, &mut stdout, &printed);
             let err = drain(err, Stream::Stderr, &mut stderr, &printed);
-            tokio::join!(feed(stdin, &request.input), out, err);
+            // If both streams have something, standard output is read first: programs print their error last.
+            tokio::join!(biased; feed(stdin, &request.input), out, err);
         };
         let end = group.watch(flow, request.time_limit, cancel).await;
         refused = group.refused();

@@ -106,7 +106,7 @@ async fn python_runs_code_where_there_is_python() {
     assert!(!place.root().join("__pycache__").exists());
     let error = place.text("python", json!({"code": "print('so far')\n1/0"})).await;
     assert!(
-        error.contains("Traceback") && error.contains("ZeroDivisionError: division by zero\n") && error.contains("so far\n"),
+        error.starts_with("exit code 1\nso far\n[stderr]\nTraceback") && error.ends_with("ZeroDivisionError: division by zero\n"),
         "{error}"
     );
 }
