@@ -340,7 +340,7 @@ fn a_crash_after_any_event_loses_and_repeats_nothing() {
         let checked = world.aime(["runs", "check", "trip", "--output", "json"]);
         let findings = checked.json()["findings"].as_array().unwrap().clone();
         // A process that is killed while it writes a file leaves that, and nothing else.
-        let left = findings.iter().all(|finding| finding.to_string().contains("being written when a process died"));
+        let left = findings.iter().all(|finding| finding.to_string().contains("left of a process that ended while it wrote"));
         assert!(left && findings.len() <= 1, "killed after {after} events: {checked}");
         world.aime(["runs", "check", "trip", "--repair"]);
         world.aime(["runs", "check", "trip"]).must(0);

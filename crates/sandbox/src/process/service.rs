@@ -52,6 +52,7 @@ pub struct Service {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     said: Arc<Mutex<Keeper>>,
+    error_closed: CancellationToken,
 }
 
 impl Service {
@@ -76,10 +77,16 @@ impl Service {
         let watch = group.bounded(SELDOM);
         let (stdin, stdout, stderr) = group.pipes();
         let said = Arc::new(Mutex::new(Keeper::new(error_limit)));
+        let error_closed = CancellationToken::new();
+        let close = error_closed.clone().drop_guard();
         if let Some(stderr) = stderr {
-            tokio::spawn(listen(stderr, Arc::clone(&said)));
+            let said = Arc::clone(&said);
+            tokio::spawn(async move {
+                listen(stderr, said).await;
+                drop(close);
+            });
         }
-        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, said })
+        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, said, error_closed })
     }
 
     /// Returns its standard output and input, once. Closing the input asks it to end.
@@ -91,6 +98,12 @@ impl Service {
     #[must_use]
     pub fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).so_far().text()
+    }
+
+    /// Returns a token that is cancelled once its standard error is closed and [`said`](Self::said) is complete.
+    #[must_use]
+    pub fn error_closed(&self) -> CancellationToken {
+        self.error_closed.clone()
     }
 
     /// Returns the hosts that were refused to it so far, as text.

@@ -28,6 +28,8 @@ const ERROR_LIMIT: usize = 16 * 1024;
 const MOST_SOFTWARE: usize = 200;
 /// Time that a server has to exit by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time for a server that refused the handshake to write the reason to its standard error and to close it.
+const REASON_LIMIT: Duration = Duration::from_secs(1);
 
 /// Connection to an initialized server. Dropping it kills the server's process.
 pub(super) struct Connection {
@@ -108,8 +110,7 @@ impl Connection {
                 if let Some(challenge) = Challenge::of_greeting(&error) {
                     return Err(Refusal::Failed(challenge.into_error(settings)));
                 }
-                // Give a program that exits at once a moment to write the reason.
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                wait_for_reason(&process).await;
                 return Err(Refusal::Failed(broken(settings, &chain(&error), &process)));
             }
             Err(_) => return Err(Refusal::Failed(slow(settings, &process))),
@@ -237,6 +238,13 @@ impl Refusal {
 }
 
 type Process = Option<std::sync::Mutex<Service>>;
+
+/// Waits for the end of a server's standard error: a program that exits at once writes the reason there.
+async fn wait_for_reason(process: &Process) {
+    let Some(process) = process else { return };
+    let closed = process.lock().unwrap_or_else(std::sync::PoisonError::into_inner).error_closed();
+    let _still_open = timeout(REASON_LIMIT, closed.cancelled()).await;
+}
 
 fn said(process: &Process) -> String {
     let Some(process) = process else { return String::new() };
