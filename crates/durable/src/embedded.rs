@@ -14,12 +14,13 @@ use std::{
 
 use futures::{FutureExt, future::join_all};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     task::{AbortHandle, JoinHandle},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
+use self::runner::Sent;
 use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
 
 pub use alone::carry_out_alone;
@@ -42,10 +43,11 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     sink: S,
     clock: Arc<dyn Clock>,
     revoke_deadline: Duration,
-    // Boxed: a channel has room for many at once, and most hosts are given few.
-    sender: mpsc::UnboundedSender<Box<M::Fact>>,
-    facts: mpsc::UnboundedReceiver<Box<M::Fact>>,
-    ready: Vec<Box<M::Fact>>,
+    sender: mpsc::UnboundedSender<Sent<M>>,
+    facts: mpsc::UnboundedReceiver<Sent<M>>,
+    ready: Vec<Sent<M>>,
+    /// Senders that wait for the commit of the facts that were taken last.
+    committed: Vec<oneshot::Sender<()>>,
     running: HashMap<EffectId, Running>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
@@ -89,6 +91,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
             sender,
             facts,
             ready: Vec::new(),
+            committed: Vec::new(),
             running: HashMap::new(),
             unflushed: false,
             through: None,
@@ -120,7 +123,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
     /// Sends facts from outside, such as a wish to stop or an answer. While one exists, a machine that waits for nothing else waits for it.
     #[must_use]
     pub fn sender(&self) -> FactSender<M> {
-        FactSender(self.sender.clone())
+        FactSender { channel: self.sender.clone(), is_committed: true }
     }
 
     /// Returns the time to stamp with: the clock's, or the last stamp if the clock was set back.
@@ -163,7 +166,7 @@ where
             let id = id.clone();
             async move {
                 if let Some(why) = context.reason() {
-                    drop(sender.send(Box::new(M::revoked(&id, &why))));
+                    drop(sender.send(Sent::new(M::revoked(&id, &why))));
                     return;
                 }
                 // A panic may leave the runner's own state half changed, but the state behind its locks is poisoned,
@@ -178,7 +181,7 @@ where
                     }
                 };
                 // The receiver is gone only if the host is gone, so the fact is dropped.
-                drop(sender.send(Box::new(fact)));
+                drop(sender.send(Sent::new(fact)));
             }
         });
         self.running.insert(id, Running { cancel, why, task, deadline: None });
@@ -197,12 +200,17 @@ where
         let watch = tokio::spawn(async move {
             sleep(deadline).await;
             effect.abort();
-            drop(sender.send(Box::new(M::revoked(&id, &why))));
+            drop(sender.send(Sent::new(M::revoked(&id, &why))));
         });
         running.deadline = Some(watch.abort_handle());
     }
 
     async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, S::Error> {
+        // The next facts are requested once the last ones are committed.
+        for sender in self.committed.drain(..) {
+            // A sender that waits no longer was dropped with its effect.
+            drop(sender.send(()));
+        }
         while self.ready.is_empty() {
             if self.is_idle() {
                 return Ok(Vec::new());
@@ -226,15 +234,16 @@ where
             }
         }
         let at = self.now();
-        for id in self.ready.iter().filter_map(|fact| M::answers(fact)) {
+        for id in self.ready.iter().filter_map(|sent| M::answers(&sent.fact)) {
             if let Some(deadline) = self.running.remove(id).and_then(|answered| answered.deadline) {
                 deadline.abort();
             }
         }
-        let facts = self.ready.drain(..);
+        self.committed.extend(self.ready.iter_mut().filter_map(|sent| sent.committed.take()));
+        let facts = self.ready.drain(..).map(|sent| *sent.fact);
         Ok(match &self.through {
-            Some(through) => facts.map(|fact| Recorded { at, fact: through(*fact) }).collect(),
-            None => facts.map(|fact| Recorded { at, fact: *fact }).collect(),
+            Some(through) => facts.map(|fact| Recorded { at, fact: through(fact) }).collect(),
+            None => facts.map(|fact| Recorded { at, fact }).collect(),
         })
     }
 

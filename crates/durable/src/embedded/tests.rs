@@ -273,6 +273,32 @@ async fn facts_from_outside_and_on_the_way_reach_the_machine() {
 }
 
 #[tokio::test]
+async fn a_fact_is_committed_before_its_sender_goes_on() {
+    let journal: Arc<OnceLock<MemoryStream<Toy>>> = Arc::default();
+    let seen = Arc::clone(&journal);
+    let mut host = host(move |issue, context| {
+        let journal = Arc::clone(&seen);
+        async move {
+            let note = ToyFact::Note { text: "the call was made".to_owned() };
+            assert!(context.facts.commit(note.clone()).await);
+            let facts = journal.get().unwrap().load().unwrap().facts;
+            assert_eq!(facts.into_iter().map(|recorded| recorded.fact).collect::<Vec<_>>(), [note]);
+            ToyFact::Done { id: issue.id, value: 5 }
+        }
+    });
+    journal.set(host.sink.clone()).ok().unwrap();
+    let input = Recorded { at: 0, fact: ToyInput { lanes: 1, steps: 1 } };
+    let outside = host.sender();
+    assert_eq!(drive::<Toy, _>(&mut host, Resume::Fresh(input)).await.unwrap().output, Sum { total: 5, answers: 1 });
+    drop(host);
+    assert!(!outside.commit(ToyFact::Note { text: "too late".to_owned() }).await, "the machine is gone");
+
+    let (elsewhere, mut facts) = fact_channel::<Toy>();
+    assert!(elsewhere.commit(ToyFact::Note { text: "with the answer".to_owned() }).await, "its host commits later");
+    assert!(facts.ready().is_some());
+}
+
+#[tokio::test]
 async fn time_never_runs_backwards() {
     struct Back(AtomicI64);
     impl Clock for Back {

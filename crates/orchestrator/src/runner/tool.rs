@@ -63,7 +63,9 @@ impl RunRunner {
         let conclusion = Conclusion { origins: self.untrusted(origins), ..conclusion };
         if conclusion.outcome == Outcome::Success && !spec.completion_criteria.is_empty() {
             let (id, call, conclusion) = (id.clone(), call.clone(), Box::new(conclusion.clone()));
-            let _gone = context.facts.send(RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) });
+            // Committed before the check begins: a process that dies during the check must not leave the call in doubt.
+            let called = RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) };
+            let _gone = context.facts.commit(called).await;
         }
         (call, conclusion)
     }
