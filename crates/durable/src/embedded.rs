@@ -208,8 +208,8 @@ where
     async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, S::Error> {
         // The next facts are requested once the last ones are committed.
         for sender in self.committed.drain(..) {
-            // A sender that waits no longer was dropped with its effect.
-            drop(sender.send(()));
+            // The future of a revoked effect may be dropped while it waits.
+            let _gone = sender.send(());
         }
         while self.ready.is_empty() {
             if self.is_idle() {
