@@ -130,7 +130,7 @@ impl World {
             &["pause", "asked"],
             &["cancel", "ended"],
             &["resume", "ended"],
-            &["cancel", "alone", "--task", "main"],
+            &["cancel", "alone", "main"],
         ] {
             aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
             refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);

@@ -47,8 +47,8 @@ pub(super) async fn show(
         RunsCommand::Show { run, at, format } => {
             let run = named(&run, &runs).await?;
             let seen = seen(&run, &runs).await?;
-            // The engine drives every run that has not ended.
-            show_run((run, seen, true), at, (form, format))?;
+            let driven = is_driven(&run, &runs).await?;
+            show_run((run, seen, driven), at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
             let run = named(&run, &runs).await?;
@@ -63,8 +63,8 @@ pub(super) async fn show(
         RunsCommand::Report { run, output_file } => {
             let run = named(&run, &runs).await?;
             let seen = seen(&run, &runs).await?;
-            // The engine drives every run that has not ended.
-            report(&run, &report_view(&run, &seen, true, setup), output_file.as_deref(), form, setup)?;
+            let driven = is_driven(&run, &runs).await?;
+            report(&run, &report_view(&run, &seen, driven, setup), output_file.as_deref(), form, setup)?;
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
         RunsCommand::Check { repair: true, .. } => {
@@ -199,6 +199,11 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     };
     let (created, updated) = (state.started_at.as_millis(), ended.unwrap_or_else(|| state.last_progress_at.as_millis()));
     Row { run, status, goal: Some(state.goal), created: Some(created), updated: Some(updated), since, ended }
+}
+
+/// Returns true if the engine drives a run. A fork that nobody has resumed is not driven.
+async fn is_driven(run: &RunId, runs: &Runs) -> Result<bool, Failure> {
+    Ok(runs.watch(run, usize::MAX).await.map_err(failure_of)?.result.is_none())
 }
 
 /// Returns the status of a left run, in the words of a folder's list, and its state.
