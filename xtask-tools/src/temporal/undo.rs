@@ -35,8 +35,12 @@ impl World {
     fn told_of_files(&self, folder: &str, run: &str, on: &[&str]) -> Result<Vec<Value>> {
         let words = [&["runs", "events", run, "--output", "jsonl"][..], on].concat();
         let events = self.start(folder, &format!("{folder}-told"), "http://127.0.0.1:1", &words)?.printed(0)?;
-        let events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-        Ok(events.into_iter().filter(|event| event.get("type").is_some_and(|kind| kind == "file_changed")).collect())
+        let mut events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+        events.retain(|event| event.get("type").is_some_and(|kind| kind == "file_changed"));
+        for members in events.iter_mut().filter_map(Value::as_object_mut) {
+            members.remove("time");
+        }
+        Ok(events)
     }
 
     /// Two worker processes record the changes of one run. Undo and redo of the run, of one task and of everything give the same results as
