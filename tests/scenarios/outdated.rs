@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, wait_until};
+use crate::harness::{World, actor, bash, done, messages_text, plan, wait_until};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const RUN: [&str; 10] = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--unattended", "--output", "json"];
@@ -58,7 +58,7 @@ fn a_merge_that_breaks_the_check_of_another_task_is_reported() {
         let result = ended.json();
         let criterion = &result["criteria"][0];
         assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("executed"), &json!(is_mended)), "{ended}");
-        let asked = world.schema_requests("aime_patch").iter().map(said).collect::<String>();
+        let asked = world.schema_requests("aime_patch").iter().map(messages_text).collect::<String>();
         let broken = "it held when the task ended, and does not since `b` changed files";
         assert!(asked.contains(broken), "{asked}\n{ended}");
         if is_mended {

@@ -18,11 +18,11 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Chosen, Earlier, Folder, Next, Refusal, Shown, Turn, Updates, next,
+    EarlierRun, Folder, Next, Refusal, SessionChoices, Turn, UpdateSink, Updates, next,
     person::AtTheClient,
     prompt::Prompt,
     turn::{Ending, ending, run_name, runs_of},
-    updates::{ContextUse, said},
+    updates::{ContextUse, message},
 };
 
 /// Maximum number of earlier runs that a run is given as context.
@@ -33,7 +33,7 @@ pub(crate) struct Session {
     name: RunId,
     folder: Arc<dyn Folder>,
     client: ConnectionTo<Client>,
-    chosen: Mutex<Chosen>,
+    chosen: Mutex<SessionChoices>,
     /// Names of its runs, the oldest first.
     runs: Mutex<Vec<RunId>>,
     /// Token that stops the turn in progress.
@@ -65,19 +65,19 @@ impl Session {
         &self.folder
     }
 
-    pub(crate) fn chosen(&self) -> Chosen {
+    pub(crate) fn chosen(&self) -> SessionChoices {
         *locked(&self.chosen)
     }
 
     /// Chooses another approval mode, from the next run on.
-    pub(crate) fn choose_mode(&self, mode: &str) -> Result<Chosen, Refusal> {
+    pub(crate) fn choose_mode(&self, mode: &str) -> Result<SessionChoices, Refusal> {
         let mut chosen = locked(&self.chosen);
         *chosen = chosen.with_mode(mode)?;
         Ok(*chosen)
     }
 
     /// Chooses another value of a setting, from the next run on.
-    pub(crate) fn choose(&self, option: &str, value: &SessionConfigOptionValue) -> Result<Chosen, Refusal> {
+    pub(crate) fn choose(&self, option: &str, value: &SessionConfigOptionValue) -> Result<SessionChoices, Refusal> {
         let mut chosen = locked(&self.chosen);
         *chosen = chosen.with_option(option, value)?;
         Ok(*chosen)
@@ -101,7 +101,7 @@ impl Session {
         let (mut last, mut cost) = (None, 0.0);
         for run in locked(&self.runs).clone() {
             let Some(seen) = self.folder.view(&run)? else { continue };
-            let mut updates = Updates::new(self.folder.path(), Shown::Replay, None);
+            let mut updates = Updates::new(self.folder.path(), UpdateSink::Replay, None);
             for event in &seen.events {
                 updates.take(event).into_iter().for_each(|update| self.show(update));
                 last = updates.context_use(&event.event).map(|used| (used, cost)).or(last);
@@ -147,7 +147,7 @@ impl Session {
             (Next::Start, _) | (_, None) => (self.begin().map_err(refused)?, None),
             (_, Some((run, seen))) => (run, Some(seen.state)),
         };
-        let updates = Arc::new(Mutex::new(Updates::new(self.folder.path(), Shown::Live, state)));
+        let updates = Arc::new(Mutex::new(Updates::new(self.folder.path(), UpdateSink::Live, state)));
         let (events, watched) = mpsc::unbounded_channel();
         let human = AtTheClient {
             client: self.client.clone(),
@@ -172,7 +172,7 @@ impl Session {
             Ending::Fault(message) => Err(Error::new(ErrorCode::INTERNAL_ERROR, message)),
             Ending::Stop(reason, message) => {
                 for text in message.into_iter().chain(updates.open_approvals().filter(|_| reason == StopReason::EndTurn)) {
-                    self.show(said(&text));
+                    self.show(message(&text));
                 }
                 Ok(reason)
             }
@@ -229,12 +229,12 @@ impl Session {
     }
 
     /// Returns the exchanges in the session before a run.
-    fn earlier(&self, run: &RunId) -> Result<Vec<Earlier>, Refusal> {
+    fn earlier(&self, run: &RunId) -> Result<Vec<EarlierRun>, Refusal> {
         let runs: Vec<RunId> = locked(&self.runs).iter().take_while(|known| *known != run).cloned().collect();
         let latest = runs.iter().skip(runs.len().saturating_sub(REMEMBERED));
         let seen = latest.map(|run| self.folder.view(run)).collect::<Result<Vec<_>, _>>()?;
         let earlier = seen.into_iter().flatten();
-        Ok(earlier.map(|seen| Earlier { asked: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
+        Ok(earlier.map(|seen| EarlierRun { asked: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
     }
 }
 

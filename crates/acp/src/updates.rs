@@ -21,7 +21,7 @@ use self::calls::CallId;
 
 /// Recipient of the updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum UpdateSink {
     /// For a client whose user has just typed the run's input.
     Live,
     /// For a client that loads a session again, which needs the user's messages too.
@@ -32,7 +32,7 @@ pub enum Shown {
 #[derive(Debug)]
 pub struct Updates {
     folder: PathBuf,
-    shown: Shown,
+    shown: UpdateSink,
     state: Option<ProgressState>,
     /// The plan as it was shown last.
     plan: Vec<PlanEntry>,
@@ -63,7 +63,7 @@ impl Updates {
     /// Creates the updates for a run in a folder. `state` is the state before the first event to come: `None` for a
     /// new run.
     #[must_use]
-    pub fn new(folder: &Path, shown: Shown, state: Option<ProgressState>) -> Self {
+    pub fn new(folder: &Path, shown: UpdateSink, state: Option<ProgressState>) -> Self {
         Self {
             folder: folder.to_owned(),
             shown,
@@ -132,7 +132,7 @@ impl Updates {
                 let title = SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(first_line(goal)));
                 self.typed(goal).into_iter().chain([title]).collect()
             }
-            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![said(question)],
+            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![message(question)],
             E::QuestionAnswered { id, answer } => self.answered(id, answer),
             E::EvidenceAdded { evidence: Evidence { kind: EvidenceKind::UserInput, content, .. } } => {
                 self.typed(content).into_iter().collect()
@@ -155,7 +155,7 @@ impl Updates {
                 self.bound = Some(bound.clone());
                 Vec::new()
             }
-            E::Answered { text } if !text.is_empty() => vec![said(text)],
+            E::Answered { text } if !text.is_empty() => vec![message(text)],
             E::FileChanged(change) => self.changed(change).into_iter().collect(),
             _ => Vec::new(),
         }
@@ -163,7 +163,7 @@ impl Updates {
 
     /// Returns the user's message, if the session is replayed.
     fn typed(&self, text: &str) -> Option<SessionUpdate> {
-        (self.shown == Shown::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
+        (self.shown == UpdateSink::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
     }
 
     fn answered(&mut self, id: &aime_progress_management::QuestionId, answer: &str) -> Vec<SessionUpdate> {
@@ -205,7 +205,7 @@ impl Updates {
 }
 
 /// Returns a message of the agent.
-pub(crate) fn said(text: &str) -> SessionUpdate {
+pub(crate) fn message(text: &str) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(chunk(&format!("{}\n\n", text.trim_end())))
 }
 

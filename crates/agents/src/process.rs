@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 
-use crate::{AgentSettings, AgentWork, calls::Asked};
+use crate::{AgentSettings, AgentWork, calls::AgentMessage};
 
 /// Maximum bytes kept of the program's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -75,9 +75,9 @@ pub(crate) struct AgentProcess {
     /// Its answer to the greeting.
     pub(crate) introduced: InitializeResponse,
     /// Its requests and updates, in order.
-    pub(crate) asked: mpsc::Receiver<Asked>,
+    pub(crate) asked: mpsc::Receiver<AgentMessage>,
     /// Puts the end of a turn behind the updates before it.
-    pub(crate) asks: mpsc::Sender<Asked>,
+    pub(crate) asks: mpsc::Sender<AgentMessage>,
 }
 
 impl Drop for AgentProcess {
@@ -112,7 +112,7 @@ impl AgentProcess {
         let input = SinkExt::<String>::sink_map_err(FramedWrite::new(input, LinesCodec::new()), io::Error::other);
         let running = tokio::spawn(connect(Lines::new(input, output), asks.clone(), connected));
         let gone = |service: &Service| {
-            let said = said(service);
+            let said = stderr_note(service);
             AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), said }
         };
         let agent = match timeout(settings.limits.start, connection).await {
@@ -133,7 +133,7 @@ impl AgentProcess {
             }
             Err(_) => {
                 let reason = format!("does not answer its greeting within {} s", settings.limits.start.as_secs());
-                return Err(AgentError::Protocol { agent: name, reason, said: said(&service) });
+                return Err(AgentError::Protocol { agent: name, reason, said: stderr_note(&service) });
             }
         };
         Ok(Self { name, service: Mutex::new(service), _confinement: confinement, connection: running, agent, introduced, asked, asks })
@@ -155,7 +155,7 @@ impl AgentProcess {
     /// Returns an error of this agent, with what its program wrote to standard error.
     pub(crate) fn error(&self, reason: impl Into<String>) -> AgentError {
         let service = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), said: said(&service) }
+        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), said: stderr_note(&service) }
     }
 
     /// Asks the agent to stop its turn. It answers the prompt afterwards.
@@ -181,8 +181,8 @@ pub(crate) fn cancel(agent: &ConnectionTo<Agent>, session: &SessionId) {
     }
 }
 
-fn said(service: &Service) -> String {
-    let said = service.said();
+fn stderr_note(service: &Service) -> String {
+    let said = service.stderr();
     let bound = service.exceeded().map(|bound| format!("\n[aime has killed it: it took {bound}]")).unwrap_or_default();
     let refused = service.refused();
     let refused = if refused.is_empty() { String::new() } else { format!("\n[refused: {}]", refused.join(", ")) };
@@ -193,7 +193,7 @@ fn said(service: &Service) -> String {
 /// Serves the connection until it is closed. Requests of the agent are put into `asks`, in order.
 async fn connect(
     streams: impl agent_client_protocol::ConnectTo<Client> + 'static,
-    asks: mpsc::Sender<Asked>,
+    asks: mpsc::Sender<AgentMessage>,
     connected: oneshot::Sender<ConnectionTo<Agent>>,
 ) -> Result<(), Error> {
     /// Puts a request into the queue. If nobody reads it any more, the agent is being ended.
@@ -201,7 +201,7 @@ async fn connect(
         ($request:ty, $kind:ident) => {{
             let asks = asks.clone();
             async move |request: $request, responder, _: ConnectionTo<Agent>| {
-                drop(asks.send(Asked::$kind(request, responder)).await);
+                drop(asks.send(AgentMessage::$kind(request, responder)).await);
                 Ok(())
             }
         }};
@@ -212,7 +212,7 @@ async fn connect(
         .name("aime")
         .on_receive_notification(
             async move |update: SessionNotification, _: ConnectionTo<Agent>| {
-                drop(updates.send(Asked::Update(Box::new(update))).await);
+                drop(updates.send(AgentMessage::Update(Box::new(update))).await);
                 Ok(())
             },
             agent_client_protocol::on_receive_notification!(),

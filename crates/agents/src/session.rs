@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::{
     AgentError, AgentSettings, AgentWork,
-    calls::{Asked, LONGEST_LINE, Requests, shortened, todos},
+    calls::{AgentMessage, LONGEST_LINE, Requests, shortened, todos},
     process::AgentProcess,
 };
 
@@ -58,7 +58,7 @@ pub(crate) struct Session {
     /// True while the agent works on a prompt.
     works: bool,
     /// Message that was taken from the queue too early.
-    held: Option<Asked>,
+    held: Option<AgentMessage>,
     /// Message of the agent since its last tool call, and the one before that.
     text: String,
     text_before: String,
@@ -200,7 +200,7 @@ impl Session {
         let images = images.map(|image| ContentBlock::Image(ImageContent::new(image.data.to_string(), image.format.media_type())));
         let asked = PromptRequest::new(self.id.clone(), std::iter::once(prompt.into()).chain(images).collect());
         let (answer, asks) = (self.process.agent.send_request(asked).block_task(), self.process.asks.clone());
-        tokio::spawn(async move { asks.send(Asked::Ended(answer.await)).await.is_ok() });
+        tokio::spawn(async move { asks.send(AgentMessage::Ended(answer.await)).await.is_ok() });
         self.works = true;
     }
 
@@ -225,7 +225,7 @@ impl Session {
                 None => None,
             };
             match asked {
-                Some(Asked::Ended(ended)) if calls.is_empty() => {
+                Some(AgentMessage::Ended(ended)) if calls.is_empty() => {
                     self.works = false;
                     if ended.is_ok() && !self.queued.is_empty() {
                         self.prompt();
@@ -237,8 +237,8 @@ impl Session {
                     let text = if self.text.trim().is_empty() { &self.text_before } else { &self.text };
                     return Next::Ended(ended, text.clone());
                 }
-                Some(ended @ Asked::Ended(_)) => self.held = Some(ended),
-                Some(Asked::Update(update)) => {
+                Some(ended @ AgentMessage::Ended(_)) => self.held = Some(ended),
+                Some(AgentMessage::Update(update)) => {
                     calls.extend(self.update(update.update));
                     continue;
                 }
@@ -330,7 +330,7 @@ impl Session {
         self.process.cancel(&self.id);
         let ended = async {
             while let Some(asked) = self.process.asked.recv().await {
-                if matches!(asked, Asked::Ended(_)) {
+                if matches!(asked, AgentMessage::Ended(_)) {
                     break;
                 }
             }

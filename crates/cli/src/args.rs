@@ -26,7 +26,7 @@ pub(crate) use self::{
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
-    told::{as_typed, color_in, language_in, read, tell},
+    told::{as_typed, color_in, language_in, print, read},
 };
 
 /// Help heading of the options that every command has.

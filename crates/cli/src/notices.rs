@@ -21,7 +21,7 @@ pub(crate) struct NoticePrinter {
     is_dumb: bool,
     /// Download that is shown now.
     #[cfg(feature = "local-model")]
-    shown: Mutex<Option<fetching::Shown>>,
+    shown: Mutex<Option<fetching::FetchDisplay>>,
 }
 
 impl NoticePrinter {
@@ -48,13 +48,13 @@ impl Caller for NoticePrinter {
                 if *online {
                     fetching::announce(model, store);
                 }
-                *self.shown() = Some(fetching::Shown::new(model.bytes, self.is_dumb));
+                *self.shown() = Some(fetching::FetchDisplay::new(model.bytes, self.is_dumb));
             }
             #[cfg(feature = "local-model")]
-            Notice::Fetch(news) => self.shown().iter().for_each(|shown| shown.tell(news)),
+            Notice::Fetch(news) => self.shown().iter().for_each(|shown| shown.show(news)),
             #[cfg(feature = "local-model")]
             Notice::FetchEnds { file } => {
-                self.shown().take().iter().for_each(fetching::Shown::close);
+                self.shown().take().iter().for_each(fetching::FetchDisplay::close);
                 if let Some(file) = file {
                     output::note(&format!("{BOLD}{}{BOLD:#} {}", msg!("fetched-head"), file.display()));
                 }
@@ -70,7 +70,7 @@ impl Caller for NoticePrinter {
 
 #[cfg(feature = "local-model")]
 impl NoticePrinter {
-    fn shown(&self) -> std::sync::MutexGuard<'_, Option<fetching::Shown>> {
+    fn shown(&self) -> std::sync::MutexGuard<'_, Option<fetching::FetchDisplay>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{asked, msg, named, said},
+    i18n::{asked, msg, named, translated},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -48,19 +48,19 @@ impl HumanChannel for AtTerminal {
 
 /// Asks on the whole-screen view, which shows the question from the run's events and returns the answer here.
 #[derive(Default)]
-pub(crate) struct OnScreen {
-    asked: Mutex<Asked>,
+pub(crate) struct ScreenPerson {
+    asked: Mutex<AskedState>,
 }
 
 #[derive(Default)]
-struct Asked {
+struct AskedState {
     waiting: BTreeMap<QuestionId, (HumanQuestion, oneshot::Sender<String>)>,
     /// Channel that asks after the screen is gone.
     instead: Option<Arc<dyn HumanChannel>>,
 }
 
-impl OnScreen {
-    fn asked(&self) -> MutexGuard<'_, Asked> {
+impl ScreenPerson {
+    fn asked(&self) -> MutexGuard<'_, AskedState> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,7 +89,7 @@ impl OnScreen {
     }
 }
 
-impl HumanChannel for OnScreen {
+impl HumanChannel for ScreenPerson {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
         let mut asked = self.asked();
         if let Some(instead) = asked.instead.clone() {
@@ -105,7 +105,7 @@ impl HumanChannel for OnScreen {
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     forget_typed();
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", named("kind", &question.kind), output::plain(&asked(&question.text))));
+    output::alert(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", named("kind", &question.kind), output::plain(&asked(&question.text))));
     let approval = question.kind == "approval";
     let prompt = match approval {
         true if offers_always(&question.text) => msg!("prompt-approval-always"),
@@ -139,7 +139,7 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
 
 /// Asks for a yes; any other answer means no.
 pub(crate) async fn agrees(question: &str) -> bool {
-    let asked = format!("{} {}", said(question), msg!("prompt-no"));
+    let asked = format!("{} {}", translated(question), msg!("prompt-no"));
     answers(&asked).await.is_some_and(|answer| Consent::recorded(answer) == "yes")
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_open_when_the_screen_is_lost_is_asked_elsewhere() {
-        let screen = OnScreen::default();
+        let screen = ScreenPerson::default();
         let (open, refused, withdrawn) =
             (screen.ask(question("a", "may I")), screen.ask(question("b", "")), screen.ask(question("c", "never")));
         drop(withdrawn);

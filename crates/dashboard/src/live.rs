@@ -14,9 +14,9 @@ use futures::{Stream, stream};
 use serde_json::json;
 
 use crate::{
-    Event, Looked, Refusal,
+    Event, Refusal, RunDetails,
     api::refused,
-    changes::Shown,
+    changes::PageHashes,
     pages,
     server::{Shared, reading},
 };
@@ -101,7 +101,7 @@ pub(crate) async fn changes(State(shared): State<Shared>, Path(run): Path<String
     // The content of a page is known only if it was made at this event number. Every other page gets all pieces.
     let shown = (seen(&head, query.as_deref()) == Some(looked.seq)).then(|| {
         let pieces = pages::pieces(&looked, &shared.access);
-        Shown::of(pieces.get(1..).unwrap_or_default())
+        PageHashes::of(pieces.get(1..).unwrap_or_default())
     });
     let page = Page { shared, run, whole: shown.is_none(), shown: shown.unwrap_or_default(), told: None, looked: Some(looked) };
     sent(stream::unfold(page, |mut page| async move {
@@ -110,7 +110,7 @@ pub(crate) async fn changes(State(shared): State<Shared>, Path(run): Path<String
     }))
 }
 
-async fn look(shared: &Shared, run: &str) -> Result<Looked, Refusal> {
+async fn look(shared: &Shared, run: &str) -> Result<RunDetails, Refusal> {
     let run = run.to_owned();
     reading(shared, move |runs| runs.look(&run)).await
 }
@@ -119,13 +119,13 @@ async fn look(shared: &Shared, run: &str) -> Result<Looked, Refusal> {
 struct Page {
     shared: Shared,
     run: String,
-    shown: Shown,
+    shown: PageHashes,
     /// True if its content is unknown.
     whole: bool,
     /// State when it was last updated: the number of the last event, and whether the run was driven.
     told: Option<(u64, bool)>,
     /// Run as last read, until it is sent.
-    looked: Option<Looked>,
+    looked: Option<RunDetails>,
 }
 
 impl Page {

@@ -21,7 +21,7 @@ pub trait Runs: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Refusal`], of the kind [`Problem::NotFound`] if the run does not exist.
-    fn look(&self, run: &str) -> Result<Looked, Refusal>;
+    fn look(&self, run: &str) -> Result<RunDetails, Refusal>;
 
     /// Returns true if a process drives the run now. It is called often, and blocks while it checks.
     ///
@@ -206,7 +206,7 @@ pub struct Hit {
 
 /// State of a run.
 #[derive(Debug, Clone)]
-pub struct Looked {
+pub struct RunDetails {
     /// Name of the run in the dashboard.
     pub run: String,
     /// Content of its report.
@@ -214,7 +214,7 @@ pub struct Looked {
     /// Its result, or its present state: `aime.result/v1`.
     pub result: Value,
     /// Open questions, oldest first.
-    pub questions: Vec<Asked>,
+    pub questions: Vec<OpenQuestion>,
     /// Number of its last event.
     pub seq: u64,
     /// True if a process drives it now.
@@ -225,7 +225,7 @@ pub struct Looked {
     pub takes_follow_up: bool,
 }
 
-impl Looked {
+impl RunDetails {
     /// Returns true if nothing of it will change any more: it has ended, and no process drives it.
     pub(crate) const fn is_settled(&self) -> bool {
         self.over && !self.driven
@@ -234,7 +234,7 @@ impl Looked {
 
 /// Question that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct OpenQuestion {
     /// Id, unique in the run.
     pub id: String,
     /// `question`, `approval`, `escalation`, `blocked`.

@@ -111,9 +111,9 @@ where
 }
 
 /// Machine that is ready to continue, its new facts, and its output if it does not continue.
-type Begun<M> = (Box<Run<M>>, Vec<Recorded<<M as Machine>::Fact>>, Option<<M as Machine>::Output>);
+type LoadedRun<M> = (Box<Run<M>>, Vec<Recorded<<M as Machine>::Fact>>, Option<<M as Machine>::Output>);
 
-fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
+fn begin<M: Machine, E>(resume: Resume<M>) -> Result<LoadedRun<M>, DriveError<E>> {
     let (run, then, output) = match resume {
         Resume::Fresh(input) => (Run::fresh(input), Vec::new(), None),
         Resume::Journal { input, facts, events, then } => {
@@ -131,7 +131,7 @@ fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
 }
 
 /// An effect that has no answer yet.
-struct UnderWay<E> {
+struct OpenEffect<E> {
     /// Effect before it is handed to the host. Boxed, because issued effects do not need the room and would make the
     /// map eleven times as large.
     waiting: Option<Box<Issue<E>>>,
@@ -145,7 +145,7 @@ struct UnderWay<E> {
 struct Run<M: Machine> {
     machine: M,
     out: Outbox<M>,
-    under_way: BTreeMap<EffectId, UnderWay<M::Effect>>,
+    under_way: BTreeMap<EffectId, OpenEffect<M::Effect>>,
     /// Effects to hand over or revoke after the next commit, in the order of the machine's wishes.
     orders: Vec<EffectId>,
     input: Option<Box<Recorded<M::Input>>>,
@@ -218,7 +218,7 @@ impl<M: Machine> Run<M> {
                 }
                 Order::Issue(id, effect) => {
                     let waiting = Some(Box::new(Issue { id: id.clone(), effect, reissued: false }));
-                    self.under_way.insert(id.clone(), UnderWay { waiting, forgotten: false, revoked: None });
+                    self.under_way.insert(id.clone(), OpenEffect { waiting, forgotten: false, revoked: None });
                     self.orders.push(id);
                 }
                 Order::Revoke(id, why) => {

@@ -25,7 +25,7 @@ use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis
 pub use alone::carry_out_alone;
 pub use clock::{Clock, SystemClock};
 pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, FailedEffect, fact_channel};
-pub use sink::{MemoryStream, Overtaken, Sink};
+pub use sink::{FencedWriter, MemoryStream, Sink};
 
 /// Maximum number of facts in one commit. A commit is one piece of text on its way to the journal; with this size it
 /// is large enough to share the fixed cost of a commit.
@@ -52,10 +52,10 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     /// True if a commit may not be durable yet.
     unflushed: bool,
     /// Function that is applied to every fact before the machine and the journal see it.
-    through: Option<ThroughFact<M>>,
+    through: Option<FactFilter<M>>,
 }
 
-type ThroughFact<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
+type FactFilter<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
 
 /// An effect that has not been answered.
 struct Running {

@@ -4,7 +4,7 @@ use aime_llm::Message;
 use serde::Serialize;
 
 use crate::{
-    ChangedFile, PromptError, Prompts,
+    ChangedFile, PlannerPromptError, Prompts,
     draft::{Draft, Share},
 };
 
@@ -52,8 +52,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn audit(&self, brief: &AuditBrief, budget_tokens: u64) -> Result<AuditPrompt, PromptError> {
+    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn audit(&self, brief: &AuditBrief, budget_tokens: u64) -> Result<AuditPrompt, PlannerPromptError> {
         let context = AuditContext {
             goal: brief.goal.trim().to_owned(),
             environment: brief.environment.trim().to_owned(),

@@ -49,10 +49,10 @@ impl ModelInUse {
 /// Error for a text that is not `NAME=COMMAND`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not NAME=COMMAND: write a name of letters, digits, -, _ and ., then =, then what bash is to run")]
-pub struct NoAgent(String);
+pub struct AgentSyntaxError(String);
 
 impl FromStr for Agent {
-    type Err = NoAgent;
+    type Err = AgentSyntaxError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
@@ -60,7 +60,7 @@ impl FromStr for Agent {
             Some((name, command)) if named(name) && !command.trim().is_empty() => {
                 Ok(Self { name: name.to_owned(), command: command.to_owned() })
             }
-            _ => Err(NoAgent(text.to_owned())),
+            _ => Err(AgentSyntaxError(text.to_owned())),
         }
     }
 }

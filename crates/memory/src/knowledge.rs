@@ -9,11 +9,11 @@ use std::path::Path;
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
-pub use report::{IndexReport, SkipReason, Skipped};
+pub use report::{IndexReport, SkipReason, SkippedFile};
 
 use crate::{
     MemoryError, MemoryStore, UnixMillis,
-    rank::{Index, Wanted, rank},
+    rank::{Index, MemoryQuery, rank},
     tokenizer::asked,
 };
 
@@ -102,7 +102,7 @@ impl Knowledge {
     pub fn retrieve(&self, question: &str, limit: usize) -> Result<Vec<Chunk>, MemoryError> {
         let question = asked(question);
         self.store.read(|connection| {
-            let hits = rank(connection, Index::Chunks { folder: &self.folder }, &question, Wanted::Relevant, limit)?;
+            let hits = rank(connection, Index::Chunks { folder: &self.folder }, &question, MemoryQuery::Relevant, limit)?;
             let mut select = connection.prepare_cached(
                 "SELECT path, heading, line, text FROM chunk JOIN document ON document.number = chunk.document WHERE chunk.number = ?1",
             )?;

@@ -122,11 +122,11 @@ fn of_help() -> &'static [Sentence] {
 
 /// Translates an English text of a library: as a whole if a catalogue has it, else line by line. Unknown text stays unchanged.
 #[must_use]
-pub fn said(language: Language, text: &str) -> Cow<'_, str> {
-    said_within(language, text, DEEPEST)
+pub fn translate_text(language: Language, text: &str) -> Cow<'_, str> {
+    translate_nested(language, text, DEEPEST)
 }
 
-fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
+fn translate_nested(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     if depth == 0 {
         return Cow::Borrowed(text);
     }
@@ -150,7 +150,7 @@ fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let bare = text.trim_start();
-    match said_within(language, bare, depth) {
+    match translate_nested(language, bare, depth) {
         Cow::Owned(said) => Cow::Owned(format!("{}{said}", text.strip_suffix(bare).unwrap_or_default())),
         Cow::Borrowed(_) => Cow::Borrowed(text),
     }
@@ -182,15 +182,16 @@ pub fn typed(language: Language, text: &str) -> String {
 fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
-        let told: Option<Vec<_>> = values.map(|(name, value)| Some((name, Value::Text(told(language, name, value, depth)?)))).collect();
+        let told: Option<Vec<_>> =
+            values.map(|(name, value)| Some((name, Value::Text(translate_value(language, name, value, depth)?)))).collect();
         format(language, sentence.id, &told?)
     })
 }
 
 /// Translates a value of a sentence. The prefix of its name states the required form: a number, one word, something in quotes, or a known
 /// sentence. Reasons, bounds and clap's texts are translated if they are known. Any other name accepts any value.
-fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
-    let within = || said_within(language, value, depth - 1);
+fn translate_value(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
+    let within = || translate_nested(language, value, depth - 1);
     let fits = match name.split('-').next() {
         Some("number") => value.bytes().all(|letter| letter.is_ascii_digit()),
         Some("word") => !value.contains(char::is_whitespace),

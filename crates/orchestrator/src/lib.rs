@@ -96,7 +96,7 @@ pub use run_status::{RunStatusView, run_status};
 pub use runner::{
     actor::delegated,
     answer::{AnswerPrompt, NoFacts},
-    apart::{ActorOrder, Attempted, MadeActor, MadeBelow, RemoteEffects, WokenLead},
+    apart::{ActorOrder, CreatedActor, CreatedDelegate, EndedAttempt, PreparedLeadWake, RemoteEffects},
     evidence::CallRecord,
     kept_files::with_children,
     private::{check_of_conflicts, private_place},

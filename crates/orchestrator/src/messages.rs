@@ -27,7 +27,7 @@ pub(crate) struct Listener {
 /// All messages in the run's journal. An actor receives a message only after it is journaled. An actor that starts
 /// later receives earlier messages too.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct MessageChannel {
     said: watch::Sender<Vec<ActorMessage>>,
     /// The tasks that run.
     working: Mutex<BTreeSet<TaskId>>,
@@ -37,12 +37,12 @@ pub(crate) struct Words {
     state: watch::Sender<()>,
 }
 
-impl Words {
+impl MessageChannel {
     /// Creates the channel with the messages from before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
-        let told = |said: &RunMessage| (said.task.clone(), said.told());
+        let told = |said: &RunMessage| (said.task.clone(), said.for_actor());
         Self {
-            said: watch::Sender::new(run.said().iter().map(told).collect()),
+            said: watch::Sender::new(run.person_messages().iter().map(told).collect()),
             working: Mutex::new(run.working()),
             cancels: Mutex::default(),
             state: watch::Sender::default(),

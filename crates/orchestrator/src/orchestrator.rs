@@ -6,7 +6,7 @@ mod plan;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
-use aime_progress_management::{LiveStore, Origin, RunId, Spent};
+use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
 use aime_tools::{Executor, PermissionRules, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 
@@ -16,7 +16,7 @@ use crate::{
     Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
     RunSettings, TransientWorkspace,
     inbox::{CANCELLED, fact_in},
-    messages::Words,
+    messages::MessageChannel,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
     runner::{deliver::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans},
@@ -193,14 +193,14 @@ impl Orchestrator {
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
-        let mut spent = Spent::default();
+        let mut spent = ModelCost::default();
         input.planning.iter().for_each(|call| spent.add(&call.spent));
         self.execute(
             Start {
                 input,
                 bounds,
                 answers: Answers::default(),
-                words: Words::default(),
+                words: MessageChannel::default(),
                 snapshots: SnapshotsDue::default(),
                 spent,
                 tool_calls: 0,
@@ -360,7 +360,7 @@ impl Orchestrator {
             input: view.input,
             bounds,
             answers,
-            words: Words::of(snapshot.state.machine()),
+            words: MessageChannel::of(snapshot.state.machine()),
             snapshots: SnapshotsDue::after(view.facts.saturating_sub(view.replayed), view.replayed),
             // Usage of actors counts even if the run has not received their reports.
             spent: {

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{RunFact, RunMachine, messages::Words, questions::Answers, snapshots::SnapshotsDue};
+use crate::{RunFact, RunMachine, messages::MessageChannel, questions::Answers, snapshots::SnapshotsDue};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ pub(crate) struct PublishingStream {
     pub(crate) run: RunId,
     pub(crate) live: Arc<LiveStore>,
     pub(crate) answers: Arc<Answers>,
-    pub(crate) words: Arc<Words>,
+    pub(crate) words: Arc<MessageChannel>,
     pub(crate) snapshots: Arc<SnapshotsDue>,
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{ProgressEvent, QuestionId, Spent, Timestamp};
+use crate::{ModelCost, ProgressEvent, QuestionId, Timestamp};
 
 /// Tools whose time belongs to others: to an actor with calls of its own, and to a person.
 const WAITING_TOOLS: [&str; 2] = ["delegate_task", "ask_human"];
@@ -37,7 +37,7 @@ pub struct PartUse {
     pub ms: u64,
     /// Requests to models, tokens and cost.
     #[serde(flatten)]
-    pub spent: Spent,
+    pub spent: ModelCost,
 }
 
 impl PartUse {

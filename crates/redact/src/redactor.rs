@@ -23,11 +23,11 @@ const SHORTEST: usize = 6;
 
 /// Removes secrets from texts. Cheap to clone; all clones share the known values. It never reveals them.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<Arc<Known>>>);
+pub struct Redactor(Arc<RwLock<Arc<KnownValues>>>);
 
 /// The values that are known.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownValues {
     values: BTreeSet<String>,
     finder: Option<AhoCorasick>,
     /// The bytes of the longest writing of a value.
@@ -57,7 +57,7 @@ impl Redactor {
         }
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let values: BTreeSet<String> = known.values.iter().cloned().chain(new).collect();
-        *known = Arc::new(Known::of(values));
+        *known = Arc::new(KnownValues::of(values));
     }
 
     /// Returns a text without known values and without the parts that have the form of a key.
@@ -115,7 +115,7 @@ impl Redactor {
         self.known().values.len()
     }
 
-    pub(crate) fn known(&self) -> Arc<Known> {
+    pub(crate) fn known(&self) -> Arc<KnownValues> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -126,7 +126,7 @@ impl fmt::Debug for Redactor {
     }
 }
 
-impl Known {
+impl KnownValues {
     fn of(values: BTreeSet<String>) -> Self {
         let writings: Vec<String> = values.iter().flat_map(|value| writings(value)).collect();
         let longest = writings.iter().map(String::len).max().unwrap_or_default();

@@ -194,7 +194,7 @@ const fn tone(status: RunStatus) -> &'static str {
 }
 
 /// Formats tokens and cost briefly.
-fn spent(spent: &aime_progress_management::Spent) -> String {
+fn spent(spent: &aime_progress_management::ModelCost) -> String {
     let tokens = number(spent.input_tokens + spent.output_tokens);
     let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
     format!("{tokens} tokens in {}{cost}", count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"))

@@ -31,7 +31,7 @@ pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
     inspect::{has_ended, list_document, named, outcome, rfc3339},
-    people::{Answered, Cancelled, asks_nothing, hearer, not_driven, part_of},
+    people::{AnswerReceipt, Cancelled, asks_nothing, hearer, not_driven, part_of},
     plans::CheckerParts,
     remember::remember,
     report::report_view,

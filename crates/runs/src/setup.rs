@@ -42,7 +42,7 @@ use crate::{
     error::{ErrorKind, RunsError},
 };
 
-pub use self::{overrides::OwnPrompts, servers::Servers, skills::FoundSkills, telemetry::Watched};
+pub use self::{overrides::PromptOverrides, servers::Servers, skills::FoundSkills, telemetry::WatchedRun};
 
 /// Options for opening folders: environment, settings file, caller and launcher. One builder can open several folders.
 #[derive(Clone)]
@@ -180,7 +180,7 @@ impl Setup {
     }
 
     /// Tells the caller which parts of the configuration were left out.
-    pub fn tell_notes(&self) {
+    pub fn report_notes(&self) {
         self.notes.iter().for_each(|note| self.note(note));
     }
 
@@ -445,7 +445,7 @@ impl Setup {
     }
 
     fn builder_with(&self, journal: Journal, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {
-        let OwnPrompts { planning, acting, answer } = self.prompts()?;
+        let PromptOverrides { planning, acting, answer } = self.prompts()?;
         let actors = ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors);
         let mut builder = models
             .map_or_else(OrchestratorBuilder::new, Orchestrator::builder)

@@ -33,10 +33,10 @@ use cap_std::{
 pub use error::FileError;
 pub use plain::{EntryFacts, Stamp};
 pub use protected::is_protected;
-pub use write::Written;
+pub use write::WriteResult;
 
 use error::fault;
-use path::Inside;
+use path::InnerPath;
 
 /// Maximum bytes of a file that is read or written whole.
 pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
@@ -219,7 +219,7 @@ impl ConfinedFolder {
         self.facts_inside(&self.inside(path.as_ref())?)
     }
 
-    fn facts_inside(&self, inside: &Inside) -> Result<FileFacts, FileError> {
+    fn facts_inside(&self, inside: &InnerPath) -> Result<FileFacts, FileError> {
         let metadata = self.handle().metadata(&inside.path).map_err(|error| fault(&inside.shown, "found", error))?;
         let kind = EntryKind::from(metadata.file_type());
         Ok(FileFacts { kind, size: metadata.len(), read_only: metadata.permissions().readonly() })
@@ -240,7 +240,7 @@ impl ConfinedFolder {
         if metadata.is_file() { Ok(file) } else { Err(FileError::NotAFile { path: inside.shown, kind: EntryKind::Other }) }
     }
 
-    fn must_be_a_file(&self, inside: &Inside) -> Result<(), FileError> {
+    fn must_be_a_file(&self, inside: &InnerPath) -> Result<(), FileError> {
         match self.facts_inside(inside)?.kind {
             EntryKind::File => Ok(()),
             kind => Err(FileError::NotAFile { path: inside.shown.clone(), kind }),
@@ -283,7 +283,7 @@ impl ConfinedFolder {
         &self.folder.handle
     }
 
-    fn inside(&self, path: &Path) -> Result<Inside, FileError> {
-        Inside::new(path, self.path(), &self.aliases)
+    fn inside(&self, path: &Path) -> Result<InnerPath, FileError> {
+        InnerPath::new(path, self.path(), &self.aliases)
     }
 }

@@ -74,7 +74,7 @@ mod tests {
 
     // Requirement: 15.5
     #[test]
-    fn says_what_is_missing() {
+    fn lists_missing_guarantees() {
         let all = confinement(&[]);
         assert!(all.enforced && all.detail.to_string().contains("from the network"), "{all:?}");
         let some = confinement(&[Guarantee::Signals, Guarantee::Truncation]);

@@ -23,11 +23,11 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
-    RunWorkflow, SoFar, StoppedActor, TaskWork, Tree, Worked, carry,
+    ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects,
+    MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, carry,
     deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
-    tree::{HasTree, Taken, conflict_words, take_in, tree_now},
+    tree::{HasTree, MergeReply, conflict_words, take_in, tree_now},
 };
 
 /// Maximum number of facts in one query of an actor.
@@ -40,7 +40,7 @@ pub struct ActorWorkflow {
     /// Facts from outside that the machine has not taken in yet.
     inbox: Vec<ActorFact>,
     /// Answers of people.
-    answers: Vec<Answered>,
+    answers: Vec<ActorAnswer>,
     /// Current state of the working folder, if it moves between hosts.
     tree: Option<Tree>,
     /// Actors below it that were stopped before their end, or whose end it has not taken in.
@@ -70,7 +70,7 @@ impl ActorWorkflow {
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
         let carried = carry(resume, &mut carrier).await.map_err(unless_of_another_version)?;
-        if let Carried::Ended(_) = carried {
+        if let CarryOutcome::Ended(_) = carried {
             // The run has heard of everything before it hears of the end.
             carrier.report();
             carrier.errands.done().await;
@@ -83,15 +83,15 @@ impl ActorWorkflow {
             .answers
             .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
         match carried {
-            Carried::Ended(ended) => {
+            CarryOutcome::Ended(ended) => {
                 let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
                 let conclusion = ended.output.ended().unwrap_or_else(rests);
-                let journal = Some(SoFar { facts, events, not_begun: Default::default(), then: Vec::new() });
+                let journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then: Vec::new() });
                 Ok(ActorEnd { conclusion, journal, reports, tree, below })
             }
-            Carried::Left { not_begun, then } => {
-                let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
-                let machine = Begin { journal: Some(journal), ..begin.begin };
+            CarryOutcome::Left { not_begun, then } => {
+                let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
+                let machine = MachineStart { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
                     ActorBegin { begin: machine, so_far, reports, created: None, tree, stopped: below, ..begin },
                     ContinueAsNewOptions::default(),
@@ -109,7 +109,7 @@ impl ActorWorkflow {
 
     /// Signals an answer to a question.
     #[signal]
-    pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: Answered) {
+    pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: ActorAnswer) {
         self.answers.push(answer);
     }
 
@@ -195,11 +195,11 @@ impl ActorCarrier {
             .collect();
         self.reports += u64::try_from(facts.len()).unwrap_or_default();
         if !facts.is_empty() {
-            self.tell_run(facts);
+            self.signal_run(facts);
         }
     }
 
-    fn tell_run(&mut self, facts: Vec<RunFact>) {
+    fn signal_run(&mut self, facts: Vec<RunFact>) {
         let (ctx, run) = (self.ctx.clone(), self.begin.run.clone());
         self.errands.add(async move {
             let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
@@ -208,7 +208,7 @@ impl ActorCarrier {
         });
     }
 
-    fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> Begun<ActorMachine> {
+    fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> RunningEffect<ActorMachine> {
         let sheet = |name: &str| self.input().spec.tool(name);
         let capability = match &effect {
             ActorEffect::Tool { call, .. } => Capability::of_tool(sheet(call.tool())),
@@ -239,8 +239,8 @@ impl ActorCarrier {
                     let work = TaskWork::new(run.run(), &actor.spec.task, id.as_str());
                     match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
                         Err(error) => Err(error),
-                        Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(Taken { conflicts, private: Some(_), .. }) => left_out(fact, &conflict_words(&conflicts)),
+                        Ok(CallReply { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                            Ok(MergeReply { conflicts, private: Some(_), .. }) => left_out(fact, &conflict_words(&conflicts)),
                             Ok(_) => fact,
                             Err(why) => left_out(fact, &why),
                         }),
@@ -256,19 +256,19 @@ impl ActorCarrier {
                 Err(error) => vec![failed(id, &lost(&queue, &error))],
             }
         };
-        Begun { facts: facts.boxed_local(), holds: true }
+        RunningEffect { facts: facts.boxed_local(), holds: true }
     }
 
-    fn ask(&mut self, id: EffectId, effect: ActorEffect) -> Begun<ActorMachine> {
+    fn ask(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Ask { id: question, question: text, kind } = effect else {
-            return Begun { facts: async move { vec![failed(id, "this is no question")] }.boxed_local(), holds: true };
+            return RunningEffect { facts: async move { vec![failed(id, "this is no question")] }.boxed_local(), holds: true };
         };
         let known = self.so_far.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
         if known.is_none() {
             // The run must receive the report of the question first.
             self.report();
             let (task, kind) = (self.input().spec.task.clone(), kind.as_str().to_owned());
-            self.tell_run(vec![RunFact::ActorAsked { task, question: question.clone(), kind, text }]);
+            self.signal_run(vec![RunFact::ActorAsked { task, question: question.clone(), kind, text }]);
         }
         let (ctx, cancel) = (self.ctx.clone(), self.cancels.token(&id));
         let facts = async move {
@@ -282,7 +282,7 @@ impl ActorCarrier {
                 None => vec![ActorFact::Revoked { id, why: Reason::Stopped }],
             }
         };
-        Begun { facts: facts.boxed_local(), holds: false }
+        RunningEffect { facts: facts.boxed_local(), holds: false }
     }
 }
 
@@ -334,14 +334,14 @@ impl Carrier<ActorMachine> for ActorCarrier {
         now(&self.ctx)
     }
 
-    fn begin(&mut self, issue: Issue<ActorEffect>) -> Begun<ActorMachine> {
+    fn begin(&mut self, issue: Issue<ActorEffect>) -> RunningEffect<ActorMachine> {
         let begun_before = self.begin.begin.was_begun(&issue);
         let Issue { id, effect, .. } = issue;
         match &effect {
             ActorEffect::Model(_) => {
-                let Begun { facts, holds } = self.activity(id.clone(), effect, begun_before);
+                let RunningEffect { facts, holds } = self.activity(id.clone(), effect, begun_before);
                 let facts = facts.map(move |facts| facts.into_iter().map(|fact| unasked(id.clone(), fact)).collect());
-                Begun { facts: facts.boxed_local(), holds }
+                RunningEffect { facts: facts.boxed_local(), holds }
             }
             ActorEffect::Tool { .. } => self.activity(id, effect, begun_before),
             ActorEffect::Ask { .. } => self.ask(id, effect),
@@ -386,7 +386,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
     fn took(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
         self.ctx.state_mut(|actor| {
             if let Some(told) = &mut actor.told {
-                told.facts.extend(facts.iter().cloned().map(Dated::from));
+                told.facts.extend(facts.iter().cloned().map(Timestamped::from));
                 told.all = told.facts.len();
             }
         });

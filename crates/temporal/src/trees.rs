@@ -12,7 +12,7 @@ use std::{
 };
 
 use aime_undo::Recorder;
-use aime_work_tree::{Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError, forget_repositories};
+use aime_work_tree::{Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError, forget_repositories};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -22,7 +22,7 @@ use self::{
     past::{as_one, bring, work},
 };
 pub use self::{
-    joining::{JoinOrder, Joined, TaskWork},
+    joining::{JoinOrder, JoinResult, TaskWork},
     past::brought,
 };
 use crate::{BlobError, Blobs};
@@ -128,7 +128,7 @@ pub struct Trees {
     /// Held by the one that reads or adds states. A call that uses the files for long does not hold up those of other hosts, which are merged here.
     states: Arc<Mutex<()>>,
     /// Lock that keeps other processes out of a worker's folder while it exists.
-    _held: Option<Arc<Held>>,
+    _held: Option<Arc<RepositoryLock>>,
 }
 
 /// Role of a folder.
@@ -212,10 +212,10 @@ impl Trees {
         }
         self.fetch(tree).await?;
         let now = self.folder.record(Some(&before), &[]).await?;
-        let both = if now == before { Merged::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
+        let both = if now == before { MergeResult::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
         match both {
-            Merged::Conflict(conflicts) => Ok(ImportOutcome::Conflict { paths: paths_of(conflicts), commit: tree.commit.clone() }),
-            Merged::Clean(both) => {
+            MergeResult::Conflict(conflicts) => Ok(ImportOutcome::Conflict { paths: paths_of(conflicts), commit: tree.commit.clone() }),
+            MergeResult::Clean(both) => {
                 match kept {
                     None => self.folder.update(&now, &both).await?,
                     Some(recorder) => {

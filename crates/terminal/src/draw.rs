@@ -160,8 +160,8 @@ impl Canvas<'_> {
         reach(&mut screen.scroll, lines.len(), page);
         let at = screen.scroll.at;
         let more = lines.len().saturating_sub(at + page);
-        let more = if more > 0 { screen.says(Phrase::MoreBelow(more)) } else { String::new() };
-        self.lines(&[title(eye, &screen.says(name), &more, width)]);
+        let more = if more > 0 { screen.phrase(Phrase::MoreBelow(more)) } else { String::new() };
+        self.lines(&[title(eye, &screen.phrase(name), &more, width)]);
         let shown: Vec<Line<'static>> = lines.into_iter().skip(at).take(page).collect();
         self.lines(&shown);
     }

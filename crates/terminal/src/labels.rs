@@ -7,7 +7,7 @@ use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 pub use self::english::english;
 
 /// Returns a phrase in the person's language. A text may be wider than the English one; the screen cuts or wraps it.
-pub type Words = fn(Phrase<'_>) -> String;
+pub type PhraseTranslator = fn(Phrase<'_>) -> String;
 
 /// Every phrase of the screen itself. Quoted texts (goals, names of tasks, words of models) are not phrases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

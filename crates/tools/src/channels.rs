@@ -40,7 +40,7 @@ impl TellProgress {
     }
 
     /// Reports one step of progress.
-    pub fn tell(&self, news: String) {
+    pub fn report(&self, news: String) {
         (self.0)(news);
     }
 }

@@ -21,7 +21,7 @@ pub type SeenFiles = BTreeMap<String, String>;
 
 /// Author of a change since an actor last saw a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OtherChange {
+pub enum ChangeAuthor {
     /// No known author.
     Nobody,
     /// A known author, such as "task `mean`".
@@ -31,14 +31,14 @@ pub enum OtherChange {
 }
 
 /// Looks up who changed the file at a path since it had a hash, or since the run began.
-type LookUp = dyn Fn(&Path, Option<&str>) -> OtherChange + Send + Sync;
+type ChangeLookup = dyn Fn(&Path, Option<&str>) -> ChangeAuthor + Send + Sync;
 
 /// File versions that the actor of a call has seen. Cheap to clone.
 #[derive(Clone)]
 pub struct WriteGuard {
     actor: Arc<str>,
     seen: Arc<SeenFiles>,
-    look_up: Option<Arc<LookUp>>,
+    look_up: Option<Arc<ChangeLookup>>,
 }
 
 impl WriteGuard {
@@ -52,7 +52,7 @@ impl WriteGuard {
     /// Sets the look-up of other authors: `look_up` returns who changed the file at a path since it had a hash, or without a hash, since
     /// the run began. It may block.
     #[must_use]
-    pub fn looking_up(self, look_up: impl Fn(&Path, Option<&str>) -> OtherChange + Send + Sync + 'static) -> Self {
+    pub fn looking_up(self, look_up: impl Fn(&Path, Option<&str>) -> ChangeAuthor + Send + Sync + 'static) -> Self {
         Self { look_up: Some(Arc::new(look_up)), ..self }
     }
 
@@ -68,16 +68,16 @@ impl WriteGuard {
         if seen.is_some_and(|hash| *hash == hash_of(bytes)) {
             return None;
         }
-        let by = self.look_up.as_ref().map_or(OtherChange::Nobody, |look_up| look_up(Path::new(path), seen.map(String::as_str)));
+        let by = self.look_up.as_ref().map_or(ChangeAuthor::Nobody, |look_up| look_up(Path::new(path), seen.map(String::as_str)));
         match (seen, by) {
-            (Some(_), OtherChange::By(who)) => Some(Other { who, since: "since you last read it" }),
-            (Some(_), OtherChange::Nobody) => Some(Other { who: NOBODY.to_owned(), since: "since you last read it" }),
-            (Some(_), OtherChange::Unknown) => Some(Other { who: "somebody".to_owned(), since: "since you last read it" }),
-            (None, OtherChange::By(who)) => Some(Other { who, since: "in this run, and you have not read it" }),
-            (None, OtherChange::Unknown) => {
+            (Some(_), ChangeAuthor::By(who)) => Some(Other { who, since: "since you last read it" }),
+            (Some(_), ChangeAuthor::Nobody) => Some(Other { who: NOBODY.to_owned(), since: "since you last read it" }),
+            (Some(_), ChangeAuthor::Unknown) => Some(Other { who: "somebody".to_owned(), since: "since you last read it" }),
+            (None, ChangeAuthor::By(who)) => Some(Other { who, since: "in this run, and you have not read it" }),
+            (None, ChangeAuthor::Unknown) => {
                 Some(Other { who: "somebody".to_owned(), since: "perhaps in this run, and you have not read it" })
             }
-            (None, OtherChange::Nobody) => None,
+            (None, ChangeAuthor::Nobody) => None,
         }
     }
 }

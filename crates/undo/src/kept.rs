@@ -9,7 +9,7 @@ use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, 
 
 /// Undo data of one run.
 #[derive(Debug)]
-pub struct Kept {
+pub struct UndoData {
     history: History,
     work: Vec<Work>,
     before: BTreeMap<PathBuf, Option<Entry>>,
@@ -66,7 +66,7 @@ fn work(records: &[Record]) -> Vec<Work> {
     done
 }
 
-impl Kept {
+impl UndoData {
     /// Reads the undo data of `run` in `keep` (`.aime`); `None` if there is none. For a running run it is a snapshot.
     ///
     /// # Errors

@@ -23,12 +23,12 @@ mod tests;
 
 pub use check::{UndoFaults, check, repair};
 pub use diff::{LineDiff, line_diff};
-pub use entry::{Author, Change, Entry, NotKept};
+pub use entry::{Author, Change, Entry, UnrecordedReason};
 pub use error::UndoError;
-pub use kept::{Kept, Work};
-pub use log::LeftOut;
+pub use kept::{UndoData, Work};
+pub use log::UnrecordedEntry;
 pub use plan::{Conflict, ConflictKind, UndoPlan};
-pub use recorder::{Content, ImportedWork, PathChange, Recorder, SinceBegin, Undone, Window};
+pub use recorder::{Content, ImportedWork, PathChange, PathComparison, Recorder, RecordingGuard, UndoResult};
 pub use restore::Failed;
 pub use scan::LookCounts;
 pub use scope::Scope;

@@ -8,7 +8,7 @@ use std::{
 
 use aime_messages::{Describe, Message, message};
 
-use crate::{Author, Change, Entry, NotKept, UndoError, chain::History, scope::Scope};
+use crate::{Author, Change, Entry, UndoError, UnrecordedReason, chain::History, scope::Scope};
 
 /// Plan of an undo, by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +50,9 @@ pub enum ConflictKind {
     /// An entry in the folder stays.
     NotEmpty,
     /// The former content was not recorded.
-    NotKept(NotKept),
+    NotKept(UnrecordedReason),
     /// The current content cannot be recorded, so it is not removed.
-    Stays(NotKept),
+    Stays(UnrecordedReason),
 }
 
 impl Describe for ConflictKind {
@@ -91,13 +91,13 @@ pub(crate) fn plan(
     mut now: impl FnMut(&Path) -> Result<Option<Entry>, UndoError>,
 ) -> Result<UndoPlan, UndoError> {
     let mut plan = UndoPlan { of: scope.clone(), changes: Vec::new(), conflicts: Vec::new() };
-    let wanted: Vec<Wanted> = match scope {
-        Scope::Undo { .. } => changes_of_undo.iter().map(Wanted::back).collect(),
+    let wanted: Vec<PathRestore> = match scope {
+        Scope::Undo { .. } => changes_of_undo.iter().map(PathRestore::back).collect(),
         Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => {
-            history.chains.iter().filter_map(|(path, links)| Wanted::of(path, links, scope)).collect()
+            history.chains.iter().filter_map(|(path, links)| PathRestore::of(path, links, scope)).collect()
         }
     };
-    for Wanted { path, target, left, against } in wanted {
+    for PathRestore { path, target, left, against } in wanted {
         let current = now(&path)?;
         if current == target {
             continue;
@@ -130,7 +130,7 @@ fn keep_folders_that_are_needed(plan: &mut UndoPlan) {
 }
 
 /// A path to restore.
-struct Wanted {
+struct PathRestore {
     path: PathBuf,
     target: Option<Entry>,
     /// Expected current state, if no one has changed it since.
@@ -139,7 +139,7 @@ struct Wanted {
     against: Option<ConflictKind>,
 }
 
-impl Wanted {
+impl PathRestore {
     fn back(change: &Change) -> Self {
         let Change { path, before, after } = change.clone();
         Self { path, target: before, left: after, against: None }

@@ -17,9 +17,9 @@ use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
     bringing::{Content, ImportedWork},
-    effects::SinceBegin,
+    effects::PathComparison,
     looking::PathChange,
-    undoing::Undone,
+    undoing::UndoResult,
 };
 use self::{
     looking::Watcher,
@@ -56,7 +56,7 @@ pub struct Recorder {
 
 #[derive(Debug, Default)]
 struct State {
-    live: Option<Live>,
+    live: Option<LogState>,
     lost: bool,
     notes: Vec<String>,
     /// Changes through the folder's handle that the caller has not taken yet.
@@ -66,7 +66,7 @@ struct State {
 
 /// State of an open log.
 #[derive(Debug)]
-struct Live {
+struct LogState {
     objects: Objects,
     turns: Turns,
     log: Log,
@@ -94,12 +94,12 @@ struct Live {
 /// Period in which an author may change any file. End it with [`Recorder::close`]; dropping it ends it, too, and the next scan finds its
 /// changes.
 #[derive(Debug)]
-pub struct Window {
+pub struct RecordingGuard {
     recorder: Arc<Recorder>,
     number: u64,
 }
 
-impl Drop for Window {
+impl Drop for RecordingGuard {
     fn drop(&mut self) {
         if let Some(live) = self.recorder.state().live.as_mut() {
             live.ended(self.number);
@@ -123,7 +123,7 @@ impl Recorder {
 
     /// Opens a window for work that may change any file. The folder is scanned before and after it.
     #[must_use]
-    pub fn open(self: &Arc<Self>, author: Author) -> Option<Window> {
+    pub fn open(self: &Arc<Self>, author: Author) -> Option<RecordingGuard> {
         let mut state = self.state();
         let number = self.keeping(&mut state, |live, counts| {
             self.look_around(live, counts)?;
@@ -134,17 +134,17 @@ impl Recorder {
             Ok(window)
         })?;
         drop(state);
-        Some(Window { recorder: Arc::clone(self), number })
+        Some(RecordingGuard { recorder: Arc::clone(self), number })
     }
 
     /// Closes the window.
-    pub fn close(&self, window: Window) {
+    pub fn close(&self, window: RecordingGuard) {
         drop(self.close_with_changes(window));
     }
 
     /// Closes the window, and returns the changes since the last scan that only its author can have made.
     #[must_use]
-    pub fn close_with_changes(&self, window: Window) -> Vec<Change> {
+    pub fn close_with_changes(&self, window: RecordingGuard) -> Vec<Change> {
         let mut state = self.state();
         let author = state.live.as_mut().and_then(|live| {
             let author = live.open.get(&window.number).cloned();
@@ -250,12 +250,16 @@ impl Recorder {
     }
 
     /// Runs a step of the recording. Its failure stops the recording and is reported once.
-    fn keeping<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
+    fn keeping<T>(&self, state: &mut State, work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
         self.keeping_on(state, work).map(|(done, _turn)| done)
     }
 
     /// Runs a step of the recording, and keeps the turn until the result is dropped.
-    fn keeping_on<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<(T, Turn)> {
+    fn keeping_on<T>(
+        &self,
+        state: &mut State,
+        work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>,
+    ) -> Option<(T, Turn)> {
         if state.lost {
             return None;
         }
@@ -273,7 +277,7 @@ impl Recorder {
         &self,
         state: &mut State,
         turn: &Turn,
-        work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>,
+        work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>,
     ) -> Option<T> {
         let State { live, counts, .. } = state;
         let done = work(live.as_mut()?, counts);
@@ -281,7 +285,7 @@ impl Recorder {
     }
 
     /// Opens the log if needed, and reads all records of the others. No one else writes before the turn is dropped.
-    fn live<'a>(&self, live: &'a mut Option<Live>, counts: &mut LookCounts) -> Result<(&'a mut Live, Turn), UndoError> {
+    fn live<'a>(&self, live: &'a mut Option<LogState>, counts: &mut LookCounts) -> Result<(&'a mut LogState, Turn), UndoError> {
         if live.is_none() {
             let opened = self.start()?;
             *live = Some(opened);
@@ -294,7 +298,7 @@ impl Recorder {
     }
 
     /// Opens the log and the store.
-    fn start(&self) -> Result<Live, UndoError> {
+    fn start(&self) -> Result<LogState, UndoError> {
         let objects = Objects::open(self.store.root(), self.settings.reserve_bytes)?;
         let folder = self.store.of_run(&self.run);
         private_folder(&folder)?;
@@ -308,7 +312,7 @@ impl Recorder {
         let next = records.iter().filter(|record| matches!(record, Record::Opened { .. })).count() as u64;
         let (open, here) = (history.open.clone(), BTreeMap::new());
         let (first, since) = (records.len() == 1, open.clone());
-        Ok(Live {
+        Ok(LogState {
             objects,
             turns,
             log,
@@ -327,7 +331,7 @@ impl Recorder {
     }
 
     /// Applies the records that others have written since.
-    fn catch_up(&self, live: &mut Live) -> Result<(), UndoError> {
+    fn catch_up(&self, live: &mut LogState) -> Result<(), UndoError> {
         for record in live.log.news()? {
             if let Some(known) = &mut live.known {
                 let undo = live.history.unfinished.as_ref().map(|(_, _, changes)| changes.as_slice());
@@ -355,7 +359,7 @@ impl Recorder {
     }
 
     /// Closes the windows of processes that are gone.
-    fn take_up(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
+    fn take_up(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
             for change in changes {
@@ -378,14 +382,14 @@ impl Recorder {
     }
 
     /// Removes the windows of processes that are gone.
-    fn without_the_gone(&self, live: &mut Live) {
+    fn without_the_gone(&self, live: &mut LogState) {
         let folder = self.store.of_run(&self.run);
-        let Live { open, here, .. } = live;
+        let LogState { open, here, .. } = live;
         open.retain(|window, _| here.contains_key(window) || is_at_work(&folder, *window));
     }
 }
 
-impl Live {
+impl LogState {
     /// Returns the authors of windows that were open since the last scan.
     fn authors(&self) -> Vec<Author> {
         let mut authors: Vec<Author> = self.since.values().cloned().collect();
@@ -457,7 +461,7 @@ fn follow(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
     };
     for Change { path, after, .. } in changes.iter().filter(|change| !failed.contains(&change.path)) {
         match after {
-            Some(entry) => drop(known.insert(path.clone(), known::Known { entry: entry.clone(), stamp: None, read_at: 0 })),
+            Some(entry) => drop(known.insert(path.clone(), known::KnownPath { entry: entry.clone(), stamp: None, read_at: 0 })),
             None => drop(known.remove(path)),
         }
     }

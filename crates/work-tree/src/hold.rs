@@ -18,14 +18,14 @@ const NAMES: &str = "refs/aime";
 
 /// Exclusive right among processes to use a repository; released on drop, or when the process dies.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "it is held, and never read")] File);
+pub struct RepositoryLock(#[expect(dead_code, reason = "it is held, and never read")] File);
 
 impl WorkTree {
     /// Locks the repository against other processes. Also removes the locks of a killed `git`.
     ///
     /// # Errors
     /// [`WorkTreeError::InUse`] if another process holds it, unless `awaited`.
-    pub async fn hold(&self, awaited: bool) -> Result<Held, WorkTreeError> {
+    pub async fn hold(&self, awaited: bool) -> Result<RepositoryLock, WorkTreeError> {
         let repository = self.git.repository.clone();
         let path = repository.join(LOCK);
         let held = spawn_blocking(move || {
@@ -45,7 +45,7 @@ impl WorkTree {
             Ok(Some(file))
         });
         let held = held.await.map_err(io::Error::other).and_then(|held| held).map_err(of(&path))?;
-        held.map(Held).ok_or_else(|| WorkTreeError::InUse { folder: self.git.folder.clone() })
+        held.map(RepositoryLock).ok_or_else(|| WorkTreeError::InUse { folder: self.git.folder.clone() })
     }
 
     /// Removes the locks of a `git` that was killed in this process, while the repository is held.

@@ -16,12 +16,12 @@ mod tests;
 mod tree;
 mod work;
 
-pub use branch::{Content, LeftOut, NewBranch};
+pub use branch::{Content, NewBranch, OmissionReason};
 pub use commit::{Commit, NoCommit};
 pub use conflict::FileConflict;
 pub use error::WorkTreeError;
-pub use hold::{Held, forget_repositories};
-pub use past::{Blob, Changed, Past, Step};
-pub use private::{Extras, Joined, PrivateFolder, PrivateFolders};
-pub use tree::{MAX_BUNDLE_BYTES, Merged, WorkTree};
+pub use hold::{RepositoryLock, forget_repositories};
+pub use past::{Blob, Changed, Step, WorkHistory};
+pub use private::{Extras, FolderMerge, PrivateFolder, PrivateFolders};
+pub use tree::{MAX_BUNDLE_BYTES, MergeResult, WorkTree};
 pub use work::WorkMerged;

@@ -53,7 +53,7 @@ pub struct Step {
 
 /// Work that led from one state to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
+pub struct WorkHistory {
     /// First state.
     pub from: Commit,
     /// Steps, each of which begins where the one before it ended. Concurrent work is listed one after the other.
@@ -65,7 +65,7 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`], for example if the state is missing.
-    pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<Past>, WorkTreeError> {
+    pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<WorkHistory>, WorkTreeError> {
         let said = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
         let said = String::from_utf8_lossy(&said);
         let states = States::read(&said);
@@ -82,7 +82,7 @@ impl WorkTree {
         for part in &parts {
             steps.extend(part.steps(&differences));
         }
-        Ok(Some(Past { from: first.parse()?, steps }))
+        Ok(Some(WorkHistory { from: first.parse()?, steps }))
     }
 
     /// Returns the differences between two states.

@@ -9,7 +9,7 @@ use aime_progress_management::ConflictKind;
 use tokio::{fs, task::spawn_blocking};
 
 use crate::{
-    Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError,
+    Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError,
     git::Git,
     own::OwnVersions,
     tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
@@ -44,7 +44,7 @@ const SHARED: &str = "shared";
 pub struct PrivateFolders {
     shared: WorkTree,
     place: PathBuf,
-    _held: Held,
+    _held: RepositoryLock,
 }
 
 /// A private folder.
@@ -67,7 +67,7 @@ pub struct Extras {
 
 /// Outcome of merging a private folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Joined {
+pub enum FolderMerge {
     /// The private folder has no changes.
     Unchanged,
     /// The shared folder contains the work.
@@ -98,7 +98,7 @@ impl PrivateFolders {
         let Some(whole) = commit(&self.place.join(JOINING)).await? else { return Ok(()) };
         self.shared.free().await?;
         let now = self.now().await?;
-        if let Merged::Clean(both) = self.shared.merge(&now, &whole).await?
+        if let MergeResult::Clean(both) = self.shared.merge(&now, &whole).await?
             && self.shared.may_update(&now, &both).await.is_ok()
         {
             self.shared.put(&now, &both).await?;
@@ -194,18 +194,18 @@ impl PrivateFolders {
     ///
     /// # Errors
     /// [`WorkTreeError`]: the shared folder may then contain a part of the work, and the next merge completes it.
-    pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<Joined, WorkTreeError> {
+    pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<FolderMerge, WorkTreeError> {
         self.free(&private.home).await?;
         let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
         let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
         let open = private.open_conflicts(&theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
-            return Ok(Joined::Conflict(open));
+            return Ok(FolderMerge::Conflict(open));
         }
         if Some(&theirs) == base.as_ref() && open.is_empty() {
             // A crash may have kept the caller from learning that a conflict was resolved.
             let resolved = private.resolved().await?;
-            return Ok(if resolved.is_empty() { Joined::Unchanged } else { Joined::Resolved(resolved) });
+            return Ok(if resolved.is_empty() { FolderMerge::Unchanged } else { FolderMerge::Resolved(resolved) });
         }
         loop {
             let ours = self.now().await?;
@@ -219,7 +219,7 @@ impl PrivateFolders {
                 write_list(&private.home.join(CONFLICT), &conflicts).await?;
                 private.tree.turn(&both).await?;
                 write_whole(&private.home.join(BASE), both.as_str()).await?;
-                return Ok(Joined::Conflict(private.open_conflicts(&both).await?));
+                return Ok(FolderMerge::Conflict(private.open_conflicts(&both).await?));
             }
             tries += 1;
             match self.shared.may_update(&ours, &both).await {
@@ -234,7 +234,7 @@ impl PrivateFolders {
             private.settle(open, &both).await?;
             write_whole(&private.home.join(BASE), both.as_str()).await?;
             let resolved = private.resolved().await?;
-            return Ok(if resolved.is_empty() { Joined::Clean } else { Joined::Resolved(resolved) });
+            return Ok(if resolved.is_empty() { FolderMerge::Clean } else { FolderMerge::Resolved(resolved) });
         }
     }
 

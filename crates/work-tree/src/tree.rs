@@ -39,7 +39,7 @@ const CLAIMED: &str = ".aime/worker";
 
 /// Result of merging two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeResult {
     /// The merged state.
     Clean(Commit),
     /// Both sides changed these paths in different ways.
@@ -303,12 +303,12 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`], for example if one of them is missing.
-    pub async fn merge(&self, ours: &Commit, theirs: &Commit) -> Result<Merged, WorkTreeError> {
+    pub async fn merge(&self, ours: &Commit, theirs: &Commit) -> Result<MergeResult, WorkTreeError> {
         let (tree, conflicts) = self.merge_trees(ours, theirs).await?;
         if !conflicts.is_empty() {
-            return Ok(Merged::Conflict(conflicts));
+            return Ok(MergeResult::Conflict(conflicts));
         }
-        Ok(Merged::Clean(self.joined(&tree, ours, theirs).await?))
+        Ok(MergeResult::Clean(self.joined(&tree, ours, theirs).await?))
     }
 
     /// Returns true if the repository contains a commit.

@@ -8,7 +8,7 @@ use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, rfc3339, settings_of
 use futures::future::BoxFuture;
 
 use super::refusal;
-use crate::{Chosen, Earlier, Folder, KnownRun, Refusal, Turn, Work};
+use crate::{EarlierRun, Folder, KnownRun, Refusal, SessionChoices, Turn, Work};
 
 /// Longest text of each earlier question and answer, in characters.
 const REMEMBERED: usize = 2_000;
@@ -64,9 +64,9 @@ impl Folder for WorkingFolder {
         &self.runs.setup().folder
     }
 
-    fn chosen(&self) -> Chosen {
+    fn chosen(&self) -> SessionChoices {
         let settings = settings_of(&self.runs.setup().config);
-        Chosen { approval: settings.approval, mode: settings.mode }
+        SessionChoices { approval: settings.approval, mode: settings.mode }
     }
 
     fn runs(&self) -> Result<Vec<KnownRun>, Refusal> {
@@ -115,14 +115,14 @@ impl Folder for WorkingFolder {
 }
 
 /// Formats the earlier conversation for the prompts of a run.
-fn before(earlier: &[Earlier]) -> String {
+fn before(earlier: &[EarlierRun]) -> String {
     if earlier.is_empty() {
         return String::new();
     }
     let cut = |text: &str| {
         if text.chars().count() <= REMEMBERED { text.to_owned() } else { text.chars().take(REMEMBERED).chain(['…']).collect() }
     };
-    let told = earlier.iter().map(|Earlier { asked, answered }| match answered.trim() {
+    let told = earlier.iter().map(|EarlierRun { asked, answered }| match answered.trim() {
         "" => format!("- The user asked: {}\n  There is no answer yet.", indented(&cut(asked))),
         answered => format!("- The user asked: {}\n  You answered: {}", indented(&cut(asked)), indented(&cut(answered))),
     });
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_was_said_before_is_a_list() {
         assert_eq!(before(&[]), "");
-        let earlier = |asked: &str, answered: &str| Earlier { asked: asked.to_owned(), answered: answered.to_owned() };
+        let earlier = |asked: &str, answered: &str| EarlierRun { asked: asked.to_owned(), answered: answered.to_owned() };
         let told = before(&[earlier("Which\ncolour?", "Blue."), earlier(&"x".repeat(REMEMBERED + 1), "")]);
         let expected = format!(
             "\n\n## Earlier in this conversation\n\n- The user asked: Which\n  colour?\n  You answered: Blue.\n- The user asked: {}…\n  There is no answer yet.\n",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_llm::{CallsInText, ChatRequest, ChatResponse, FinishReason, Message, ToolChoice, ToolDefinition, calls_in_text};
-use aime_progress_management::{FailureCause, ProgressEvent, Spent, render_todos};
+use aime_progress_management::{FailureCause, ModelCost, ProgressEvent, render_todos};
 
 use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
@@ -49,7 +49,7 @@ impl ActorMachine {
         if std::mem::take(&mut self.note_due)
             && let Some(note) = self.step_note(heard)
         {
-            self.history.say(&note, Speaker::Runtime);
+            self.history.append_text(&note, Speaker::Runtime);
         }
         self.make_room(self.tools_tokens, out);
         self.requests += 1;
@@ -174,7 +174,7 @@ impl ActorMachine {
             task: self.works_for(),
             purpose: if self.leads().is_some() { "lead" } else { "act" }.to_owned(),
             model: model.clone(),
-            spent: Spent {
+            spent: ModelCost {
                 requests: 1,
                 input_tokens: response.usage.input_tokens,
                 cached_input_tokens: response.usage.cached_input_tokens,
@@ -255,7 +255,7 @@ impl ActorMachine {
         self.remember(&content);
         // Some servers refuse an empty message.
         self.keep_words(if empty { "(no answer)".to_owned() } else { content }, response);
-        if self.must_hear() && *finish != FinishReason::ContentFilter {
+        if self.has_unread_messages() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }
         let again = self.plain_in_row > 1;
@@ -284,7 +284,7 @@ impl ActorMachine {
         self.keep_words(content, response);
         match response.finish {
             FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
-            _ if self.must_hear() => self.next_step(at, out),
+            _ if self.has_unread_messages() => self.next_step(at, out),
             FinishReason::Length if again => self.fail(CUT.to_owned(), None),
             _ if again => self.fail(format!("the model writes tool calls as text that cannot be read: {beginning}"), None),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
@@ -299,7 +299,7 @@ impl ActorMachine {
     /// Asks the model again after an answer without a tool call.
     fn answer_nudged(&mut self, at: UnixMillis, note: Note, out: &mut Outbox<Self>) {
         let text = self.nudge(note, out);
-        self.history.say(&text, Speaker::Runtime);
+        self.history.append_text(&text, Speaker::Runtime);
         self.next_step(at, out);
     }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Prints the reason why no command runs: the requested help or version, or the fault in the arguments.
-pub(crate) fn tell(fault: &clap::Error) {
+pub(crate) fn print(fault: &clap::Error) {
     if i18n::is_english() {
         // A closed pipe is no error.
         return drop(fault.print());
@@ -29,7 +29,7 @@ pub(crate) fn tell(fault: &clap::Error) {
             let told = explained(fault);
             let (first, rest) = told.split_once('\n').unwrap_or((&told, ""));
             output::failure(&Message::text(first), None);
-            rest.lines().for_each(output::tell);
+            rest.lines().for_each(output::alert);
         }
     }
 }

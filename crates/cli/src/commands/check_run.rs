@@ -14,7 +14,7 @@ use crate::{
 pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     let checked = runs.check(&run, repair).await?;
-    let code = tell(&checked, form)?;
+    let code = print(&checked, form)?;
     if !repair && checked.findings.iter().any(|finding| finding.repair.is_some()) {
         output::note(&msg!("check-repairs", run));
     }
@@ -22,7 +22,7 @@ pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) ->
 }
 
 /// Prints the result of a check. Returns 0 if no fault is left, else 1.
-pub(super) fn tell(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
+pub(super) fn print(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Text => output::result(&text(checked)),
         Output::Json | Output::Jsonl => output::json(checked, form == Output::Json)?,

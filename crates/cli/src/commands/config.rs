@@ -4,7 +4,7 @@ use aime_messages::{Message, message};
 use aime_runs::{
     Environment,
     config::{Places, TEMPLATE, check_each, project_files, show},
-    models::{self, Chosen},
+    models::{self, EnvironmentProvider},
     working_folder, write_whole,
 };
 
@@ -47,7 +47,7 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
 /// Returns the initial settings: the commented template, with a model of this machine unless one is chosen already. Prints what it found.
 fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     let keys = models::other_keys(&environment);
-    let chosen = Chosen::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
+    let chosen = EnvironmentProvider::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
     let chosen = chosen.or_else(|| environment.text("AIME_MODEL").map(|_| "AIME_MODEL"));
     // If the user's own file is broken, the other commands report it.
     let setup = setup_of(global, environment).ok();

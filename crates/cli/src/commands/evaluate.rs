@@ -116,7 +116,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         }
     });
     let mut why = None;
-    let told = |outcome: &Outcome, evaluated| tell(outcome, evaluated, &mut why);
+    let told = |outcome: &Outcome, evaluated| print_trial(outcome, evaluated, &mut why);
     let evaluated = program
         .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, told)
         .await
@@ -216,7 +216,7 @@ fn scripts(setup: &Setup) -> Scripts {
 }
 
 /// Prints one line for a finished trial. The reason why one could not be made follows below, unless it was printed last.
-fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
+fn print_trial(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     let how = match outcome.failure {
         None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
         Some(failure) => format!("{RED}{}{RED:#}", print(&failure.describe())),

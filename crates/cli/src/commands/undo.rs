@@ -11,15 +11,15 @@ use aime_progress_management::RunId;
 use aime_runs::{Runs, Setup};
 use aime_sandbox::ConfinedFolder;
 #[cfg(feature = "temporal")]
-use aime_undo::{Author, Kept};
-use aime_undo::{Change, Conflict, LeftOut, NotKept, Recorder, Scope, UndoError, UndoPlan, Undone};
+use aime_undo::{Author, UndoData};
+use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UndoResult, UnrecordedEntry, UnrecordedReason};
 use anstyle::Style;
 use serde_json::{Value, json};
 
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
-    i18n::{msg, named, print, said},
+    i18n::{msg, named, print, translated},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
@@ -82,11 +82,11 @@ pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, f
 
 /// Returns this folder's record of a left run of an engine; none if there is nothing to record.
 #[cfg(feature = "temporal")]
-fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Kept>, Failure> {
+fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<UndoData>, Failure> {
     if seen.output.is_none() {
         return Err(Failure::usage(message!("engine-under-way", run)).hint(message!("stop-first")));
     }
-    let kept = Kept::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let kept = UndoData::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
     if kept.is_none() && may_have_changed(seen) {
         return Err(Failure::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
     }
@@ -137,7 +137,7 @@ async fn carry_out(
         None
     } else {
         if form == Output::Text {
-            output::tell(&listing(&plan, what));
+            output::alert(&listing(&plan, what));
         }
         if !args.yes && !consent(&plan).await? {
             output::note(&msg!("undo-nothing-changed"));
@@ -216,9 +216,9 @@ fn of_path(path: &Path, why: &Message) -> String {
 struct Report<'a> {
     run: &'a RunId,
     plan: &'a UndoPlan,
-    done: Option<&'a Undone>,
+    done: Option<&'a UndoResult>,
     lost: Option<&'a str>,
-    left_out: &'a (Vec<LeftOut>, usize),
+    left_out: &'a (Vec<UnrecordedEntry>, usize),
 }
 
 impl Report<'_> {
@@ -244,7 +244,7 @@ impl Report<'_> {
         }
         lines.extend(more(self.plan.conflicts.len()));
         if let Some(lost) = self.lost {
-            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(&said(lost))));
+            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(&translated(lost))));
         }
         lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
         lines.join("\n")
@@ -269,11 +269,11 @@ impl Report<'_> {
 }
 
 /// Names in one line the parts of the folder that an undo does not cover.
-fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
+fn not_covered((first, number): &(Vec<UnrecordedEntry>, usize)) -> Option<String> {
     /// Number of parts that are named.
     const NAMED: usize = 5;
     let mut named: Vec<String> =
-        first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), print(&why.describe()))).collect();
+        first.iter().take(NAMED).map(|UnrecordedEntry { path, why }| format!("{} ({})", shown(path), print(&why.describe()))).collect();
     let rest = number.saturating_sub(named.len());
     if named.is_empty() {
         return None;
@@ -282,6 +282,6 @@ fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
         named.push(msg!("undo-more-paths", number = rest));
     }
     let covered = msg!("undo-not-covered", what = named.join(", "));
-    let small = first.iter().any(|left| matches!(left.why, NotKept::TooLarge | NotKept::NoRoom));
+    let small = first.iter().any(|left| matches!(left.why, UnrecordedReason::TooLarge | UnrecordedReason::NoRoom));
     Some(if small { msg!("undo-bounds", covered) } else { covered })
 }

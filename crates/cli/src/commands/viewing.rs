@@ -7,7 +7,7 @@ use aime_orchestrator::InboxMessage;
 use aime_progress_management::RunId;
 use aime_redact::Redactor;
 use aime_runs::Setup;
-use aime_terminal::{Act, Heard};
+use aime_terminal::{Act, ActHandler};
 use tokio::sync::{
     Notify,
     mpsc::{self, UnboundedReceiver},
@@ -15,37 +15,37 @@ use tokio::sync::{
 
 use crate::{
     failure::Failure,
-    i18n::{msg, said as in_words},
+    i18n::{msg, translated as in_words},
     output::{BOLD, plain},
-    person::{AtTerminal, OnScreen},
+    person::{AtTerminal, ScreenPerson},
     screen::{Screen, head},
 };
 
-/// Creates the channel of acts: one end for the view, one for [`Hearing`].
-pub(super) fn acts() -> (Heard, UnboundedReceiver<Act>) {
+/// Creates the channel of acts: one end for the view, one for [`ActListener`].
+pub(super) fn acts() -> (ActHandler, UnboundedReceiver<Act>) {
     let (sent, acts) = mpsc::unbounded_channel();
     // Sending fails if the receiver has ended.
     (Box::new(move |act| drop(sent.send(act))), acts)
 }
 
 /// Carries out the acts of the view.
-pub(super) struct Hearing {
+pub(super) struct ActListener {
     run: RunId,
     journal: Journal,
     redactor: Redactor,
     screen: Arc<Screen>,
     /// Questions that wait for answers in this process.
-    asked: Option<Arc<OnScreen>>,
+    asked: Option<Arc<ScreenPerson>>,
     /// Notified of Ctrl-C and of leaving.
     stops: Arc<Notify>,
 }
 
-impl Hearing {
+impl ActListener {
     pub(super) fn new(
         run: &RunId,
         screen: &Arc<Screen>,
         setup: &Setup,
-        asked: Option<Arc<OnScreen>>,
+        asked: Option<Arc<ScreenPerson>>,
         stops: &Arc<Notify>,
     ) -> Result<Self, Failure> {
         let (journal, redactor) = (setup.journal()?, setup.redactor().clone());
@@ -88,8 +88,8 @@ impl Hearing {
                 Act::Suspend | Act::Redraw => continue,
             };
             match self.put(&message).await {
-                Ok(()) => said.iter().for_each(|said| self.screen.say(said)),
-                Err(error) => self.screen.say(&msg!("view-not-done", error = in_words(&error))),
+                Ok(()) => said.iter().for_each(|said| self.screen.note(said)),
+                Err(error) => self.screen.note(&msg!("view-not-done", error = in_words(&error))),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use aime_messages::Language;
 use aime_runs::Environment;
 
-use super::{LanguageChoice, asked, counted, msg, named, plain_message, said};
+use super::{LanguageChoice, asked, counted, msg, named, plain_message, translated};
 
 thread_local! {
     static LANGUAGE: Cell<Option<Language>> = const { Cell::new(None) };
@@ -88,8 +88,8 @@ fn sentences_are_recognised_with_their_reasons() {
         ("first\n    the goal is empty", "first\n    the goal is empty"),
     ];
     for (english, chinese) in table {
-        assert_eq!(said(english), english);
-        in_language(Language::Chinese, || assert_eq!(said(english), chinese));
+        assert_eq!(translated(english), english);
+        in_language(Language::Chinese, || assert_eq!(translated(english), chinese));
     }
 }
 

@@ -65,7 +65,7 @@ impl Live {
     }
 
     /// Shows a text above the checklist, or directly below the input while a person types.
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         let mut view = self.view();
         if view.still {
             output::note(&format!("\n{text}"));

@@ -4,12 +4,12 @@ use aime_progress_management::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
 
 use crate::{
-    i18n::{asked, msg, named, said},
+    i18n::{asked, msg, named, translated},
     output::count,
 };
 
 /// Translates a phrase to the person's language.
-pub(super) fn say(phrase: Phrase<'_>) -> String {
+pub(super) fn phrase_text(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
         P::Comma => msg!("view-comma"),
@@ -72,7 +72,7 @@ pub(super) fn say(phrase: Phrase<'_>) -> String {
         | P::Tool { .. }
         | P::Actor { .. }
         | P::Call(_)
-        | P::Reason(_) => tells_of_a_task(phrase),
+        | P::Reason(_) => task_phrase_text(phrase),
     }
 }
 
@@ -90,7 +90,7 @@ fn asks(phrase: Phrase<'_>) -> String {
     }
 }
 
-fn tells_of_a_task(phrase: Phrase<'_>) -> String {
+fn task_phrase_text(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
         P::NoneYet => msg!("view-none-yet"),
@@ -113,7 +113,7 @@ fn tells_of_a_task(phrase: Phrase<'_>) -> String {
         P::Call(Some(CallOutcome::Error)) => msg!("view-call-failed"),
         P::Call(Some(CallOutcome::Cancelled)) => msg!("view-call-stopped"),
         P::Call(Some(CallOutcome::InDoubt)) => msg!("view-call-in-doubt"),
-        P::Reason(reason) => said(reason).into_owned(),
+        P::Reason(reason) => translated(reason).into_owned(),
         // No other phrase can occur here.
         other => aime_terminal::english(other),
     }

@@ -8,7 +8,7 @@ use std::{
 
 use aime_orchestrator::{Bounds, PublishedEvent};
 use aime_progress_management::ProgressEvent;
-use aime_terminal::{Heard, Limits, Screen, Theme, View};
+use aime_terminal::{ActHandler, Limits, Screen, Theme, View};
 
 use super::{
     head, line_of,
@@ -26,11 +26,11 @@ const MOST_NEWS: usize = 2_000;
 /// View, with the lines to leave behind.
 pub(crate) struct Whole {
     view: View,
-    news: Mutex<News>,
+    news: Mutex<ScreenLog>,
 }
 
 #[derive(Default)]
-struct News {
+struct ScreenLog {
     lines: VecDeque<String>,
     left_out: usize,
     stands: ScreenState,
@@ -53,13 +53,13 @@ pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
 
 impl Whole {
     /// Takes over the terminal; `None` in the background.
-    pub(crate) fn open(screen: Screen, heard: Heard) -> io::Result<Option<Self>> {
-        let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::say);
+    pub(crate) fn open(screen: Screen, heard: ActHandler) -> io::Result<Option<Self>> {
+        let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::phrase_text);
         let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), heard)?;
         Ok(view.map(|view| Self { view, news: Mutex::default() }))
     }
 
-    fn news(&self) -> MutexGuard<'_, News> {
+    fn news(&self) -> MutexGuard<'_, ScreenLog> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,11 +76,11 @@ impl Whole {
         self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
     }
 
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         let mut news = self.news();
         if news.stands == ScreenState::Whole {
             news.keep(text.to_owned());
-            self.view.say(&output::bare(text));
+            self.view.log(&output::bare(text));
         } else {
             output::note(text);
         }
@@ -115,7 +115,7 @@ impl Whole {
     }
 }
 
-impl News {
+impl ScreenLog {
     /// Prints the kept lines on the previous screen.
     fn leave_behind(&mut self) {
         let left_out = std::mem::take(&mut self.left_out);

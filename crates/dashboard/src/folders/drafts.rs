@@ -21,14 +21,14 @@ const MOST: usize = 50;
 #[derive(Default)]
 pub(super) struct Drafts {
     /// Oldest first.
-    kept: Arc<Mutex<Vec<Kept>>>,
+    kept: Arc<Mutex<Vec<StoredDraft>>>,
     planning: Mutex<JoinSet<()>>,
     stop: CancellationToken,
 }
 
 /// Request whose plan is reviewed.
 #[derive(Clone)]
-struct Kept {
+struct StoredDraft {
     /// Its `planning` has the model calls so far, so that the run counts them.
     request: RunRequest,
     /// Stops the planner; set while it works.
@@ -47,7 +47,7 @@ impl Drafts {
                 let message = format!("{MOST} plans wait for a review");
                 return Err(Refusal { problem: Problem::Refused, message, hint: Some("run or drop one of them".to_owned()) });
             }
-            kept.push(Kept { request, stop: None, planned: None, failure: None });
+            kept.push(StoredDraft { request, stop: None, planned: None, failure: None });
         }
         self.make(runs, &run, None)?;
         Ok(run)
@@ -66,7 +66,7 @@ impl Drafts {
             dropped.stop.iter().for_each(CancellationToken::cancel);
             return Ok(None);
         }
-        let edit = |kept: &mut Kept| kept.edit(edited.as_deref(), runs.setup());
+        let edit = |kept: &mut StoredDraft| kept.edit(edited.as_deref(), runs.setup());
         if let ReviewVerdict::Comment(comments) = verdict {
             let review = {
                 let mut kept = locked(&self.kept);
@@ -94,7 +94,7 @@ impl Drafts {
     }
 
     /// Takes a draft out of the list if `check` accepts it.
-    fn take(&self, draft: &str, check: impl FnOnce(&mut Kept) -> Result<(), Refusal>) -> Result<Kept, Refusal> {
+    fn take(&self, draft: &str, check: impl FnOnce(&mut StoredDraft) -> Result<(), Refusal>) -> Result<StoredDraft, Refusal> {
         let mut kept = locked(&self.kept);
         let place = kept.iter().position(|kept| kept.request.run.as_str() == draft).ok_or_else(|| unknown(draft))?;
         check(kept.get_mut(place).ok_or_else(|| unknown(draft))?)?;
@@ -131,7 +131,7 @@ impl Drafts {
     }
 }
 
-impl Kept {
+impl StoredDraft {
     /// Takes in the plan as the person edited it. Returns the plan.
     fn edit(&mut self, edited: Option<&str>, setup: &Setup) -> Result<Plan, Refusal> {
         let refused = |message: &str| Refusal { problem: Problem::Refused, message: message.to_owned(), hint: None };
@@ -191,7 +191,7 @@ fn document(plan: &Plan, redactor: &Redactor) -> Value {
     document
 }
 
-fn locked(kept: &Mutex<Vec<Kept>>) -> MutexGuard<'_, Vec<Kept>> {
+fn locked(kept: &Mutex<Vec<StoredDraft>>) -> MutexGuard<'_, Vec<StoredDraft>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

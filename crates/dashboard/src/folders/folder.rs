@@ -8,12 +8,12 @@ use std::{
 use aime_durable::{EventRecord, Journal, RunRecord};
 use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
 use aime_progress_management::{RunId, Timestamp};
-use aime_runs::{Answered, Runs, RunsError, Setup, named, outcome, report_view, rfc3339};
+use aime_runs::{AnswerReceipt, Runs, RunsError, Setup, named, outcome, report_view, rfc3339};
 use aime_terminal::plain;
 use aime_tools::offers_always;
 
 use super::{begin, drafts, refusal, search};
-use crate::{Act, Asked, Draft, Event, Found, Looked, NewRun, PlanReview, Problem, Refusal, RunEntry};
+use crate::{Act, Draft, Event, Found, NewRun, OpenQuestion, PlanReview, Problem, Refusal, RunDetails, RunEntry};
 
 /// Number of runs whose views are cached, so that the next page reads only new events.
 const KEPT: usize = 8;
@@ -129,7 +129,7 @@ impl FolderRuns {
         seen.drain(..surplus);
     }
 
-    pub(super) fn look(&self, run: &str) -> Result<Looked, Refusal> {
+    pub(super) fn look(&self, run: &str) -> Result<RunDetails, Refusal> {
         let (journal, run) = self.find(run)?;
         // This comes first: whatever is read after the driver is gone is the final state.
         let driven = self.runs.is_driven(&run);
@@ -139,14 +139,14 @@ impl FolderRuns {
         let mut result = serde_json::to_value(result).map_err(|error| refusal(RunsError::internal(error)))?;
         redactor.document(&mut result);
         let open = seen.state.questions.iter().filter(|question| question.answer.is_none());
-        let asked = open.map(|question| Asked {
+        let asked = open.map(|question| OpenQuestion {
             id: question.id.to_string(),
             kind: question.kind.clone(),
             task: question.task.as_ref().map(ToString::to_string),
             question: redactor.text(&plain(&question.question)).into_owned(),
             always: question.kind == "approval" && offers_always(&question.question),
         });
-        let looked = Looked {
+        let looked = RunDetails {
             run: self.named(run.as_str()),
             view: report_view(&run, &seen, driven, self.setup()),
             result,
@@ -234,14 +234,14 @@ impl FolderRuns {
 
     pub(super) async fn act(&self, run: &str, act: Act) -> Result<String, Refusal> {
         let (_, run) = self.find(run)?;
-        self.said(&run, act).await.map_err(refusal)
+        self.perform(&run, act).await.map_err(refusal)
     }
 
-    async fn said(&self, run: &RunId, act: Act) -> Result<String, RunsError> {
+    async fn perform(&self, run: &RunId, act: Act) -> Result<String, RunsError> {
         let runs = &self.runs;
         match act {
             Act::Answer { question, text, resume } => {
-                let Answered { left, .. } = runs.answer(run, question.as_deref(), text).await?;
+                let AnswerReceipt { left, .. } = runs.answer(run, question.as_deref(), text).await?;
                 if resume && !runs.is_driven(run) {
                     begin::resume(runs, run).await?;
                     return Ok("answered, and it goes on".to_owned());
@@ -249,7 +249,7 @@ impl FolderRuns {
                 let then = if left { "; resume it to go on".to_owned() } else { String::new() };
                 Ok(format!("answered{then}"))
             }
-            Act::Tell { task, text } => runs.tell(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
+            Act::Tell { task, text } => runs.message(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
             Act::Pause => runs.pause(run).await.map(|()| "it stops, and can be resumed".to_owned()),
             Act::Resume => begin::resume(runs, run).await.map(|()| "it goes on".to_owned()),
             Act::Continue { goal } => begin::continue_run(runs, run, goal).await.map(|()| "it goes on".to_owned()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resume, Run, UnderWay};
+use super::{OpenEffect, Resume, Run};
 use crate::{EffectId, Issue, Machine, Outbox, Reason, Recorded, UnixMillis};
 
 /// Machine after one of its facts, with the names of the effects in progress.
@@ -40,7 +40,7 @@ impl<M: Machine> LoadedMachine<M> {
 
     /// Restores a snapshot after a fact of this time, before which there were this number of events.
     pub(crate) fn after(snapshot: Snapshot<M>, at: UnixMillis, events: usize) -> Self {
-        let forgotten = |(id, revoked)| (id, UnderWay { waiting: None, forgotten: true, revoked });
+        let forgotten = |(id, revoked)| (id, OpenEffect { waiting: None, forgotten: true, revoked });
         let run = Run {
             machine: snapshot.machine,
             out: Outbox::default(),

@@ -21,7 +21,7 @@ const UNDER_WAY: usize = 256;
 
 /// Damage that a load has found, and its repair by the next append.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct StreamDamage {
     /// Records from this one on go.
     pub(super) from: i64,
     /// Number of the last record at the load. If it has changed, another writer continues the stream.
@@ -39,11 +39,11 @@ pub struct StreamWriter {
     /// The stream's number, once something of it is durable.
     id: Option<i64>,
     /// The appends that are on their way to the disk, in order, each with the end that it came after.
-    under_way: VecDeque<(OnItsWay, End)>,
+    under_way: VecDeque<(PendingAppend, End)>,
 }
 
 /// An append on its way. It gives the number of the stream.
-type OnItsWay = BoxFuture<'static, Result<Option<i64>, JournalError>>;
+type PendingAppend = BoxFuture<'static, Result<Option<i64>, JournalError>>;
 
 /// End of a stream from a writer's view.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ struct End {
     next: i64,
     /// Events so far.
     events: i64,
-    cut: Option<Arc<Cut>>,
+    cut: Option<Arc<StreamDamage>>,
     last: UnixMillis,
 }
 
@@ -209,7 +209,7 @@ struct Append {
     /// The number of its first fact.
     first: i64,
     rows: Vec<Row>,
-    cut: Option<Arc<Cut>>,
+    cut: Option<Arc<StreamDamage>>,
     /// True if the record has a later second than the last one of the stream. Within one second the run's time is
     /// already up to date.
     touches: bool,
@@ -292,7 +292,7 @@ impl Append {
     }
 
     /// Takes away what is damaged, and writes what stays anew.
-    fn repair(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
+    fn repair(&self, connection: &Connection, cut: &StreamDamage) -> Result<(), Fault> {
         let stream = self.advance(connection, cut.last, cut.from - 1)?;
         connection.execute("DELETE FROM entry WHERE stream = ?1", [stream])?;
         // Snapshots that depend on the deleted facts.

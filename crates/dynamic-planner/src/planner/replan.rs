@@ -2,14 +2,14 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use aime_llm::{ChatModel, Image, Refused};
+use aime_llm::{ChatModel, Image, InvalidAnswer};
 use aime_messages::{Message, message};
 use aime_progress_management::{
-    Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
-    TriggerReason,
+    Evidence, ModelCost, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Task, TaskId, TaskKind,
+    TaskStatus, TriggerReason,
 };
 
-use super::{Answered, AskError, Planner, PlannerError, PlannerSettings, request::choice, with_images};
+use super::{AskError, Planner, PlannerAnswer, PlannerError, PlannerSettings, request::choice, with_images};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
@@ -70,15 +70,15 @@ pub struct ReplanRequest {
 
 /// An applicable patch, and the course of its making.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replanned {
+pub struct ReplanResult {
     /// The patch; one without changes leaves the plan unchanged.
     pub patch: PlanPatch,
     /// Descriptions of the harmless faults that were repaired.
     pub repairs: Vec<Message>,
     /// The refused answers.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<InvalidAnswer>,
     /// Cost of all requests.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
 }
@@ -290,7 +290,7 @@ impl Planner {
         &self,
         request: &ReplanRequest,
         judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>>,
-    ) -> Result<Replanned, PlannerError> {
+    ) -> Result<ReplanResult, PlannerError> {
         let model = self.model.name().to_owned();
         let context = request.context(&self.settings, self.model.limits().small);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
@@ -329,9 +329,9 @@ impl Planner {
             if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }
         });
         match answer.await {
-            Ok(Answered { value: (patch, more), mut repairs, refused, spent }) => {
+            Ok(PlannerAnswer { value: (patch, more), mut repairs, refused, spent }) => {
                 repairs.extend(more);
-                Ok(Replanned { patch, repairs, refused, spent, model })
+                Ok(ReplanResult { patch, repairs, refused, spent, model })
             }
             Err(AskError::Prompt(error)) => Err(error.into()),
             Err(AskError::Structured(error)) => {

@@ -265,7 +265,7 @@ async fn the_same_goal_is_planned_once() {
     let second = planner.plan(&request(PlanMode::Simple)).await.unwrap();
     assert_eq!(first.plan, second.plan);
     assert_eq!((model.requests().len(), second.spent.requests), (1, 0));
-    assert_eq!((first.reused, second.reused), (None, Some(Reused::default())));
+    assert_eq!((first.reused, second.reused), (None, Some(ReusedPlan::default())));
     planner.plan(&request(PlanMode::Complex)).await.unwrap();
     assert_eq!(model.requests().len(), 2);
 }

@@ -12,8 +12,8 @@ use super::address::{Address, KeyHeader};
 use super::carrier::Carrier;
 use super::dialect::{Dialect, ImagesForm};
 use super::settings::{OpenAiSettings, SettingsError};
-use super::transport::Way;
-use super::wire::{Endpoint, Learned, Wire};
+use super::transport::TransportKind;
+use super::wire::{Endpoint, LearnedQuirks, Wire};
 use crate::{ModelStack, Protocol};
 
 impl ModelStack {
@@ -35,7 +35,7 @@ impl ModelStack {
     pub fn server(settings: OpenAiSettings) -> Result<Self, SettingsError> {
         let address = Address::parse(&settings.base_url)?;
         let http = http_client(&settings, &address.url)?;
-        Self::on_wire(settings, address, http.clone(), Way::Http(http))
+        Self::on_wire(settings, address, http.clone(), TransportKind::Http(http))
     }
 
     /// Returns a model whose requests go by another transport than HTTP. The address is used for messages and for
@@ -49,10 +49,10 @@ impl ModelStack {
         provide_crypto();
         let http =
             reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
-        Self::on_wire(settings, address, http, Way::Carrier(carrier))
+        Self::on_wire(settings, address, http, TransportKind::Carrier(carrier))
     }
 
-    fn on_wire(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
+    fn on_wire(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: TransportKind) -> Result<Self, SettingsError> {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
         let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model, settings.provider));
@@ -63,7 +63,7 @@ impl ModelStack {
             dialect.form.images = ImagesForm::InWords;
         }
         let wire = Wire {
-            learned: Mutex::new(Learned { dialect, refused: HashSet::new() }),
+            learned: Mutex::new(LearnedQuirks { dialect, refused: HashSet::new() }),
             written: Mutex::default(),
             shown_url: address.shown(),
             authority: address.authority(),

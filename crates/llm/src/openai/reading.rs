@@ -8,7 +8,7 @@ use async_openai::error::OpenAIError;
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::answer::{Answer, Asking};
+use super::answer::{Answer, AnswerContext};
 use super::fault;
 use super::lenient;
 use super::transport::Probe;
@@ -19,7 +19,7 @@ use crate::{ChatRequest, ModelError, StreamPart, TurnSource};
 const GRACE: Duration = Duration::from_secs(5);
 
 /// An answer that is arriving.
-pub(super) struct Reading<'a> {
+pub(super) struct AnswerReader<'a> {
     pub(super) wire: &'a Wire,
     pub(super) request: ChatRequest,
     pub(super) source: TurnSource<'a>,
@@ -31,7 +31,7 @@ pub(super) struct Reading<'a> {
     pub(super) over: bool,
 }
 
-impl Reading<'_> {
+impl AnswerReader<'_> {
     pub(super) async fn next_part(&mut self) -> Result<StreamPart, ModelError> {
         loop {
             if let Some(part) = self.ready.pop_front() {
@@ -40,7 +40,7 @@ impl Reading<'_> {
             if self.over {
                 let empty = Answer::new(self.source.protocol);
                 let answer = std::mem::replace(&mut self.answer, empty);
-                let response = answer.finish(Asking {
+                let response = answer.finish(AnswerContext {
                     name: &self.wire.name,
                     source: self.source,
                     request: &self.request,

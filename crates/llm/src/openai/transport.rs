@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::carrier::{CarriedAnswer, Carrier};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
-use super::fault::{self, Asked, Fault};
+use super::fault::{self, Fault, FaultSource};
 use super::gzip;
 use super::waits::Times;
 use crate::ModelError;
@@ -70,8 +70,8 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    fn asked(&self) -> Asked<'_> {
-        Asked { url: &self.url, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
+    fn asked(&self) -> FaultSource<'_> {
+        FaultSource { url: &self.url, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
     }
 
     /// Waits within the idle time and the total time.
@@ -119,12 +119,12 @@ fn innermost(error: &reqwest::Error) -> String {
 
 /// Transport of requests to the server.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum TransportKind {
     Http(reqwest::Client),
     Carrier(Arc<dyn Carrier>),
 }
 
-impl Way {
+impl TransportKind {
     /// Sends the request, within the bounds of the attempt.
     async fn send(&self, attempt: &Attempt, request: reqwest::Request) -> Result<CarriedAnswer, Fault> {
         let http = match self {
@@ -148,7 +148,7 @@ impl Way {
 /// The service that carries one attempt.
 #[derive(Clone)]
 pub(super) struct Sender {
-    pub(super) way: Way,
+    pub(super) way: TransportKind,
     pub(super) attempt: Arc<Attempt>,
     pub(super) probe: Arc<Probe>,
 }

@@ -16,7 +16,7 @@ use crate::sampling::Sampler;
 use crate::vocabulary::Vocabulary;
 
 /// Request that is ready to start.
-pub(super) struct Prepared {
+pub(super) struct PreparedRequest {
     pub(super) prompt: Vec<u32>,
     most_output: usize,
     matcher: Option<Matcher>,
@@ -25,7 +25,7 @@ pub(super) struct Prepared {
     tools: Arc<[ToolDefinition]>,
 }
 
-impl Prepared {
+impl PreparedRequest {
     pub(super) fn most_tokens(&self) -> usize {
         self.prompt.len() + self.most_output
     }
@@ -54,7 +54,7 @@ pub(super) struct Turn {
 }
 
 /// State of a turn after a pass.
-pub(super) enum Begun {
+pub(super) enum TurnState {
     GoesOn,
     Ended(FinishReason),
 }
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     /// Renders the prompt and prepares the matcher that constrains the answer.
-    pub(super) fn prepare(&mut self, request: &ChatRequest) -> Result<Prepared, ModelError> {
+    pub(super) fn prepare(&mut self, request: &ChatRequest) -> Result<PreparedRequest, ModelError> {
         let prompt = self
             .template
             .render(request, self.vocabulary.begin_and_end(), |content| self.vocabulary.without_controls(content))
@@ -104,15 +104,15 @@ impl Engine {
         let matcher = matcher.transpose().map_err(|error| self.refused(unusable(error)))?;
         let temperature = request.temperature.unwrap_or(self.sampling.temperature);
         let sampler = Sampler::new(Sampling { temperature, ..self.sampling }, request.seed);
-        Ok(Prepared { prompt, most_output, matcher, sampler, tools })
+        Ok(PreparedRequest { prompt, most_output, matcher, sampler, tools })
     }
 }
 
 impl Turn {
-    pub(super) fn begin(prepared: Prepared, sequence: Sequence, job: Job, vocabulary: &Vocabulary) -> Self {
+    pub(super) fn begin(prepared: PreparedRequest, sequence: Sequence, job: Job, vocabulary: &Vocabulary) -> Self {
         let cached = sequence.tokens.len();
         let most_tokens = prepared.most_tokens();
-        let Prepared { prompt, most_output, matcher, sampler, tools } = prepared;
+        let PreparedRequest { prompt, most_output, matcher, sampler, tools } = prepared;
         let mut turn = Self {
             answer: job.answer,
             prompt: prompt.len(),
@@ -156,12 +156,12 @@ impl Turn {
     }
 
     /// Chooses the next token, and adds those that are forced after it.
-    pub(super) fn advance(&mut self, scores: &[f32], engine: &mut Engine) -> Result<Begun, ModelError> {
+    pub(super) fn advance(&mut self, scores: &[f32], engine: &mut Engine) -> Result<TurnState, ModelError> {
         if self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Ok(Begun::Ended(FinishReason::Stop));
+            return Ok(TurnState::Ended(FinishReason::Stop));
         }
         if self.written.len() >= self.most_output {
-            return Ok(Begun::Ended(FinishReason::Length));
+            return Ok(TurnState::Ended(FinishReason::Length));
         }
         let failed =
             |error: String| ModelError::Unreadable { model: engine.name.clone(), reason: format!("its form could not be kept: {error}") };
@@ -173,7 +173,7 @@ impl Turn {
             return Err(failed("no token fits".to_owned()));
         };
         if engine.vocabulary.is_end(token) {
-            return Ok(Begun::Ended(FinishReason::Stop));
+            return Ok(TurnState::Ended(FinishReason::Stop));
         }
         let mut new = vec![token];
         if let Some(matcher) = &mut self.matcher {
@@ -189,9 +189,9 @@ impl Turn {
             let _ = self.answer.send(Ok(StreamPart::Text(text)));
         }
         if self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Ok(Begun::Ended(FinishReason::Stop));
+            return Ok(TurnState::Ended(FinishReason::Stop));
         }
-        Ok(if self.written.len() >= self.most_output { Begun::Ended(FinishReason::Length) } else { Begun::GoesOn })
+        Ok(if self.written.len() >= self.most_output { TurnState::Ended(FinishReason::Length) } else { TurnState::GoesOn })
     }
 
     fn take(&mut self, tokens: &[u32], engine: &Engine) {

@@ -59,7 +59,7 @@ pub(crate) struct RunMessage {
 
 impl RunMessage {
     /// Returns the message in the form for an actor.
-    pub(crate) fn told(&self) -> PersonMessage {
+    pub(crate) fn for_actor(&self) -> PersonMessage {
         let text = if self.by_lead { format!("(from the lead of this run) {}", self.text) } else { self.text.clone() };
         PersonMessage { id: self.id.clone(), text }
     }
@@ -67,7 +67,7 @@ impl RunMessage {
 
 impl People {
     /// Returns the unsolicited messages, in the order of their arrival.
-    pub(super) fn said(&self) -> &[RunMessage] {
+    pub(super) fn messages(&self) -> &[RunMessage] {
         &self.said
     }
 
@@ -146,7 +146,7 @@ enum Direction<'a> {
 
 impl<'a> Direction<'a> {
     fn parse(text: &'a str) -> Self {
-        let (words, answer, consent) = (text.trim(), text.trim().to_lowercase(), Consent::said(text));
+        let (words, answer, consent) = (text.trim(), text.trim().to_lowercase(), Consent::parse(text));
         if consent == Some(Consent::No) || matches!(answer.as_str(), "stop" | "end" | "cancel" | "abort" | "停止" | "结束" | "取消") {
             Self::Stop
         } else if consent.is_some() || matches!(answer.as_str(), "continue" | "go on" | "继续" | "") {
@@ -159,8 +159,8 @@ impl<'a> Direction<'a> {
 
 impl RunMachine {
     /// Returns the unsolicited messages of people so far.
-    pub(crate) fn said(&self) -> &[RunMessage] {
-        self.people.said()
+    pub(crate) fn person_messages(&self) -> &[RunMessage] {
+        self.people.messages()
     }
 
     /// Returns the tasks that run.
@@ -331,6 +331,6 @@ mod tests {
         for (id, text) in [("p-1", "slowly"), ("p-1", "slowly"), ("p-2", "faster")] {
             people.keep(&id.parse().unwrap(), None, text);
         }
-        assert_eq!(people.said().iter().map(|said| said.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
+        assert_eq!(people.messages().iter().map(|said| said.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
     }
 }

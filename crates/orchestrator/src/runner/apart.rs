@@ -15,8 +15,8 @@ use super::{
     private::{PrivatePlaces, check_of_conflicts},
 };
 use crate::{
-    Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words,
-    questions::Answers,
+    Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult,
+    messages::MessageChannel, questions::Answers,
 };
 
 /// Carries out single effects of one run. Here nothing is stored of a run except the recorded changes of the working
@@ -30,7 +30,7 @@ pub struct RemoteEffects {
 }
 
 /// An attempt at a task that an actor has ended.
-pub struct Attempted<'a> {
+pub struct EndedAttempt<'a> {
     /// The effect that started the attempt.
     pub id: EffectId,
     /// The task.
@@ -68,7 +68,7 @@ impl Orchestrator {
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
             answers: Arc::new(Answers::given(so_far.answers.iter().cloned())),
-            words: Arc::new(Words::default()),
+            words: Arc::new(MessageChannel::default()),
             kept_files: self.kept_apart(&run, &live),
             live,
             tried: TriedCriteria::default(),
@@ -123,8 +123,8 @@ impl RemoteEffects {
     }
 
     /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `told`.
-    pub async fn judge(&self, attempted: Attempted<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
-        let Attempted { id, spec, conclusion, calls, conflicts, duration_ms } = attempted;
+    pub async fn judge(&self, attempted: EndedAttempt<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
+        let EndedAttempt { id, spec, conclusion, calls, conflicts, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence());
@@ -180,7 +180,7 @@ impl RemoteEffects {
 
 /// A new actor and its first report.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct MadeActor {
+pub struct CreatedActor {
     /// Input of the actor's machine.
     pub input: aime_actor_factory::ActorInput,
     /// The report that the actor was created.
@@ -189,18 +189,18 @@ pub struct MadeActor {
 
 /// A wake of the lead.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct WokenLead {
+pub struct PreparedLeadWake {
     /// The message, with what the lead may do now.
     pub wake: aime_actor_factory::LeadWake,
     /// The lead, if its conversation begins with this wake. The message is a part of its prompt then.
-    pub lead: Option<Box<MadeActor>>,
+    pub lead: Option<Box<CreatedActor>>,
 }
 
 /// A new actor that does a part of a task for another actor.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct MadeBelow {
+pub struct CreatedDelegate {
     /// The actor.
-    pub actor: MadeActor,
+    pub actor: CreatedActor,
     /// Maximum number of bytes of its result text that the calling actor receives: for [`delegated`](crate::delegated).
     pub text_limit: Option<usize>,
 }

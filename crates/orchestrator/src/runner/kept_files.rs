@@ -8,8 +8,8 @@ use std::{
 
 use aime_messages::Describe;
 use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
-use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
-use aime_undo::{Author, Change, Entry, NotKept, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
+use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
+use aime_undo::{Author, Change, Entry, PathChange, PathComparison, Recorder, RecordingGuard, Scope, UnrecordedReason, line_diff};
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};
@@ -42,7 +42,7 @@ pub(crate) struct KeptFiles {
 
 /// An action that may change any file, while it is recorded.
 pub(super) struct Recording {
-    window: Option<Window>,
+    window: Option<RecordingGuard>,
     _in_use: InUse,
 }
 
@@ -97,14 +97,14 @@ impl KeptFiles {
     pub(super) fn guard(&self, actor: &str, seen: SeenFiles) -> WriteGuard {
         let (recorder, me) = (self.recorder.clone(), actor.to_owned());
         WriteGuard::new(actor, seen).looking_up(move |path, hash| {
-            let Some(changes) = recorder.as_ref().and_then(|recorder| recorder.changes_of(path)) else { return OtherChange::Unknown };
+            let Some(changes) = recorder.as_ref().and_then(|recorder| recorder.changes_of(path)) else { return ChangeAuthor::Unknown };
             let after = |change: &PathChange| hash.is_some() && change.after.as_ref().and_then(Entry::hash) == hash;
             let known = changes.iter().rposition(after).map_or(0, |at| at + 1);
             let since = changes.get(known..).unwrap_or_default();
             // The actor has not seen the changes that its own commands made to a file that it had read.
             let own = || since.last().filter(|_| hash.is_some());
             let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
-            change.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
+            change.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(who(&change.by, &me)))
         })
     }
 
@@ -121,7 +121,7 @@ impl KeptFiles {
             let changes = recorder.changes_of(path).unwrap_or_default();
             let is_beside = |author: &Author| author.task.as_ref().is_some_and(|task| beside.contains(task));
             let other = changes.iter().rfind(|change| change.by.is_empty() || change.by.iter().any(is_beside));
-            other.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
+            other.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(who(&change.by, &me)))
         }))
     }
 
@@ -175,14 +175,14 @@ impl KeptFiles {
             (Some(window), Some(recorder)) => {
                 self.blocking(facts, move || recorder.close(window)).await;
             }
-            _ => self.tell(facts).await,
+            _ => self.report_changes(facts).await,
         }
     }
 
     /// Ends the recording of a merge. Returns the number of changed files, and the changes of the first of them.
     pub(super) async fn close_merge(&self, recording: Recording, task: &TaskId, facts: &Facts) -> (usize, Vec<FileChange>) {
         let (Some(window), Some(recorder)) = (recording.window, self.recorder.clone()) else {
-            self.tell(facts).await;
+            self.report_changes(facts).await;
             return (0, Vec::new());
         };
         let by = author(Some(task), JOIN);
@@ -260,7 +260,7 @@ impl KeptFiles {
     }
 
     /// Compares a path, relative to the folder, with its state when the run began; returns `None` where changes are not recorded.
-    pub(super) async fn since_begin(&self, path: PathBuf) -> Option<SinceBegin> {
+    pub(super) async fn since_begin(&self, path: PathBuf) -> Option<PathComparison> {
         let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
         spawn_blocking(move || recorder.since_begin(&path)).await.ok().flatten()
     }
@@ -294,12 +294,12 @@ impl KeptFiles {
     /// Runs blocking work, then reports pending changes to the run.
     async fn blocking<T: Send + 'static>(&self, facts: &Facts, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let done = spawn_blocking(work).await.ok();
-        self.tell(facts).await;
+        self.report_changes(facts).await;
         done
     }
 
     /// Reports the changes of file tools and other pending messages to the run. The changes of a passing folder are reported when they are merged.
-    pub(super) async fn tell(&self, facts: &Facts) {
+    pub(super) async fn report_changes(&self, facts: &Facts) {
         let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return };
         let told = spawn_blocking(move || {
             let changes = recorder.exact_changes();
@@ -319,7 +319,7 @@ impl KeptFiles {
 /// Returns the kind of a change of a file; `None` for folders and caches.
 pub(super) fn did(change: &Change) -> Option<FileDeed> {
     let is_file = |entry: &Option<Entry>| match entry {
-        Some(Entry::NotKept { why, .. }) => *why != NotKept::Cache,
+        Some(Entry::NotKept { why, .. }) => *why != UnrecordedReason::Cache,
         entry => matches!(entry, Some(Entry::File { .. })),
     };
     match (&change.before, &change.after) {

@@ -14,7 +14,7 @@ use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall, term
 
 use super::{
     Context, RunRunner,
-    actor::{Attempt, Made},
+    actor::{Attempt, NewActor},
     on_bound,
 };
 use crate::{
@@ -183,10 +183,10 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the lead. `text` is the message of the wake that starts it.
-    pub(super) async fn compose_lead(&self, text: &str) -> Result<Made, String> {
+    pub(super) async fn compose_lead(&self, text: &str) -> Result<NewActor, String> {
         let runner = &self.runner;
         let policy = runner.input.lead.ok_or(NO_LEAD)?;
-        let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
+        let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let names = runner.plan_names();
         let own =
             input.spec.tools.iter().filter(|sheet| !OF_ACTORS.contains(&sheet.name()) && (!policy.must_plan || looks(sheet))).cloned();
@@ -204,7 +204,7 @@ impl Attempt {
         input.must_write_files = false;
         input.named_files = Vec::new();
         input.nudge_each_step = false;
-        Ok(Made { input, created })
+        Ok(NewActor { input, created })
     }
 
     /// Parses and validates a call of a plan tool of the lead, whose tools are `own`.

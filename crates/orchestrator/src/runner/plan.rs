@@ -10,12 +10,14 @@ use std::{
 
 use aime_durable::EffectId;
 use aime_dynamic_planner::{
-    GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
-    RouteSettings, Routed, Undecided, ask_route, check_update, route,
+    GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, ReusedPlan, Room, Route,
+    RouteDecision, RouteSettings, UndecidedGoal, ask_route, check_update, route,
 };
-use aime_llm::{Model, ModelError, Refused};
+use aime_llm::{InvalidAnswer, Model, ModelError};
 use aime_messages::{Message, message};
-use aime_progress_management::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
+use aime_progress_management::{
+    Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, lowering,
+};
 use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
 
@@ -71,7 +73,7 @@ impl RunRunner {
             }
             (Route::AskModel(undecided), None) => complex(undecided, message!("route-no-model")),
         };
-        let Routed { mode, by, score, category, reasons } = routed;
+        let RouteDecision { mode, by, score, category, reasons } = routed;
         let profile = self.category_profile(&category);
         RunFact::Routed { id, route: ChosenRoute { mode, by, score, category, profile, reasons }, calls }
     }
@@ -103,7 +105,7 @@ impl RunRunner {
                 if !self.input.plan_only {
                     self.keep_under_way(key, &request, &planned).await;
                 }
-                if let Some(Reused { by: run }) = planned.reused {
+                if let Some(ReusedPlan { by: run }) = planned.reused {
                     notes.extend(planned.repairs);
                     let outcome = Planning::Reused { plan: Box::new(planned.plan), run, notes };
                     return RunFact::Planned { id, outcome, calls: Vec::new() };
@@ -214,10 +216,10 @@ impl RunRunner {
 }
 
 /// Treats an undecided goal as complex, because a plan that is too large costs less than one that is too small.
-fn complex(undecided: Undecided, why: Message) -> Routed {
-    let Undecided { score, category, mut reasons } = undecided;
+fn complex(undecided: UndecidedGoal, why: Message) -> RouteDecision {
+    let UndecidedGoal { score, category, mut reasons } = undecided;
     reasons.push(why);
-    Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
+    RouteDecision { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
 /// Returns the updated plan. The update must fit the plan and its growth limits, and must not repeat a failed task
@@ -255,11 +257,11 @@ pub(super) fn bundles() -> Vec<String> {
     BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect()
 }
 
-fn refused(refused: &[Refused]) -> Vec<RefusedAnswer> {
+fn refused(refused: &[InvalidAnswer]) -> Vec<RefusedAnswer> {
     refused.iter().map(|refused| RefusedAnswer { attempt: refused.attempt, faults: refused.faults.clone() }).collect()
 }
 
-pub(super) fn model_use(purpose: &str, model: &str, spent: Spent, begun: Instant) -> ModelUse {
+pub(super) fn model_use(purpose: &str, model: &str, spent: ModelCost, begun: Instant) -> ModelUse {
     ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun), finish: None }
 }
 

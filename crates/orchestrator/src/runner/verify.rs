@@ -10,11 +10,11 @@ use aime_durable::EffectId;
 use aime_dynamic_planner::{Verdict, verdict};
 use aime_messages::Describe;
 use aime_progress_management::{
-    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
+    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, ModelCost, Outcome, Owner, PlanMode, ProgressState, TaskId, TaskKind,
     TaskSpec,
 };
 use aime_tools::{CriterionVerdict, Holds, Permission, Permissions, ToolError};
-use aime_undo::SinceBegin;
+use aime_undo::PathComparison;
 use serde_json::Map;
 use tokio::time::Instant;
 
@@ -148,14 +148,14 @@ impl RunRunner {
             [evidence, words, files].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
         });
         let judged = match (self.model("planner", context), evidence) {
-            (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
-            (_, Err(error)) => Err((error, Spent::default())),
+            (None, _) => Err(("there is no model to judge it".to_owned(), ModelCost::default())),
+            (_, Err(error)) => Err((error, ModelCost::default())),
             (Some(model), Ok(evidence)) => verdict(&model, &self.parts.tiers, &self.parts.prompts, &work.goal, &open, &evidence)
                 .await
                 .map_err(|error| (error.to_string(), error.spent())),
         };
         let (passed, reason, model, spent) = match judged {
-            Ok(judged) => (Some(judged.verdict.passed), told(&judged.verdict), judged.model, judged.spent),
+            Ok(judged) => (Some(judged.verdict.passed), verdict_text(&judged.verdict), judged.model, judged.spent),
             Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
         };
         for check in checks.iter_mut().filter(|check| is_open(check)) {
@@ -259,9 +259,9 @@ impl RunRunner {
             return (None, format!("{path} is no path within the working folder"));
         }
         match self.kept_files.since_begin(within).await {
-            Some(SinceBegin::Same) => (Some(true), format!("{path} is as it was when the run began")),
-            Some(SinceBegin::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
-            Some(SinceBegin::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
+            Some(PathComparison::Same) => (Some(true), format!("{path} is as it was when the run began")),
+            Some(PathComparison::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
+            Some(PathComparison::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
             None => (None, "changes of files are not recorded in this run".to_owned()),
         }
     }
@@ -308,7 +308,7 @@ fn found(verdict: &CriterionVerdict) -> String {
 }
 
 /// Formats a verdict; a refusal includes the missing parts and suggestions.
-fn told(verdict: &Verdict) -> String {
+fn verdict_text(verdict: &Verdict) -> String {
     let mut parts = vec![verdict.reason.clone()];
     if !verdict.passed {
         parts.push(verdict.feedback.clone());

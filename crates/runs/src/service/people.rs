@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Question that has been answered.
 #[derive(Debug)]
-pub struct Answered {
+pub struct AnswerReceipt {
     /// The question.
     pub question: Question,
     /// True if the run had been left waiting for the answer.
@@ -41,7 +41,7 @@ pub enum Cancelled {
 
 impl Runs {
     /// Sends a message to a run, or to the actor of one task.
-    pub async fn tell(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
+    pub async fn message(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
         let task = hearer(run, &self.view(run)?, task)?;
         self.put(run, &InboxMessage::Say { task, text: text.to_owned() }).await
     }
@@ -57,7 +57,7 @@ impl Runs {
 
     /// Answers the open question with this id, or the first one if no id is given. The answer to an
     /// approval is normalized.
-    pub async fn answer(&self, run: &RunId, question: Option<&str>, text: String) -> Result<Answered, RunsError> {
+    pub async fn answer(&self, run: &RunId, question: Option<&str>, text: String) -> Result<AnswerReceipt, RunsError> {
         let seen = self.view(run)?;
         // The inbox holds answers that the run has not read yet.
         let answered: Vec<QuestionId> = self.inbox(run)?.into_iter().filter_map(answered_by).collect();
@@ -72,7 +72,7 @@ impl Runs {
         let text = if asked.kind == "approval" { Consent::recorded(text) } else { text };
         self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text }).await?;
         let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
-        Ok(Answered { question: asked.clone(), left })
+        Ok(AnswerReceipt { question: asked.clone(), left })
     }
 
     /// Cancels a run for good, or one of its tasks.

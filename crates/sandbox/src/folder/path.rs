@@ -9,14 +9,14 @@ use super::{EntryKind, FileError, RESERVED_FOLDER};
 
 /// A path that is lexically inside the folder. Links are checked elsewhere.
 #[derive(Debug)]
-pub(super) struct Inside {
+pub(super) struct InnerPath {
     /// Relative path of plain names only; `.` for the folder itself.
     pub(super) path: PathBuf,
     /// Path as requested.
     pub(super) shown: PathBuf,
 }
 
-impl Inside {
+impl InnerPath {
     /// Converts a path. `folder` is the absolute path of the folder, `aliases` are others that lead to it. A path must begin with an alias
     /// literally, so that the permission rules, which see paths lexically, see the same file.
     pub(super) fn new(path: &Path, folder: &Path, aliases: &[PathBuf]) -> Result<Self, FileError> {

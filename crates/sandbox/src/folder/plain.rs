@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::{
     ConfinedFolder, EntryKind, FileError,
     error::fault,
-    path::{Inside, reserved},
+    path::{InnerPath, reserved},
     system,
     write::temporary,
 };
@@ -240,7 +240,7 @@ impl ConfinedFolder {
         self.spot_inside(self.inside_to_change(path)?)
     }
 
-    fn inside_to_change(&self, path: &Path) -> Result<Inside, FileError> {
+    fn inside_to_change(&self, path: &Path) -> Result<InnerPath, FileError> {
         let inside = self.inside(path)?;
         if reserved(&inside.path) && !self.has_reserved { Err(FileError::Reserved { path: inside.shown }) } else { Ok(inside) }
     }
@@ -249,8 +249,8 @@ impl ConfinedFolder {
         self.spot_inside(self.inside(path)?)
     }
 
-    fn spot_inside(&self, inside: Inside) -> Result<Spot, FileError> {
-        let Inside { path, shown } = inside;
+    fn spot_inside(&self, inside: InnerPath) -> Result<Spot, FileError> {
+        let InnerPath { path, shown } = inside;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(FileError::NotAFile { path: shown, kind: EntryKind::Folder });
         };

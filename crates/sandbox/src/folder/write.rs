@@ -11,14 +11,14 @@ use cap_std::fs::{Dir, OpenOptions, Permissions};
 use super::{
     ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
     error::fault,
-    path::{Inside, reserved},
+    path::{InnerPath, reserved},
     protected::is_protected,
     system,
 };
 
 /// Result of writing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteResult {
     /// Path relative to the folder.
     pub path: PathBuf,
     /// True if the file did not exist before.
@@ -34,7 +34,7 @@ impl ConfinedFolder {
     ///
     /// # Errors
     /// [`FileError`], naming the path. The old file then stays unchanged.
-    pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<Written, FileError> {
+    pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<WriteResult, FileError> {
         self.write_as(path, bytes, None)
     }
 
@@ -42,7 +42,7 @@ impl ConfinedFolder {
     ///
     /// # Errors
     /// The errors of [`write`](Self::write).
-    pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
+    pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<WriteResult, FileError> {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -63,7 +63,7 @@ impl ConfinedFolder {
         }
     }
 
-    fn write_at(&self, target: &Path, inside: &Inside, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
+    fn write_at(&self, target: &Path, inside: &InnerPath, bytes: &[u8], mode: Option<u32>) -> Result<WriteResult, FileError> {
         let failed = |error| fault(&inside.shown, "written", error);
         let not_a_file = |kind| FileError::NotAFile { path: inside.shown.clone(), kind };
         let (parent, name) = match (target.parent(), target.file_name()) {
@@ -86,7 +86,7 @@ impl ConfinedFolder {
         let created = permissions.is_none();
         let permissions = mode.and_then(system::permissions).or(permissions);
         replace(&folder, name, bytes, permissions).map_err(failed)?;
-        Ok(Written { path: inside.path.clone(), created })
+        Ok(WriteResult { path: inside.path.clone(), created })
     }
 
     /// Removes a regular file. For a link, removes the link and keeps its target.
@@ -114,7 +114,7 @@ impl ConfinedFolder {
     }
 
     /// Returns the real path of a file to write, with links resolved as far as the path exists. Refuses the runtime's own folder.
-    fn target(&self, inside: &Inside) -> Result<PathBuf, FileError> {
+    fn target(&self, inside: &InnerPath) -> Result<PathBuf, FileError> {
         let mut existing = inside.path.as_path();
         let mut missing = Vec::new();
         let real = loop {
@@ -142,7 +142,7 @@ impl ConfinedFolder {
 
     /// Refuses a path that leads to a protected place by a link or into a bare repository, if its own name does not say so: permission for
     /// the call was decided by the name.
-    fn must_say_what_it_is(&self, target: &Path, inside: &Inside) -> Result<(), FileError> {
+    fn must_say_what_it_is(&self, target: &Path, inside: &InnerPath) -> Result<(), FileError> {
         let protected = is_protected(target) || self.in_bare_repository(target);
         if protected && !is_protected(&inside.path) {
             return Err(FileError::Protected { path: inside.shown.clone(), place: target.to_path_buf() });

@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Captured, ProcessEnd, ProcessError, ProcessRequest,
+    CapturedOutput, ProcessEnd, ProcessError, ProcessRequest,
     capture::Keeper,
     run::{Group, check},
     system::SELDOM,
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct BackgroundProcess {
     number: u32,
-    fresh: Arc<Mutex<Fresh>>,
+    fresh: Arc<Mutex<UnreadOutput>>,
     end: watch::Receiver<Option<ProcessEnd>>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
@@ -38,7 +38,7 @@ pub struct BackgroundProcess {
 
 /// Output that the caller has not taken yet.
 #[derive(Debug)]
-struct Fresh {
+struct UnreadOutput {
     kept: Keeper,
     limit: usize,
     refused: Vec<String>,
@@ -55,7 +55,7 @@ impl BackgroundProcess {
         let mut group = Group::start(request, !request.input.is_empty())?;
         let number = group.number();
         let limit = request.output_limit;
-        let fresh = Arc::new(Mutex::new(Fresh { kept: Keeper::new(limit), limit, refused: Vec::new() }));
+        let fresh = Arc::new(Mutex::new(UnreadOutput { kept: Keeper::new(limit), limit, refused: Vec::new() }));
         let (ended, end) = watch::channel(None);
         let cancel = CancellationToken::new();
         let (kept, stop, input, time_limit) = (Arc::clone(&fresh), cancel.clone(), request.input.clone(), request.time_limit);
@@ -81,7 +81,7 @@ impl BackgroundProcess {
 
     /// Takes the output since the last call.
     #[must_use]
-    pub fn take_printed(&self) -> Captured {
+    pub fn take_printed(&self) -> CapturedOutput {
         let mut fresh = locked(&self.fresh);
         let limit = fresh.limit;
         std::mem::replace(&mut fresh.kept, Keeper::new(limit)).finish()
@@ -137,7 +137,7 @@ impl Drop for BackgroundProcess {
 }
 
 /// Reads a pipe to its end, so that the program never blocks.
-async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<Fresh>) {
+async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<UnreadOutput>) {
     let Some(mut pipe) = pipe else { return };
     let mut chunk = vec![0; CHUNK];
     while let Ok(count) = pipe.read(&mut chunk).await {
@@ -148,6 +148,6 @@ async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<Fresh>) {
     }
 }
 
-fn locked(fresh: &Mutex<Fresh>) -> MutexGuard<'_, Fresh> {
+fn locked(fresh: &Mutex<UnreadOutput>) -> MutexGuard<'_, UnreadOutput> {
     fresh.lock().unwrap_or_else(PoisonError::into_inner)
 }

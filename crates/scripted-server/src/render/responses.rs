@@ -3,16 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, pieces_of};
-use crate::memory::{Sent, SentItem};
+use crate::memory::{SentItem, SentState};
 use crate::model::{gpt_version, reasons};
 use crate::provider::Provider;
 use crate::reply::ServerQuirk;
 use crate::view::list;
 
 /// Renders an answer as a document or as the events of a stream.
-pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) {
+pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, SentState) {
     let items = answer.items();
-    let sent = Sent::items(answer.sent_items(&items));
+    let sent = SentState::items(answer.sent_items(&items));
     let pieces = if stream {
         let mut events = Events { numbered: 0, pieces: Vec::new() };
         answer.stream(&items, &mut events);

@@ -16,7 +16,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     Handover, Tree, TreeError, Trees,
-    past::{By, bring, brought, pieces},
+    past::{WorkAuthor, bring, brought, pieces},
 };
 
 /// Reason why no state is returned for a call that was aborted during an undo.
@@ -106,7 +106,7 @@ impl CheckoutRecord {
         // Later calls read the long outputs that tools have stored.
         let kept = PathBuf::from(format!(".aime/runs/{}", self.run));
         let undoes = self.undo().of.clone();
-        let by = By { author: self.by.clone().unwrap_or_else(brought), undoes };
+        let by = WorkAuthor { author: self.by.clone().unwrap_or_else(brought), undoes };
         self.trees.folder.record_for(Some(&self.tree.commit), &[kept], &by.line()).await
     }
 

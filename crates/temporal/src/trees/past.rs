@@ -22,7 +22,7 @@ const MOST_BETWEEN: u64 = 512_000_000;
 
 /// Author of some work, recorded in the state that resulted from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct By {
+pub(super) struct WorkAuthor {
     /// Author of the work.
     pub(super) author: Author,
     /// Scope that it undid, if it was an undo.
@@ -30,7 +30,7 @@ pub(super) struct By {
     pub(super) undoes: Option<Scope>,
 }
 
-impl By {
+impl WorkAuthor {
     /// Returns the line of JSON that is stored with a state.
     pub(super) fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -45,8 +45,8 @@ pub fn brought() -> Author {
 
 /// Returns the authors of a step, and the scope that it undid.
 fn who(step: &Step) -> (Vec<Author>, Option<Scope>) {
-    let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| By { author: brought(), undoes: None });
-    let mut all: Vec<By> = step.by.iter().map(read).collect();
+    let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| WorkAuthor { author: brought(), undoes: None });
+    let mut all: Vec<WorkAuthor> = step.by.iter().map(read).collect();
     let undoes = if let [by] = all.as_mut_slice() { by.undoes.take() } else { None };
     (authors(all.into_iter().map(|by| by.author)), undoes)
 }

@@ -6,7 +6,7 @@ use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Checkout, Handover, ImportOutcome, JoinOrder, Joined, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{Checkout, Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -56,7 +56,7 @@ impl World {
     }
 
     /// Merges the work of the task `b` on a host.
-    async fn join(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> Joined {
+    async fn join(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> JoinResult {
         let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
         let work = TaskWork { is_shown: true, conflicts, ..work };
         let from = Some(from.clone()).filter(|_| work.conflicts.is_empty());
@@ -65,14 +65,14 @@ impl World {
 
     async fn joined(&self, host: usize, from: &Tree, ours: &Tree, theirs: &Tree) -> Tree {
         match self.join(host, (from, ours, theirs), Vec::new()).await {
-            Joined::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
+            JoinResult::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
             joined => panic!("{joined:?}"),
         }
     }
 
     async fn conflict(&self, host: usize, states: (&Tree, &Tree, &Tree), known: Vec<FoundConflict>) -> (Tree, Tree, Vec<FoundConflict>) {
         match self.join(host, states, known).await {
-            Joined::Conflict { tree, private, conflicts } => (tree, private, conflicts),
+            JoinResult::Conflict { tree, private, conflicts } => (tree, private, conflicts),
             joined => panic!("{joined:?}"),
         }
     }
@@ -331,7 +331,7 @@ async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
     let (still, private, again) = world.conflict(1, (&begun, &c, &same), conflicts).await;
     assert_eq!((&still, &private, said(&again)), (&c, &same, told(false, Some(OWN))), "they are still there");
     let resolved = world.work_by(1, &same, Some("b"), "text", &TEXT.replace("one", "a's\nb's")).await;
-    let Joined::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
+    let JoinResult::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
     assert_eq!(said(&conflicts), told(true, None));
     let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.name(), change.added, change.removed)).collect();
     assert_eq!((files, changed), (2, vec![("new", "created", 1, 0), ("text", "changed", 1, 0)]));
@@ -368,8 +368,8 @@ async fn work_that_was_stopped_waits_where_it_conflicts() {
         let order = JoinOrder { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
         world.hosts[0].join(&order).await.unwrap()
     };
-    assert_eq!(partial(&two).await, Joined::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
-    assert!(matches!(partial(&three).await, Joined::Clean { files: 0, .. }));
+    assert_eq!(partial(&two).await, JoinResult::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
+    assert!(matches!(partial(&three).await, JoinResult::Clean { files: 0, .. }));
 }
 
 /// A call that uses the folder of a host for long holds up no merge there of what other hosts have done.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use aime_progress_management::{CallOutcome, ProgressEvent, TaskId, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::text::telling_line;
+use crate::text::summary_line;
 
 /// Number of recent calls that are kept for each task.
 const MOST_CALLS: usize = 30;
@@ -91,6 +91,6 @@ impl Actor {
 
 /// Returns the tool and the first text among its parameters.
 fn what(tool: &str, parameters: &Map<String, Value>) -> String {
-    let words = parameters.values().find_map(Value::as_str).map(telling_line).filter(|line| !line.is_empty());
+    let words = parameters.values().find_map(Value::as_str).map(summary_line).filter(|line| !line.is_empty());
     words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.chars().take(LONGEST).collect::<String>()))
 }

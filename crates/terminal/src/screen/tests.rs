@@ -35,7 +35,7 @@ fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
     keys.chars().filter_map(pressed).collect()
 }
 
-fn tells(to: Option<&str>, text: &str) -> Act {
+fn tell_act(to: Option<&str>, text: &str) -> Act {
     Act::Tell { task: to.map(task), text: text.to_owned() }
 }
 
@@ -44,11 +44,11 @@ fn tells(to: Option<&str>, text: &str) -> Act {
 fn keys_give_acts() {
     let cancels = |id: Option<&str>| Act::Cancel { task: id.map(task) };
     for (keys, acts) in [
-        ("tnot by train\n", vec![tells(None, "not by train")]),
+        ("tnot by train\n", vec![tell_act(None, "not by train")]),
         ("t  \n", vec![]),
         ("tnever mind\u{1b}", vec![]),
-        ("Twith rhymes\n", vec![tells(Some("poem"), "with rhymes")]),
-        ("tpyx?\n", vec![tells(None, "pyx?")]),
+        ("Twith rhymes\n", vec![tell_act(Some("poem"), "with rhymes")]),
+        ("tpyx?\n", vec![tell_act(None, "pyx?")]),
         ("py", vec![Act::Pause]),
         ("pn", vec![]),
         ("p\n", vec![]),
@@ -260,12 +260,12 @@ fn a_call_is_shown_until_it_ends() {
 fn what_happened_is_bounded_and_stays_where_one_reads() {
     let mut screen = at_work();
     for number in 0..3_000 {
-        screen.say(crate::testing::at(number), "word");
+        screen.log_note(crate::testing::at(number), "word");
     }
     assert_eq!(screen.log.entries.len(), 1_000);
     let long: Vec<String> = (0..100).map(|line| format!("line {line}")).collect();
     screen.scroll.at = 5;
-    screen.say(crate::testing::at(1), &long.join("\n"));
+    screen.log_note(crate::testing::at(1), &long.join("\n"));
     let entry = screen.log.entries.back().unwrap();
     assert_eq!(entry.text.lines().count(), 14);
     assert!(entry.text.ends_with("… 87 more lines"), "{}", entry.text);

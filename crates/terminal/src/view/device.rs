@@ -28,26 +28,26 @@ use self::stops::Stops;
 use super::Tty;
 use crate::{Screen, Theme, render};
 
-type Drawn = Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>;
+type CrosstermTerminal = Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>;
 
 /// Terminal that the view borrows.
 pub(super) struct Device {
     tty: Tty,
-    terminal: Option<Drawn>,
-    held: Arc<Held>,
+    terminal: Option<CrosstermTerminal>,
+    held: Arc<DeviceState>,
     stops: Stops,
 }
 
 /// State shared with the panic hook.
 #[derive(Debug, Default)]
-struct Held {
+struct DeviceState {
     /// True if the terminal is in the view's mode.
     shown: AtomicBool,
     /// True if a panic has restored it for good.
     lost: AtomicBool,
 }
 
-impl Held {
+impl DeviceState {
     /// Restores the terminal, once.
     fn leave(&self, tty: Tty) {
         if self.shown.swap(false, Ordering::SeqCst) {
@@ -62,7 +62,7 @@ impl Device {
     /// Creates a device that is not borrowed yet. From here on a panic anywhere restores the terminal before its message is printed.
     pub(super) fn new(tty: Tty, color: bool) -> Self {
         force_color_output(color);
-        let held = Arc::new(Held::default());
+        let held = Arc::new(DeviceState::default());
         let (of_panic, before) = (Arc::clone(&held), panic::take_hook());
         panic::set_hook(Box::new(move |info| {
             of_panic.lost.store(true, Ordering::SeqCst);

@@ -29,7 +29,7 @@ pub(super) fn tool() -> impl Tool {
             return Err(ToolError::Failed("what tasks change is not kept here, so nothing can be put back".to_owned()));
         };
         let undone = undo.undo(parameters.task_id.clone()).await?;
-        told(&parameters.task_id, undone)
+        undo_output(&parameters.task_id, undone)
     })
     .idempotent()
     .time_limit(TIME_LIMIT)
@@ -37,7 +37,7 @@ pub(super) fn tool() -> impl Tool {
 }
 
 /// Formats the result. An undo that could not restore every file is an error.
-fn told(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOutput, ToolError> {
+fn undo_output(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOutput, ToolError> {
     let back = counted(restored.len(), "path");
     if !left.is_empty() {
         let stay = counted(left.len(), "path");

@@ -12,7 +12,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::{McpLogin, connection::chain, listed::one_line, login::Kept};
+use super::{McpLogin, connection::chain, listed::one_line, login::StoredLogin};
 use crate::tls;
 
 /// Time that a person has to approve in their browser.
@@ -27,7 +27,7 @@ const CALLBACK: &str = "/callback";
 /// Loads a stored login. Returns `None` if no login exists, or if it belongs to another authorisation server, or another client, than the
 /// current one.
 pub(super) async fn manager(url: &str, login: &McpLogin) -> Result<Option<AuthorizationManager>, AuthError> {
-    let kept = Kept::new(&login.file, url);
+    let kept = StoredLogin::new(&login.file, url);
     let Some(of) = kept.client() else { return Ok(None) };
     if login.client.as_ref().is_some_and(|client| client.id != of) {
         return Ok(None);
@@ -57,7 +57,7 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
     tls::install_provider();
     let told = |error: AuthError| one_line(&chain(&error));
     let mut manager = AuthorizationManager::new(url).await.map_err(told)?;
-    let kept = Kept::new(&login.file, url);
+    let kept = StoredLogin::new(&login.file, url);
     let demand = kept.demand();
     let granted = kept.granted();
     manager.set_credential_store(kept.clone());

@@ -12,7 +12,7 @@ use super::{
     call::{CallError, request},
     connection::Connection,
     listed::one_line,
-    pages::{List, Listed, raw},
+    pages::{List, PartialList, raw},
     result,
     server::Server,
     servers::All,
@@ -105,7 +105,7 @@ async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -
 }
 
 /// Returns one line per entry of a list, and a line on where aime stopped reading it.
-fn lines(list: List, listed: &Listed) -> Vec<String> {
+fn lines(list: List, listed: &PartialList) -> Vec<String> {
     let identity = list.identity();
     let lines = listed.entries.iter().map(|entry| {
         let text = |member: &str| entry.get(member).and_then(Value::as_str);

@@ -83,7 +83,7 @@ impl Server {
                 }
                 return Ok(Arc::clone(connection));
             }
-            let said = connection.said();
+            let said = connection.stderr();
             life.connection = None;
             life.fail(if said.is_empty() { "it ended".to_owned() } else { format!("it ended; it said:\n{said}") });
         }
@@ -121,7 +121,7 @@ impl Server {
         let mut life = self.life.lock().await;
         if life.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, gone)) {
             life.connection = None;
-            life.fail(format!("it ended in the middle of a call{}", said(gone)));
+            life.fail(format!("it ended in the middle of a call{}", stderr_note(gone)));
         }
     }
 
@@ -150,8 +150,8 @@ impl Life {
     }
 }
 
-fn said(connection: &Connection) -> String {
-    let said = connection.said();
+fn stderr_note(connection: &Connection) -> String {
+    let said = connection.stderr();
     if said.is_empty() { said } else { format!("; it said:\n{said}") }
 }
 

@@ -215,7 +215,8 @@ mod tests {
             ("bash", json!({"command": "chmod +x .git/hooks/a"}), &["bash(chmod +x .git/hooks/a)", "write_file(.git/hooks/a)"]),
             ("edit_file", json!({"path": ".envrc", "old_text": "x", "new_text": "y"}), &["edit_file(.envrc)"]),
         ] {
-            let crate::approval::Decision::Ask { question, always } = decision(Approval::Edits, &rules, tool, given.clone()) else {
+            let crate::approval::PermissionDecision::Ask { question, always } = decision(Approval::Edits, &rules, tool, given.clone())
+            else {
                 panic!("{given}")
             };
             assert!(question.contains("such files run later on their own"), "{question}");

@@ -56,7 +56,7 @@ impl ProtectedPlaces {
     }
 
     /// Starts to watch a call, if it may change any file or names a protected place.
-    pub(crate) async fn watch(&self, sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+    pub(crate) async fn watch(&self, sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<WatchedCall> {
         let any = match sheet.source {
             Source::Server { .. } | Source::Servers { .. } => true,
             Source::Touched => !sheet.read_only && matches!(sheet.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything),
@@ -70,15 +70,15 @@ impl ProtectedPlaces {
     }
 
     /// Starts to watch a command that continues after its call.
-    pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+    pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<WatchedCall> {
         let granted = context.rules.granted("bash", parameters);
         self.begin_for(granted, false, context).await
     }
 
-    async fn begin_for(&self, granted: Granted, by_file_tool: bool, context: &ToolContext) -> Option<Watched> {
+    async fn begin_for(&self, granted: Granted, by_file_tool: bool, context: &ToolContext) -> Option<WatchedCall> {
         let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
         let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
-        begun.ok().map(|number| Watched { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, done: false })
+        begun.ok().map(|number| WatchedCall { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, done: false })
     }
 
     fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
@@ -137,7 +137,7 @@ impl State {
 /// [`ProtectedPlaces::take_changes`].
 pub struct WatchedProgram {
     places: ProtectedPlaces,
-    watched: tokio::sync::Mutex<Option<Watched>>,
+    watched: tokio::sync::Mutex<Option<WatchedCall>>,
 }
 
 impl WatchedProgram {
@@ -161,14 +161,14 @@ impl WatchedProgram {
 }
 
 /// Ends a watch whose result nobody reads.
-async fn settle(watched: Option<Watched>, context: &ToolContext) {
+async fn settle(watched: Option<WatchedCall>, context: &ToolContext) {
     if let Some(watched) = watched {
         drop(watched.end(Ok(ToolOutput::default()), context).await);
     }
 }
 
 /// A watched call.
-pub(crate) struct Watched {
+pub(crate) struct WatchedCall {
     places: ProtectedPlaces,
     folder: ConfinedFolder,
     number: u64,
@@ -176,7 +176,7 @@ pub(crate) struct Watched {
     done: bool,
 }
 
-impl Watched {
+impl WatchedCall {
     /// Ends the watch, and adds the changes to the result.
     pub(crate) async fn end(mut self, result: Result<ToolOutput, ToolError>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (places, folder, redactor) = (self.places.clone(), self.folder.clone(), context.redactor.clone());
@@ -196,7 +196,7 @@ impl Watched {
         if changes.is_empty() || self.by_file_tool {
             return result;
         }
-        let told = told(&changes);
+        let told = changes_note(&changes);
         locked(&self.places.told).extend(changes);
         match result {
             Ok(mut output) => {
@@ -212,7 +212,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedCall {
     fn drop(&mut self) {
         if !self.done {
             // The call was dropped. The scan after the next call finds its changes, because the baseline stays.
@@ -226,7 +226,7 @@ fn question(paths: &[String]) -> String {
 }
 
 /// Returns the note on the changes for a result.
-fn told(changes: &[PlaceChange]) -> String {
+fn changes_note(changes: &[PlaceChange]) -> String {
     let of =
         |wanted: fn(&PlaceOutcome) -> bool| changes.iter().filter(move |change| wanted(&change.outcome)).map(|change| change.path.as_str());
     let mut lines = Vec::new();

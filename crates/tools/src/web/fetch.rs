@@ -39,7 +39,7 @@ struct Parameters {
 }
 
 /// A cached page, ready to be shown.
-struct Kept {
+struct CachedPage {
     at: Instant,
     output: ToolOutput,
 }
@@ -47,7 +47,7 @@ struct Kept {
 struct Fetch {
     client: WebClient,
     limit: Duration,
-    kept: Mutex<BTreeMap<String, Kept>>,
+    kept: Mutex<BTreeMap<String, CachedPage>>,
 }
 
 pub(super) fn tool(settings: &WebSettings) -> Result<Arc<dyn Tool>, NoTls> {
@@ -109,7 +109,7 @@ impl Fetch {
             let oldest = kept.iter().min_by_key(|(_, page)| page.at).map(|(url, _)| url.clone());
             oldest.map(|url| kept.remove(&url));
         }
-        kept.insert(url.as_str().to_owned(), Kept { at: Instant::now(), output: output.clone() });
+        kept.insert(url.as_str().to_owned(), CachedPage { at: Instant::now(), output: output.clone() });
     }
 }
 

@@ -7,8 +7,8 @@ use std::{
 
 use aime_sandbox::RESERVED_FOLDER;
 
-use super::{Live, Recorder};
-use crate::{Author, Change, Entry, NotKept, UndoError, log::Record, objects::Objects, scope::Scope};
+use super::{LogState, Recorder};
+use crate::{Author, Change, Entry, UndoError, UnrecordedReason, log::Record, objects::Objects, scope::Scope};
 
 /// A piece of work that was done elsewhere and is imported into the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Recorder {
     }
 
     /// Returns the records of each piece: from the state after the piece before it to its own.
-    fn pieces(&self, live: &Live, work: &[ImportedWork], ends: &Ends) -> Result<Vec<Record>, UndoError> {
+    fn pieces(&self, live: &LogState, work: &[ImportedWork], ends: &Ends) -> Result<Vec<Record>, UndoError> {
         let mut last: BTreeMap<&Path, usize> = BTreeMap::new();
         for (number, piece) in work.iter().enumerate() {
             last.extend(piece.changes.iter().map(|(path, _)| (path.as_path(), number)));
@@ -143,7 +143,7 @@ impl Recorder {
     /// Returns the state of a path between two pieces, with its content stored. The other place only reports if a file is executable; other
     /// mode bits come from the state before and after the whole import.
     fn entry(&self, objects: &Objects, content: &Content, (before, after): &(Option<Entry>, Option<Entry>)) -> Result<Entry, UndoError> {
-        let too_large = |size| Entry::NotKept { why: NotKept::TooLarge, size, modified: 0 };
+        let too_large = |size| Entry::NotKept { why: UnrecordedReason::TooLarge, size, modified: 0 };
         Ok(match content {
             Content::Link { target } => Entry::Link { target: target.clone() },
             Content::TooLarge { size } => too_large(*size),

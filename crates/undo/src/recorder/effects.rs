@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Recorder, State, Undone};
-use crate::{Author, Change, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan, log::Record};
+use super::{Recorder, State, UndoResult};
+use crate::{Author, Change, Conflict, ConflictKind, Entry, Scope, UndoError, UndoPlan, UnrecordedReason, log::Record};
 
 /// A path now, compared with the path when the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SinceBegin {
+pub enum PathComparison {
     /// The path is as it was.
     Same,
     /// The path, or something in it, differs.
     Changed,
     /// The content of the path is not recorded.
-    NotKept(NotKept),
+    NotKept(UnrecordedReason),
 }
 
 impl Recorder {
@@ -22,9 +22,9 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`]; [`UndoError::AtWork`] while the author is at work.
-    pub fn put_back(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<(Undone, Vec<Conflict>), UndoError> {
+    pub fn put_back(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<(UndoResult, Vec<Conflict>), UndoError> {
         if !self.made_effects(author)? {
-            return Ok((Undone { number: None, changes: Vec::new(), failed: Vec::new() }, Vec::new()));
+            return Ok((UndoResult { number: None, changes: Vec::new(), failed: Vec::new() }, Vec::new()));
         }
         let mut plan = self.plan(&Scope::Effects { author: author.clone() }, false)?;
         leave(&mut plan, stays);
@@ -32,7 +32,7 @@ impl Recorder {
         let conflicts = plan.conflicts.into_iter().filter(|conflict| match conflict.why {
             ConflictKind::ChangedSince => true,
             ConflictKind::NotKept(why) | ConflictKind::Stays(why) => {
-                matches!(why, NotKept::TooLarge | NotKept::NoRoom | NotKept::Unreadable)
+                matches!(why, UnrecordedReason::TooLarge | UnrecordedReason::NoRoom | UnrecordedReason::Unreadable)
             }
             ConflictKind::ChangedBetween | ConflictKind::AlsoBy(_) | ConflictKind::NotEmpty => false,
         });
@@ -76,25 +76,25 @@ impl Recorder {
 
     /// Compares a path with its state when the run began; returns `None` where changes are not recorded. A change that was undone is none.
     #[must_use]
-    pub fn since_begin(&self, path: &Path) -> Option<SinceBegin> {
+    pub fn since_begin(&self, path: &Path) -> Option<PathComparison> {
         self.keeping(&mut self.state(), |live, counts| {
             if live.known.is_some() {
                 self.look_around(live, counts)?;
             }
             let known = |path: &Path| live.known.as_ref().and_then(|known| known.get(path)?.entry.not_kept());
-            let unseen = path.ancestors().find_map(known).filter(|why| *why != NotKept::TooLarge);
+            let unseen = path.ancestors().find_map(known).filter(|why| *why != UnrecordedReason::TooLarge);
             if let Some(why) = unseen {
-                return Ok(SinceBegin::NotKept(why));
+                return Ok(PathComparison::NotKept(why));
             }
             let chains = live.history.chains.range(path.to_path_buf()..).take_while(|(below, _)| below.starts_with(path));
             let first: Vec<(PathBuf, Option<Entry>)> =
                 chains.filter_map(|(path, links)| Some((path.clone(), links.first()?.before.clone()))).collect();
             for (path, before) in first {
                 if self.now(live, counts, &path)? != before {
-                    return Ok(SinceBegin::Changed);
+                    return Ok(PathComparison::Changed);
                 }
             }
-            Ok(SinceBegin::Same)
+            Ok(PathComparison::Same)
         })
     }
 }

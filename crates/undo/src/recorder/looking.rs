@@ -4,36 +4,37 @@ use std::{path::Path, sync::Arc};
 
 use aime_sandbox::WatchChanges;
 
-use super::{Live, Recorder};
+use super::{LogState, Recorder};
 use crate::{
     Author, Change, Entry, UndoError,
     known::{self, KnownFolder},
-    log::{LeftOut, Record},
+    log::{Record, UnrecordedEntry},
     objects::Objects,
-    scan::{Look, LookCounts},
+    scan::{FolderScanner, LookCounts},
 };
 
 /// Maximum number of paths without recorded content that the log names.
 const NAMED: usize = 50;
 
 impl Recorder {
-    pub(super) fn look<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> Look<'a> {
-        Look { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
+    pub(super) fn look<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> FolderScanner<'a> {
+        FolderScanner { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
     }
 
-    pub(super) fn now(&self, live: &Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+    pub(super) fn now(&self, live: &LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         at(&mut self.look(&live.objects, counts), live.known.as_ref(), path)
     }
 
     /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
-    pub(super) fn look_around(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
+    pub(super) fn look_around(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
         // Before the scan, because a process that ends during it may still change files that were already scanned.
         self.without_the_gone(live);
         let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
             None => {
-                let left_out = found.iter().filter_map(|(path, known)| Some(LeftOut { path: path.clone(), why: known.entry.not_kept()? }));
-                let left_out: Vec<LeftOut> = left_out.collect();
+                let left_out =
+                    found.iter().filter_map(|(path, known)| Some(UnrecordedEntry { path: path.clone(), why: known.entry.not_kept()? }));
+                let left_out: Vec<UnrecordedEntry> = left_out.collect();
                 if !left_out.is_empty() {
                     live.add(Record::NotKept { count: left_out.len(), first: left_out.into_iter().take(NAMED).collect() })?;
                 }
@@ -58,7 +59,7 @@ impl Recorder {
 
     /// Returns the current state of a path. Records changes by windows since the last scan first, because the path is about to be changed
     /// again.
-    pub(super) fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+    pub(super) fn settled(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         let now = self.now(live, counts, path)?;
         let Some(known) = live.known.as_ref().filter(|_| !live.since.is_empty()) else { return Ok(now) };
         let before = known.get(path).map(|known| known.entry.clone());
@@ -118,7 +119,7 @@ impl Recorder {
     }
 
     /// Returns the changes with the current state of the paths. Omits those without a difference.
-    pub(super) fn after(&self, live: &Live, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn after(&self, live: &LogState, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
         let mut made = Vec::new();
         for change in changes {
             let after = self.now(live, counts, &change.path)?;
@@ -130,8 +131,8 @@ impl Recorder {
     }
 
     /// Updates the known state after the recorder's own change.
-    pub(super) fn refresh(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
-        let Live { objects, known: Some(known), .. } = live else { return Ok(()) };
+    pub(super) fn refresh(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
+        let LogState { objects, known: Some(known), .. } = live else { return Ok(()) };
         match self.look(objects, counts).at(path, None)? {
             Some(now) => drop(known.insert(path.to_path_buf(), now)),
             None => drop(known.remove(path)),
@@ -141,7 +142,7 @@ impl Recorder {
 }
 
 /// Returns the current state of a path.
-pub(super) fn at(look: &mut Look<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
+pub(super) fn at(look: &mut FolderScanner<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
     Ok(look.at(path, known.and_then(|known| known.get(path)))?.map(|known| known.entry))
 }
 

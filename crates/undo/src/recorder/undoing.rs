@@ -1,9 +1,9 @@
 //! Undo of recorded changes.
 
-use super::{Live, Recorder, State, looking::at};
+use super::{LogState, Recorder, State, looking::at};
 use crate::{
     Change, Entry, UndoError,
-    log::{LeftOut, Record},
+    log::{Record, UnrecordedEntry},
     plan::{UndoPlan, plan},
     restore::{Failed, restore},
     scope::Scope,
@@ -11,7 +11,7 @@ use crate::{
 
 /// Result of an undo.
 #[derive(Debug)]
-pub struct Undone {
+pub struct UndoResult {
     /// Number of the undo in the run, by which it can be undone; `None` if there was nothing to do.
     pub number: Option<u64>,
     /// Changes that were made.
@@ -50,7 +50,7 @@ impl Recorder {
             Scope::Undo { number } => live.history.changes_of(*number, &live.records),
             Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => Vec::new(),
         };
-        let Live { objects, known, history, .. } = live;
+        let LogState { objects, known, history, .. } = live;
         let mut look = self.look(objects, counts);
         plan(history, &of_undo, scope, force, |path| at(&mut look, known.as_ref(), path))
     }
@@ -60,19 +60,19 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`] if nothing was done.
-    pub fn undo(&self, plan: &UndoPlan) -> Result<Undone, UndoError> {
+    pub fn undo(&self, plan: &UndoPlan) -> Result<UndoResult, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
         let (live, _turn) = self.live(live, counts)?;
         if plan.changes.is_empty() {
-            return Ok(Undone { number: None, changes: Vec::new(), failed: Vec::new() });
+            return Ok(UndoResult { number: None, changes: Vec::new(), failed: Vec::new() });
         }
         // A task may have begun since the plan was made.
         self.nobody_at_work(live, &plan.of)?;
         let number = live.history.last + 1;
         live.add(Record::Undo { number, of: plan.of.clone(), changes: plan.changes.clone() })?;
         let failed = {
-            let Live { objects, known, .. } = &*live;
+            let LogState { objects, known, .. } = &*live;
             let mut look = self.look(objects, counts);
             restore(&self.folder, objects, &plan.changes, |path| at(&mut look, known.as_ref(), path))
         };
@@ -82,10 +82,10 @@ impl Recorder {
         for change in &changes {
             self.refresh(live, counts, &change.path)?;
         }
-        Ok(Undone { number: Some(number), changes, failed })
+        Ok(UndoResult { number: Some(number), changes, failed })
     }
 
-    fn nobody_at_work(&self, live: &mut Live, scope: &Scope) -> Result<(), UndoError> {
+    fn nobody_at_work(&self, live: &mut LogState, scope: &Scope) -> Result<(), UndoError> {
         self.without_the_gone(live);
         let at_work = live.open.values().filter(|author| scope.holds(author)).find_map(|author| author.task.clone());
         at_work.map_or(Ok(()), |task| Err(UndoError::AtWork { task }))
@@ -115,7 +115,7 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`].
-    pub fn left_out(&self) -> Result<(Vec<LeftOut>, usize), UndoError> {
+    pub fn left_out(&self) -> Result<(Vec<UnrecordedEntry>, usize), UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
         let records = &self.live(live, counts)?.0.records;

@@ -1,7 +1,7 @@
 //! Tests of importing work that was done elsewhere.
 
 use super::*;
-use crate::{Change, ConflictKind, Content, ImportedWork, NotKept};
+use crate::{Change, ConflictKind, Content, ImportedWork, UnrecordedReason};
 
 fn file(text: &str) -> Option<Content> {
     Some(Content::File { bytes: text.as_bytes().to_vec(), may_run: false })
@@ -36,7 +36,7 @@ impl Place {
 
 /// Returns the recorded changes of a run by path, with their authors.
 fn kept(place: &Place) -> Vec<(PathBuf, Vec<String>)> {
-    let kept = Kept::read(&place.path(".aime"), "r").unwrap().unwrap();
+    let kept = UndoData::read(&place.path(".aime"), "r").unwrap().unwrap();
     let names = |by: Vec<&Author>| by.iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
     kept.changes().map(|(Change { path, .. }, by)| (path, names(by))).collect()
 }
@@ -159,7 +159,10 @@ fn what_is_too_large_between_two_pieces_is_not_put_back() {
     place.import(&place.recorder(), &work, |place| place.write("a.txt", "2"));
     let recorder = place.recorder();
     let plan = recorder.plan(&Scope::task("two"), false).unwrap();
-    assert_eq!(plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(), [ConflictKind::NotKept(NotKept::TooLarge)]);
+    assert_eq!(
+        plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(),
+        [ConflictKind::NotKept(UnrecordedReason::TooLarge)]
+    );
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.read("a.txt"), "a\n");
 }

@@ -1,7 +1,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::*;
-use crate::{ConflictKind, NotKept, UndoError};
+use crate::{ConflictKind, UndoError, UnrecordedReason};
 
 /// Returns the conflicts of a plan by path.
 fn conflicts(recorder: &Recorder, scope: &Scope) -> Vec<(String, ConflictKind)> {
@@ -104,9 +104,9 @@ fn what_is_not_kept_is_told_and_never_removed() {
     assert_eq!(
         conflicts(&recorder, &Scope::Run {}),
         [
-            not_kept("big.bin", NotKept::TooLarge),
-            ("node_modules".to_owned(), ConflictKind::Stays(NotKept::Cache)),
-            not_kept("target", NotKept::Cache)
+            not_kept("big.bin", UnrecordedReason::TooLarge),
+            ("node_modules".to_owned(), ConflictKind::Stays(UnrecordedReason::Cache)),
+            not_kept("target", UnrecordedReason::Cache)
         ]
     );
     assert!(recorder.plan(&Scope::Run {}, true).unwrap().changes.is_empty(), "no force helps");

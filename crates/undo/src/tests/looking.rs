@@ -92,7 +92,7 @@ fn what_is_kept_is_private_and_never_part_of_the_folder() {
 fn what_a_run_changed_can_be_looked_at_while_it_works() {
     let place = Place::new();
     let keep = place.path(".aime");
-    let looked = || Kept::read(&keep, "r").unwrap();
+    let looked = || UndoData::read(&keep, "r").unwrap();
     assert!(looked().is_none() && !keep.exists(), "looking makes nothing");
     let recorder = place.recorder();
     place.by(&recorder, "first", |place| {

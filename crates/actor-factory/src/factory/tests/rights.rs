@@ -51,7 +51,7 @@ fn rules_of(rules: &[(&str, usize)]) -> PermissionRules {
 }
 
 /// Composes a delegated actor under these rules, in a run that allows more than its parent may do.
-fn compose_under(delegated: Delegated<'_>, description: &str, rules: &PermissionRules) -> Result<Composed, ComposeError> {
+fn compose_under(delegated: Delegated<'_>, description: &str, rules: &PermissionRules) -> Result<ComposedActor, ComposeError> {
     let tools = builtin();
     let context = ActorContext {
         delegated: Some(delegated),

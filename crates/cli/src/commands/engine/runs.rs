@@ -20,7 +20,7 @@ use crate::{
     commands::{
         check_run,
         report::report,
-        runs::{diff, events, in_list, show as show_run, told_of_fork},
+        runs::{diff, events, in_list, print_fork, show as show_run},
         stats,
         undo::{redo_on_engine, undo_on_engine},
     },
@@ -72,14 +72,14 @@ pub(super) async fn show(
         }
         RunsCommand::Check { run, repair: false } => {
             let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;
-            return check_run::tell(&checked, form);
+            return check_run::print(&checked, form);
         }
         RunsCommand::Stats { run } => {
             let only = match run {
                 Some(run) => Some(named(&run, &runs).await?),
                 None => None,
             };
-            stats::tell(&count(&runs, only.as_ref()).await?, form)?;
+            stats::print(&count(&runs, only.as_ref()).await?, form)?;
         }
         RunsCommand::Delete { run } => {
             let run = named(&run, &runs).await?;
@@ -94,7 +94,7 @@ pub(super) async fn show(
             let (run, new) = (named(&run, &runs).await?, here.new_name(run_id.as_deref())?);
             let tree = handed_over(&new, global, setup).await?;
             runs.fork(&run, at, &new, tree).await.map_err(failure_of)?;
-            told_of_fork((&run, at), &new, form)?;
+            print_fork((&run, at), &new, form)?;
         }
         RunsCommand::Undo { args, task } => {
             let run = named(&args.run, &runs).await?;
@@ -189,7 +189,7 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     let (since, ended) = (since.map(millis), ended.map(millis));
     let asked = RunId::new(&run).ok().filter(|_| silent.load(Ordering::Relaxed) < AT_ONCE);
     let told = match asked {
-        Some(id) => told(runs, &id).await,
+        Some(id) => status_and_state(runs, &id).await,
         None => None,
     };
     let silent_now = if told.is_some() { 0 } else { silent.load(Ordering::Relaxed).saturating_add(1) };
@@ -202,7 +202,7 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
 }
 
 /// Returns the status of a left run, in the words of a folder's list, and its state.
-async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
+async fn status_and_state(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
     let seen = runs.watch(run, usize::MAX).await.ok()?;
     let state = runs.progress(run).await.ok()??;
     let status = match seen.result {

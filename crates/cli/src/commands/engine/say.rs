@@ -10,7 +10,7 @@ use aime_messages::{Message, message};
 use aime_orchestrator::{RunFact, RunView};
 use aime_progress_management::{EvidenceId, RunId, RunStatus};
 use aime_runs::{Setup, asks_nothing, has_ended, hearer, not_driven, part_of};
-use aime_temporal::{EngineError, ListedRun, Runs, Watched};
+use aime_temporal::{EngineError, ListedRun, Runs, WatchReply};
 use tokio::time::{Instant, sleep};
 
 use super::{LOOK, failure_of};
@@ -22,7 +22,7 @@ const NEWEST: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Run that receives a message.
-pub(super) struct Spoken<'a> {
+pub(super) struct MessageTarget<'a> {
     runs: &'a Runs,
     run: RunId,
     /// State of the run; none if no worker can report it.
@@ -31,7 +31,7 @@ pub(super) struct Spoken<'a> {
     left: bool,
 }
 
-impl<'a> Spoken<'a> {
+impl<'a> MessageTarget<'a> {
     /// Finds the run with this name, and its state.
     pub(super) async fn to(name: &str, runs: &'a Runs) -> Result<Self, Failure> {
         let run = named(name, runs).await?;
@@ -58,11 +58,11 @@ impl<'a> Spoken<'a> {
             question = Some(open.id.clone());
             told = format!("answered: {}\nit goes on by itself", first_line(&open.question, 100));
         }
-        self.say(RunFact::PersonAnswered { question, text }, &told, setup).await
+        self.send(RunFact::PersonAnswered { question, text }, &told, setup).await
     }
 
     /// Sends a message to the run or to the actor of a task.
-    pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
+    pub(super) async fn message(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
         let task = match &self.seen {
             Some(seen) => hearer(&self.run, seen, task.as_deref())?,
             None => task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(&error))?,
@@ -72,7 +72,7 @@ impl<'a> Spoken<'a> {
             Some(then) => format!("{}\n{then}", msg!("sent", text = first_line(&text, 100))),
             None => msg!("engine-told", then = msg!("head-told"), run = self.run),
         };
-        self.say(RunFact::PersonSaid { id, task, text }, &told, setup).await
+        self.send(RunFact::PersonSaid { id, task, text }, &told, setup).await
     }
 
     /// Stops a run that is under way.
@@ -81,7 +81,7 @@ impl<'a> Spoken<'a> {
             return Err(not_driven(&self.run).into());
         }
         let told = msg!("run-stops", run = self.run);
-        self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
+        self.send(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
     }
 
     /// Says when the run reads its messages; none if no worker can report it.
@@ -111,14 +111,14 @@ impl<'a> Spoken<'a> {
             self.put(fact, setup).await?;
             return self.until_it_has_ended().await;
         }
-        self.say(fact, &told, setup).await
+        self.send(fact, &told, setup).await
     }
 
     /// Waits until the run has ended, as a cancel does for a run in a folder.
     async fn until_it_has_ended(self) -> Result<u8, Failure> {
         let (run, patience) = (&self.run, Instant::now() + PATIENCE);
         while Instant::now() < patience {
-            if let Ok(Watched { over: true, result: Some(result), .. }) = self.runs.watch(run, usize::MAX).await {
+            if let Ok(WatchReply { over: true, result: Some(result), .. }) = self.runs.watch(run, usize::MAX).await {
                 if result.status == RunStatus::Cancelled {
                     output::note(&msg!("cancel-done", run));
                     return Ok(0);
@@ -132,7 +132,7 @@ impl<'a> Spoken<'a> {
         Ok(0)
     }
 
-    async fn say(self, fact: RunFact, told: &str, setup: &Setup) -> Result<u8, Failure> {
+    async fn send(self, fact: RunFact, told: &str, setup: &Setup) -> Result<u8, Failure> {
         self.put(fact, setup).await?;
         output::note(told);
         Ok(0)
@@ -140,7 +140,7 @@ impl<'a> Spoken<'a> {
 
     async fn put(&self, fact: RunFact, setup: &Setup) -> Result<(), Failure> {
         let fact = setup.redactor().typed(fact);
-        self.runs.tell(&self.run, vec![fact]).await.map_err(failure_of)
+        self.runs.send_facts(&self.run, vec![fact]).await.map_err(failure_of)
     }
 }
 

@@ -3,7 +3,7 @@
 use aime_llm::{ChatRequest, ModelLimits, ResponseFormat, Tiers, estimate_tokens};
 
 use super::*;
-use crate::{Undecided, ask_route, verdict};
+use crate::{UndecidedGoal, ask_route, verdict};
 
 fn show(request: &ChatRequest) -> String {
     let mut out = String::new();
@@ -289,8 +289,8 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     assert_eq!(prompts.compiled(), compiled, "no template is read or compiled again");
 }
 
-fn undecided() -> Undecided {
-    Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".into()] }
+fn undecided() -> UndecidedGoal {
+    UndecidedGoal { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".into()] }
 }
 
 // Requirement: 2.9

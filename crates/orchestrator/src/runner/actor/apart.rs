@@ -8,12 +8,12 @@ use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
+use super::{Attempt, NewActor, effects::ActorRunner, reports::RefusedCalls};
 use crate::{
     ActorBrief, LeadWakeOrder, RunFact, RunMachine,
     runner::{
         Context, RunRunner,
-        apart::{ActorOrder, MadeActor, MadeBelow, RemoteEffects, WokenLead},
+        apart::{ActorOrder, CreatedActor, CreatedDelegate, PreparedLeadWake, RemoteEffects},
         on_bound_of,
     },
 };
@@ -32,7 +32,7 @@ impl RemoteEffects {
         said: Vec<PersonMessage>,
         cancel: CancellationToken,
         mut told: impl FnMut(RunFact) + Send,
-    ) -> Result<MadeActor, RunFact> {
+    ) -> Result<CreatedActor, RunFact> {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let made = self.made(id, order, said, EffectContext::new(cancel, facts).into()).await;
         while let Some(fact) = on_the_way.ready() {
@@ -54,19 +54,19 @@ impl RemoteEffects {
         by: &ActorInput,
         (call, request, origins): (&str, &DelegateTask, &[Origin]),
         state: Option<ProgressState>,
-    ) -> Result<MadeBelow, String> {
+    ) -> Result<CreatedDelegate, String> {
         if let Some(state) = state {
             self.runner.live.insert(self.runner.run.clone(), state);
         }
         let (facts, _) = fact_channel::<RunMachine>();
         let made = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins).await;
-        let Made { input, created } = made.and_then(not_external)?;
+        let NewActor { input, created } = made.and_then(not_external)?;
         let redactor = self.redactor();
-        let actor = MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
-        Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
+        let actor = CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
+        Ok(CreatedDelegate { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
-    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<MadeActor, RunFact> {
+    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<CreatedActor, RunFact> {
         if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
             return Err(ended);
         }
@@ -76,10 +76,10 @@ impl RemoteEffects {
             let tried = self.runner.try_criteria(&attempt.brief.spec, &attempt.origins, &context);
             context.cancel.run_until_cancelled(Box::pin(tried)).await;
         }
-        let Made { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
+        let NewActor { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
         input.told = said;
         let redactor = self.redactor();
-        Ok(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
+        Ok(CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }
 
     /// Composes the message of a wake of the lead, and the lead itself if its conversation begins (`is_new`).
@@ -87,7 +87,7 @@ impl RemoteEffects {
     /// # Errors
     ///
     /// The reason why there is no lead.
-    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<WokenLead, String> {
+    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<PreparedLeadWake, String> {
         let redactor = self.redactor();
         let (wake, first) = self.runner.lead_wake(order).await;
         let (facts, _) = fact_channel::<RunMachine>();
@@ -95,11 +95,11 @@ impl RemoteEffects {
             false => None,
             true => {
                 let attempt = self.runner.lead_attempt(order, facts.clone(), on_bound_of(facts));
-                let Made { input, created } = attempt.compose_lead(&first).await?;
-                Some(Box::new(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) }))
+                let NewActor { input, created } = attempt.compose_lead(&first).await?;
+                Some(Box::new(CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) }))
             }
         };
-        Ok(WokenLead { wake: redactor.typed(wake), lead })
+        Ok(PreparedLeadWake { wake: redactor.typed(wake), lead })
     }
 
     /// Returns the end of a wake of the lead, whose conversation paused with `rest`, after the checks of its work. `state` is that of the
@@ -201,13 +201,13 @@ impl ActorRunner {
         let attempt = Arc::new(Attempt { leads: input.lead.is_some(), ..Attempt::apart(runner, order, facts) });
         let model = attempt.model(&input.spec.model);
         let tool_context = runner.tool_context(cancel, &attempt.task).for_model(input.limits);
-        let refused = Arc::new(Refused::default());
+        let refused = Arc::new(RefusedCalls::default());
         Self { attempt, input, model, tool_context, refused, guard: None, calls_begun: BTreeMap::new() }
     }
 }
 
 /// Refuses an actor that is an external agent: its process cannot move between the hosts that carry out its effects.
-fn not_external(made: Made) -> Result<Made, String> {
+fn not_external(made: NewActor) -> Result<NewActor, String> {
     if made.input.spec.agent {
         return Err(format!(
             "profile `{}` is an external agent, which works in local runs alone: give the task another profile",

@@ -8,7 +8,7 @@ use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made, ended};
+use super::{Attempt, NewActor, ended};
 use crate::RunFact;
 
 impl Attempt {
@@ -99,7 +99,7 @@ impl Attempt {
         call: &str,
         request: &DelegateTask,
         origins: &[Origin],
-    ) -> Result<Made, String> {
+    ) -> Result<NewActor, String> {
         let framing = self.framing(request)?;
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
         let framed = framing.as_ref().unwrap_or(&self.brief.spec);

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Attempt, NO_MODEL, agent::AgentGuard, reports::Refused};
+use super::{Attempt, NO_MODEL, agent::AgentGuard, reports::RefusedCalls};
 use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
@@ -33,7 +33,7 @@ pub(super) struct ActorRunner {
     /// The model; without one only tool calls are carried out.
     pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<RefusedCalls>,
     /// Guard of the folder against the process of an external agent.
     pub(super) guard: Option<Arc<AgentGuard>>,
     /// Start times of the calls that had not ended when the actor was resumed.

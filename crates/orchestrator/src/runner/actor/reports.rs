@@ -44,9 +44,9 @@ impl Reports {
 
 /// Calls for which the run's budget leaves no room, by their names in events.
 #[derive(Default)]
-pub(super) struct Refused(Mutex<BTreeMap<String, BudgetError>>);
+pub(super) struct RefusedCalls(Mutex<BTreeMap<String, BudgetError>>);
 
-impl Refused {
+impl RefusedCalls {
     fn put(&self, call: String, error: BudgetError) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call, error);
     }
@@ -61,7 +61,7 @@ impl Refused {
 pub(super) struct ReportingStream {
     pub(super) writer: StreamWriter,
     pub(super) reports: Reports,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<RefusedCalls>,
     /// Appended events that are reported once they are durable.
     pub(super) held: Vec<ProgressEvent>,
 }

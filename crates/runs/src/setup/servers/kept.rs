@@ -23,7 +23,7 @@ const SCHEMA: &str = "aime.mcp/v1";
 
 /// Recorded offers of servers, in `.aime/mcp.json`. If the file is deleted, aime asks the servers again.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct OfferCache {
     schema: String,
     servers: BTreeMap<String, KeptServer>,
 }
@@ -96,7 +96,7 @@ impl Servers {
         if servers == before {
             return;
         }
-        let kept = Kept { schema: SCHEMA.to_owned(), servers };
+        let kept = OfferCache { schema: SCHEMA.to_owned(), servers };
         let written = serde_json::to_string(&kept).map_err(std::io::Error::other);
         if let Err(error) = written.and_then(|text| write_whole(&file(setup), &text, true)) {
             setup.note(message!("mcp-not-kept", error = error));
@@ -109,9 +109,9 @@ fn file(setup: &Setup) -> PathBuf {
 }
 
 /// Reads the recorded offers; none if the file is missing or unreadable.
-fn kept(setup: &Setup) -> Kept {
+fn kept(setup: &Setup) -> OfferCache {
     let text = std::fs::read_to_string(file(setup)).unwrap_or_default();
-    serde_json::from_str(&text).ok().filter(|kept: &Kept| kept.schema == SCHEMA).unwrap_or_default()
+    serde_json::from_str(&text).ok().filter(|kept: &OfferCache| kept.schema == SCHEMA).unwrap_or_default()
 }
 
 /// Returns the settings of one server with its secrets, or a message that names what is missing.
