@@ -9,7 +9,7 @@ use crate::{
     args::Output,
     failure::Failure,
     hints::{next_step, with_commands},
-    i18n::{msg, named, row, translated},
+    i18n::{msg, row, translated, word_name},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
 };
@@ -22,7 +22,7 @@ pub(super) fn print_failure_as_result(failure: Failure, form: Output, result: im
     if let Some(code) = end.filter(|_| form != Output::Text) {
         let hint = failure.hint.as_ref().map(ToString::to_string);
         let failed = RunFailure { hint, ..RunFailure::new(code, failure.message.to_string(), None) };
-        if let Err(lost) = print(&result(failed), form) {
+        if let Err(lost) = print_outcome(&result(failed), form) {
             return lost;
         }
     }
@@ -42,13 +42,13 @@ pub(super) fn print_interrupted(run: &RunId, form: Output, setup: &Setup) {
             RunResult::unbegun(run.clone(), failure)
         }
     };
-    if let Err(failure) = print(&result, form) {
+    if let Err(failure) = print_outcome(&result, form) {
         output::failure(&failure.message, failure.hint.as_ref());
     }
 }
 
 /// Prints the result and returns the exit code.
-pub(super) fn print(result: &RunResult, form: Output) -> Result<u8, Failure> {
+pub(super) fn print_outcome(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Json => output::json(&with_commands(result), true)?,
         Output::Jsonl => output::json(&with_commands(result), false)?,
@@ -134,7 +134,7 @@ pub(super) fn summary(result: &RunResult) -> String {
         (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests), "request"))),
     ];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
-    let told = msg!("run-summary", run = result.run_id, ended = named("ended", &ended), told);
+    let told = msg!("run-summary", run = result.run_id, ended = word_name("ended", &ended), told);
     let cached = match result.usage.cached_input_tokens {
         0 => String::new(),
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens)),
