@@ -47,7 +47,7 @@ pub trait Folder: Send + Sync + 'static {
     fn path(&self) -> &Path;
 
     /// Returns the options that the folder's settings choose.
-    fn chosen(&self) -> SessionChoices;
+    fn choices(&self) -> SessionChoices;
 
     /// Returns its runs, the latest first.
     ///
@@ -72,7 +72,7 @@ pub trait Folder: Send + Sync + 'static {
 
     /// Carries out a run until it ends or is suspended. The run ends in order even if the future's owner no longer
     /// waits for it.
-    fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>>;
+    fn run_turn(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>>;
 }
 
 /// A run of a folder.
@@ -137,7 +137,7 @@ pub enum Work {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierRun {
     /// Goal of the run.
-    pub asked: String,
+    pub goal: String,
     /// Answer of the run; empty if there is none.
     pub answered: String,
 }

@@ -22,7 +22,7 @@ use crate::{
     person::AtTheClient,
     prompt::Prompt,
     turn::{Ending, ending, run_name, runs_of},
-    updates::{ContextUse, message},
+    updates::{ContextUse, agent_message},
 };
 
 /// Maximum number of earlier runs that a run is given as context.
@@ -39,20 +39,20 @@ pub(crate) struct Session {
     /// Token that stops the turn in progress.
     turn: Mutex<Option<CancellationToken>>,
     /// Held during a turn.
-    at_work: AsyncMutex<()>,
+    turn_lock: AsyncMutex<()>,
     /// True if the client shows forms.
     shows_forms: bool,
 }
 
 impl Session {
     pub(crate) fn new(name: RunId, folder: Arc<dyn Folder>, (client, shows_forms): (ConnectionTo<Client>, bool)) -> Self {
-        let chosen = Mutex::new(folder.chosen());
+        let chosen = Mutex::new(folder.choices());
         let (runs, turn, at_work) = (Mutex::default(), Mutex::default(), AsyncMutex::default());
-        Self { name, folder, client, chosen, runs, turn, at_work, shows_forms }
+        Self { name, folder, client, chosen, runs, turn, turn_lock: at_work, shows_forms }
     }
 
     /// Returns an earlier session with its runs; `None` if the folder has no run of it.
-    pub(crate) fn known(name: RunId, folder: Arc<dyn Folder>, client: (ConnectionTo<Client>, bool)) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn open_known(name: RunId, folder: Arc<dyn Folder>, client: (ConnectionTo<Client>, bool)) -> Result<Option<Self>, Refusal> {
         let runs = runs_of(&name, &folder.runs()?);
         Ok((!runs.is_empty()).then(|| Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) }))
     }
@@ -65,7 +65,7 @@ impl Session {
         &self.folder
     }
 
-    pub(crate) fn chosen(&self) -> SessionChoices {
+    pub(crate) fn choices(&self) -> SessionChoices {
         *locked(&self.chosen)
     }
 
@@ -93,7 +93,7 @@ impl Session {
     /// Stops the turn in progress, and waits for its end.
     pub(crate) async fn end(&self) {
         self.cancel();
-        drop(self.at_work.lock().await);
+        drop(self.turn_lock.lock().await);
     }
 
     /// Shows all that its runs have shown, and the last use of the context window.
@@ -124,7 +124,7 @@ impl Session {
                 return Err(Error::new(ErrorCode::INVALID_REQUEST, "a turn of this session is under way: cancel it, or wait for its end"));
             }
             *turn = Some(stop.clone());
-            self.at_work.lock()
+            self.turn_lock.lock()
         }
         .await;
         let ended = self.work(prompt, stop.clone()).await;
@@ -138,7 +138,7 @@ impl Session {
 
     async fn work(&self, prompt: Prompt, stop: CancellationToken) -> Result<StopReason, Error> {
         let last = self.last().map_err(refused)?;
-        let next = match next(last.as_ref().map(|(_, seen)| seen), self.chosen()) {
+        let next = match next(last.as_ref().map(|(_, seen)| seen), self.choices()) {
             // A follow-up has no images.
             Next::Continue if !prompt.images.is_empty() => Next::Start,
             next => next,
@@ -160,19 +160,19 @@ impl Session {
         let turn = Turn {
             earlier: self.earlier(&run).map_err(refused)?,
             run,
-            work: next.with(prompt, self.chosen()).map_err(refused)?,
+            work: next.with(prompt, self.choices()).map_err(refused)?,
             human: Arc::new(human),
             events,
             stop,
         };
-        let (result, ()) = tokio::join!(self.folder.carry(turn), self.follow(watched, &updates, cost_before));
+        let (result, ()) = tokio::join!(self.folder.run_turn(turn), self.follow(watched, &updates, cost_before));
         let result = result.map_err(refused)?;
         let updates = locked(&updates);
         match ending(&result, updates.bound()) {
             Ending::Fault(message) => Err(Error::new(ErrorCode::INTERNAL_ERROR, message)),
             Ending::Stop(reason, message) => {
                 for text in message.into_iter().chain(updates.open_approvals().filter(|_| reason == StopReason::EndTurn)) {
-                    self.show(message(&text));
+                    self.show(agent_message(&text));
                 }
                 Ok(reason)
             }
@@ -234,7 +234,7 @@ impl Session {
         let latest = runs.iter().skip(runs.len().saturating_sub(REMEMBERED));
         let seen = latest.map(|run| self.folder.view(run)).collect::<Result<Vec<_>, _>>()?;
         let earlier = seen.into_iter().flatten();
-        Ok(earlier.map(|seen| EarlierRun { asked: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
+        Ok(earlier.map(|seen| EarlierRun { goal: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
     }
 }
 

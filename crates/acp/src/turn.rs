@@ -30,7 +30,7 @@ pub enum Next {
 #[must_use]
 pub fn next(last: Option<&RunView>, chosen: SessionChoices) -> Next {
     let Some(last) = last else { return Next::Start };
-    if last.over {
+    if last.is_over {
         let as_chosen = (last.settings().approval, last.settings().mode) == (chosen.approval, chosen.mode);
         return if last.takes_follow_up && last.led && as_chosen { Next::Continue } else { Next::Start };
     }

@@ -288,7 +288,7 @@ impl ActorFactory {
         let delegated = context.delegated.as_ref();
         let standing = delegated.map(Delegated::standing).transpose()?.unwrap_or_default();
         let mut selection = match delegated.and_then(|delegated| delegated.profile) {
-            Some(profile) => self.named(profile)?,
+            Some(profile) => self.select_named(profile)?,
             None => select(&self.profiles, task, context.category),
         };
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
@@ -339,7 +339,7 @@ impl ActorFactory {
                 max_steps: standing.max_steps.map_or(max_steps, |most| most.min(max_steps)),
                 created_at: context.created_at,
                 approval: standing.approval.map_or(context.approval, |most| most.narrower(context.approval)),
-                rules: delegated.map_or_else(|| rules.clone(), |delegated| rules.at_most(&delegated.by.spec.rules)),
+                rules: delegated.map_or_else(|| rules.clone(), |delegated| rules.at_most(&delegated.caller.spec.rules)),
             },
             execution: context.execution,
             call: delegated.map(|delegated| delegated.call.to_owned()),
@@ -347,7 +347,7 @@ impl ActorFactory {
             system: String::new(),
             task: String::new(),
             limits,
-            attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
+            attended: context.attended && delegated.is_none_or(|delegated| delegated.caller.attended),
             nudge_each_step: class.step_notes,
             retry_reported_failures: class.retry_reported_failures,
             plain_answer_ends: context.plain_answer_ends && !profile.agent,
@@ -361,7 +361,7 @@ impl ActorFactory {
             told: Vec::new(),
             audits: 0,
             lead: None,
-            trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
+            trust: delegated.map_or(context.trust, |delegated| delegated.caller.trust),
             origins: context.origins.to_vec(),
             marks: context.trust.is_some() && small.is_none() && !profile.agent,
             settings,
@@ -411,7 +411,7 @@ impl ActorFactory {
     }
 
     /// Selects the profile that a delegating actor names.
-    fn named(&self, profile: &str) -> Result<Selection, ComposeError> {
+    fn select_named(&self, profile: &str) -> Result<Selection, ComposeError> {
         if self.profiles.get(profile).is_none() {
             let known = self.profiles.iter().map(|known| format!("`{}`", known.name)).collect::<Vec<_>>().join(", ");
             return Err(ComposeError::UnknownProfile { profile: profile.to_owned(), known });

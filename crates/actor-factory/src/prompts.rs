@@ -40,7 +40,7 @@ pub enum ActorPromptError {
     },
     /// The text is not a template or uses an unknown variable.
     #[error("the prompt `{name}` cannot be used: {source:#}")]
-    Broken {
+    InvalidTemplate {
         /// The name.
         name: String,
         /// Error with its line.
@@ -49,7 +49,7 @@ pub enum ActorPromptError {
     },
     /// The template of the task leaves the task out.
     #[error("the prompt `{TASK_PROMPT}` says nothing of the task's description: write {{{{ description }}}} where it belongs")]
-    Silent,
+    MissingDescription,
 }
 
 /// Variables of the system prompt.
@@ -120,7 +120,7 @@ impl Prompts {
     /// Returns the templates of this crate.
     ///
     /// # Errors
-    /// [`ActorPromptError::Broken`] if one is not a template; a test excludes this.
+    /// [`ActorPromptError::InvalidTemplate`] if one is not a template; a test excludes this.
     pub fn builtin() -> Result<Self, ActorPromptError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -150,7 +150,7 @@ impl Prompts {
     /// [`ActorPromptError`] if no prompt has that name, the template is broken or uses an unknown variable, or the task's template leaves out
     /// the task's description.
     pub fn replace(&mut self, name: &str, template: String) -> Result<(), ActorPromptError> {
-        if let Some(note) = Note::named(name) {
+        if let Some(note) = Note::from_name(name) {
             note.check(&template).map_err(|why| ActorPromptError::Note { name: name.to_owned(), why })?;
             self.notes.insert(name.to_owned(), template.trim().to_owned());
             return Ok(());
@@ -163,7 +163,7 @@ impl Prompts {
         let mut environment = self.environment.clone();
         environment
             .add_template_owned(name.to_owned(), template)
-            .map_err(|source| ActorPromptError::Broken { name: name.to_owned(), source })?;
+            .map_err(|source| ActorPromptError::InvalidTemplate { name: name.to_owned(), source })?;
         let tried = Self { environment, notes: self.notes.clone() };
         if name == SYSTEM_PROMPT {
             let tool = ToolNote { name: "t".to_owned(), parameters: vec!["p".to_owned()], summary: "s".to_owned() };
@@ -198,7 +198,7 @@ impl Prompts {
             })?;
             // A template may change the case of the text.
             if !told.to_lowercase().contains(SENTINEL) {
-                return Err(ActorPromptError::Silent);
+                return Err(ActorPromptError::MissingDescription);
             }
         }
         *self = tried;
@@ -215,7 +215,9 @@ impl Prompts {
 
     fn render<C: Serialize>(&self, name: &str, context: C) -> Result<String, ActorPromptError> {
         let template = self.environment.get_template(name);
-        template.and_then(|t| t.render(Serde(context))).map_err(|source| ActorPromptError::Broken { name: name.to_owned(), source })
+        template
+            .and_then(|t| t.render(Serde(context)))
+            .map_err(|source| ActorPromptError::InvalidTemplate { name: name.to_owned(), source })
     }
 }
 

@@ -211,7 +211,7 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &TaskWords, 
             score += CATEGORY;
             why.push(format!("category {category} (+{CATEGORY})"));
         }
-        let looks = looks(task, words);
+        let looks = estimate_complexity(task, words);
         if profile.complexity == looks {
             score += COMPLEXITY;
             why.push(format!("the task looks {} (+{COMPLEXITY})", name(looks)));
@@ -236,7 +236,7 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &TaskWords, 
 }
 
 /// Estimates the difficulty of a task by its length and the number of its criteria.
-fn looks(task: &TaskSpec, words: &TaskWords) -> Complexity {
+fn estimate_complexity(task: &TaskSpec, words: &TaskWords) -> Complexity {
     let size = words.length + 8 * task.completion_criteria.len();
     match size {
         0..=12 => Complexity::Low,

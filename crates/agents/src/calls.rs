@@ -107,7 +107,7 @@ impl Requests {
             AgentMessage::Output(request, responder) => {
                 let id = request.terminal_id;
                 if self.process_of(&id).is_some() {
-                    return self.look(id, Some(responder));
+                    return self.terminal_output(id, Some(responder));
                 }
                 sent(responder.respond_with_result(self.output(&id)));
                 None
@@ -209,7 +209,7 @@ impl Requests {
     }
 
     /// Returns the call that learns what the command of a terminal has printed, if it runs.
-    pub(crate) fn look(&mut self, id: TerminalId, responder: Option<Responder<TerminalOutputResponse>>) -> Option<ToolCall> {
+    pub(crate) fn terminal_output(&mut self, id: TerminalId, responder: Option<Responder<TerminalOutputResponse>>) -> Option<ToolCall> {
         let process = self.process_of(&id)?;
         let call = self.call("bash_output", &json!({"id": process}));
         self.waiting.insert(call.id.clone(), Waiting::News(id, responder));

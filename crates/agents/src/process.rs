@@ -47,14 +47,14 @@ pub enum AgentError {
         reason: String,
     },
     /// Its program does not speak the protocol, has ended, or refuses a request.
-    #[error("the agent {agent} {reason}{said}")]
+    #[error("the agent {agent} {reason}{stderr}")]
     Protocol {
         /// The agent.
         agent: String,
         /// Description of the error.
         reason: String,
         /// Output of the program to standard error; may be empty.
-        said: String,
+        stderr: String,
     },
     /// It cannot load a session of an earlier process.
     #[error("the agent {agent} cannot load its session")]
@@ -75,7 +75,7 @@ pub(crate) struct AgentProcess {
     /// Its answer to the greeting.
     pub(crate) introduced: InitializeResponse,
     /// Its requests and updates, in order.
-    pub(crate) asked: mpsc::Receiver<AgentMessage>,
+    pub(crate) messages: mpsc::Receiver<AgentMessage>,
     /// Puts the end of a turn behind the updates before it.
     pub(crate) asks: mpsc::Sender<AgentMessage>,
 }
@@ -113,7 +113,7 @@ impl AgentProcess {
         let running = tokio::spawn(connect(Lines::new(input, output), asks.clone(), connected));
         let gone = |service: &Service| {
             let said = stderr_note(service);
-            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), said }
+            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), stderr: said }
         };
         let agent = match timeout(settings.limits.start, connection).await {
             Ok(Ok(agent)) => agent,
@@ -128,15 +128,24 @@ impl AgentProcess {
             Ok(Err(error)) => {
                 // Give a program that exits at once a moment to write the reason.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let AgentError::Protocol { agent, said, .. } = gone(&service) else { return Err(gone(&service)) };
-                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), said });
+                let AgentError::Protocol { agent, stderr: said, .. } = gone(&service) else { return Err(gone(&service)) };
+                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), stderr: said });
             }
             Err(_) => {
                 let reason = format!("does not answer its greeting within {} s", settings.limits.start.as_secs());
-                return Err(AgentError::Protocol { agent: name, reason, said: stderr_note(&service) });
+                return Err(AgentError::Protocol { agent: name, reason, stderr: stderr_note(&service) });
             }
         };
-        Ok(Self { name, service: Mutex::new(service), _confinement: confinement, connection: running, agent, introduced, asked, asks })
+        Ok(Self {
+            name,
+            service: Mutex::new(service),
+            _confinement: confinement,
+            connection: running,
+            agent,
+            introduced,
+            messages: asked,
+            asks,
+        })
     }
 
     /// Waits for an answer of the agent at most this long; `None` if there is none by then. Messages before the answer are dropped.
@@ -147,7 +156,7 @@ impl AgentProcess {
             tokio::select! {
                 biased;
                 answered = &mut answer => break answered.ok(),
-                Some(_) = self.asked.recv() => {}
+                Some(_) = self.messages.recv() => {}
             }
         }
     }
@@ -155,7 +164,7 @@ impl AgentProcess {
     /// Returns an error of this agent, with what its program wrote to standard error.
     pub(crate) fn error(&self, reason: impl Into<String>) -> AgentError {
         let service = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), said: stderr_note(&service) }
+        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), stderr: stderr_note(&service) }
     }
 
     /// Asks the agent to stop its turn. It answers the prompt afterwards.

@@ -1,6 +1,7 @@
 //! Commands, one file each.
 
 mod acp;
+mod act_listener;
 mod check;
 mod check_run;
 mod config;
@@ -23,16 +24,15 @@ mod report;
 mod resume;
 mod review;
 mod run;
+mod run_display;
 mod runs;
 mod schema;
 mod serve;
 mod settings;
-mod showing;
 mod stats;
 mod steering;
 mod tools;
 mod undo;
-mod viewing;
 mod watch;
 
 use aime_messages::Language;

@@ -95,7 +95,7 @@ impl FetchDisplay {
 /// Announces a download: the model with its size, source and licence.
 pub(super) fn announce(model: &CatalogModel, store: &ModelStore) {
     let CatalogModel { name, bytes, licence, .. } = model;
-    match store.look(model) {
+    match store.presence(model) {
         Presence::Damaged { file, bytes: found } => {
             output::note(&msg!("models-replaced", file = file.display(), number = found, wanted = bytes));
         }

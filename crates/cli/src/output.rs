@@ -23,7 +23,7 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     args::ColorChoice,
     failure::Failure,
-    i18n::{self, asked, msg, translated},
+    i18n::{self, msg, translated, translated_question},
 };
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -241,7 +241,7 @@ pub(crate) fn open_end(code: FailureCode, message: &Message, hint: Option<&Messa
 }
 
 fn labelled(label: &str, message: &Message, hint: Option<&Message>) {
-    alert(&msg!("failure-error", label, message = asked(&i18n::print(message))));
+    alert(&msg!("failure-error", label, message = translated_question(&i18n::print(message))));
     if let Some(hint) = hint {
         alert(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint));
     }
@@ -259,7 +259,7 @@ pub(crate) fn by_who(by: &CostByRole) -> Option<String> {
         let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
         let cost = if spent.cost_usd > 0.0 { format!(" (${:.4})", spent.cost_usd) } else { String::new() };
         let tokens = spent.input_tokens + spent.output_tokens;
-        format!("{}{cost}", msg!("spent-by", who = i18n::named("spent", who), tokens, requests))
+        format!("{}{cost}", msg!("spent-by", who = i18n::word_name("spent", who), tokens, requests))
     });
     let told: Vec<String> = told.collect();
     (told.len() > 1).then(|| told.join(&msg!("view-comma")))

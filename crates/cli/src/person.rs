@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{asked, msg, named, translated},
+    i18n::{msg, translated, translated_question, word_name},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -49,7 +49,7 @@ impl HumanChannel for AtTerminal {
 /// Asks on the whole-screen view, which shows the question from the run's events and returns the answer here.
 #[derive(Default)]
 pub(crate) struct ScreenPerson {
-    asked: Mutex<AskedState>,
+    state: Mutex<AskedState>,
 }
 
 #[derive(Default)]
@@ -60,13 +60,13 @@ struct AskedState {
 }
 
 impl ScreenPerson {
-    fn asked(&self) -> MutexGuard<'_, AskedState> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, AskedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Delivers an answer. Returns it if nothing here waits for it.
     pub(crate) fn answer(&self, question: &QuestionId, text: String) -> Result<(), String> {
-        match self.asked().waiting.remove(question) {
+        match self.state().waiting.remove(question) {
             Some((_, asked)) => asked.send(text),
             None => Err(text),
         }
@@ -76,7 +76,7 @@ impl ScreenPerson {
     /// when all are answered.
     pub(crate) async fn lose(&self, instead: Arc<dyn HumanChannel>) {
         let waiting = {
-            let mut asked = self.asked();
+            let mut asked = self.state();
             asked.instead = Some(Arc::clone(&instead));
             std::mem::take(&mut asked.waiting)
         };
@@ -91,7 +91,7 @@ impl ScreenPerson {
 
 impl HumanChannel for ScreenPerson {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
-        let mut asked = self.asked();
+        let mut asked = self.state();
         if let Some(instead) = asked.instead.clone() {
             return Box::pin(async move { instead.ask(question).await });
         }
@@ -105,7 +105,11 @@ impl HumanChannel for ScreenPerson {
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     forget_typed();
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    output::alert(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", named("kind", &question.kind), output::plain(&asked(&question.text))));
+    output::alert(&format!(
+        "\n{BOLD}{}{who}{BOLD:#}: {}",
+        word_name("kind", &question.kind),
+        output::plain(&translated_question(&question.text))
+    ));
     let approval = question.kind == "approval";
     let prompt = match approval {
         true if offers_always(&question.text) => msg!("prompt-approval-always"),

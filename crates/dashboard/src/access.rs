@@ -103,7 +103,7 @@ impl Access {
     }
 
     /// Identifies the author of a request by the token.
-    pub(crate) fn who(&self, head: &HeaderMap) -> Result<Requester, Denied> {
+    pub(crate) fn authenticate(&self, head: &HeaderMap) -> Result<Requester, Denied> {
         if let Some(sent) = head.get(header::AUTHORIZATION) {
             let words = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
             let token = words.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
@@ -188,7 +188,7 @@ mod tests {
             (vec![("authorization", "Bearer x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
         ] {
             let lines: Vec<(&'static str, &str)> = lines.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            assert_eq!(access().who(&head(&lines)), expected, "{lines:?}");
+            assert_eq!(access().authenticate(&head(&lines)), expected, "{lines:?}");
         }
     }
 

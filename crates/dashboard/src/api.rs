@@ -89,7 +89,7 @@ pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 10] {
     [
         ("/openapi.json", get(description)),
         ("/runs", get(list).post(start)),
-        ("/runs/{run}", get(look)),
+        ("/runs/{run}", get(run_details)),
         ("/runs/{run}/events", get(live::events)),
         ("/runs/{run}/{act}", post(act)),
         ("/plans", get(drafts).post(plan)),
@@ -118,10 +118,10 @@ async fn start(State(shared): State<Shared>, body: Bytes) -> Response {
     answered(StatusCode::CREATED, started.map(|run| json!({"run": run})))
 }
 
-async fn look(State(shared): State<Shared>, Path(run): Path<String>) -> Response {
-    let looked = reading(&shared, move |runs| runs.look(&run)).await;
+async fn run_details(State(shared): State<Shared>, Path(run): Path<String>) -> Response {
+    let looked = reading(&shared, move |runs| runs.details(&run)).await;
     let document = |looked: RunDetails| {
-        let RunDetails { run, result, questions, seq, driven, over, takes_follow_up, .. } = looked;
+        let RunDetails { run, result, questions, seq, driven, is_over: over, takes_follow_up, .. } = looked;
         json!({"schema": "aime.run/v1", "run": run, "result": result, "questions": questions, "seq": seq, "driven": driven, "over": over,
             "takes_follow_up": takes_follow_up})
     };
@@ -201,7 +201,7 @@ pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[RunDetails
     let Ok([one, other]) = <[String; 2]>::try_from(named.collect::<Vec<_>>()) else {
         return Err(refusal(Problem::Refused, "two runs are compared: name two"));
     };
-    reading(shared, move |runs| Ok([runs.look(&one)?, runs.look(&other)?])).await
+    reading(shared, move |runs| Ok([runs.details(&one)?, runs.details(&other)?])).await
 }
 
 /// Parses the body that a program has sent.

@@ -86,9 +86,9 @@ impl Runs for Folders {
         Ok(all)
     }
 
-    fn look(&self, run: &str) -> Result<RunDetails, Refusal> {
+    fn details(&self, run: &str) -> Result<RunDetails, Refusal> {
         let (folder, run) = self.room(run)?;
-        folder.look(run)
+        folder.details(run)
     }
 
     fn is_driven(&self, run: &str) -> Result<bool, Refusal> {

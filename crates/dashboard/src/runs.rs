@@ -21,18 +21,18 @@ pub trait Runs: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Refusal`], of the kind [`Problem::NotFound`] if the run does not exist.
-    fn look(&self, run: &str) -> Result<RunDetails, Refusal>;
+    fn details(&self, run: &str) -> Result<RunDetails, Refusal>;
 
     /// Returns true if a process drives the run now. It is called often, and blocks while it checks.
     ///
     /// # Errors
-    /// [`Refusal`], as [`Runs::look`].
+    /// [`Refusal`], as [`Runs::details`].
     fn is_driven(&self, run: &str) -> Result<bool, Refusal>;
 
     /// Returns at most `most` events of a run, in order, with numbers above `after`. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`], as [`Runs::look`].
+    /// [`Refusal`], as [`Runs::details`].
     fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal>;
 
     /// Searches goals and events for all of these words, ignoring case. Hits of the newest run come first. Blocks while it reads.
@@ -220,7 +220,7 @@ pub struct RunDetails {
     /// True if a process drives it now.
     pub driven: bool,
     /// True if it has ended for good.
-    pub over: bool,
+    pub is_over: bool,
     /// True if it has ended and accepts a follow-up goal.
     pub takes_follow_up: bool,
 }
@@ -228,7 +228,7 @@ pub struct RunDetails {
 impl RunDetails {
     /// Returns true if nothing of it will change any more: it has ended, and no process drives it.
     pub(crate) const fn is_settled(&self) -> bool {
-        self.over && !self.driven
+        self.is_over && !self.driven
     }
 }
 

@@ -143,7 +143,7 @@ async fn admit(access: &Access, request: Request) -> Result<Admission, Response>
             };
         }
     }
-    let who = access.who(request.headers()).map_err(denied)?;
+    let who = access.authenticate(request.headers()).map_err(denied)?;
     // The cookie is valid for pages only, so that no page can be made to call the interface.
     if who == Requester::Browser && page.starts_with(API) {
         return Err(denied(Denied::Token));

@@ -103,7 +103,7 @@ pub async fn all(hosts: &impl Hosts) -> Result<(), ContractViolation> {
 /// If it does not.
 pub async fn replaying_gives_the_live_run(hosts: &impl Hosts) -> Result<(), ContractViolation> {
     let sum = go(hosts, "replay", Arc::default()).await?;
-    let kept = kept(hosts, "replay").await?;
+    let kept = load_stored(hosts, "replay").await?;
     let replayed = replay::<Toy>(&kept.input, &kept.facts);
     same("the output of the live run", sum, INPUT.expected())?;
     same("the output of a replay", replayed.output, Some(sum))?;
@@ -116,7 +116,7 @@ pub async fn replaying_gives_the_live_run(hosts: &impl Hosts) -> Result<(), Cont
 /// If it does not.
 pub async fn a_kill_between_any_two_facts_changes_nothing(hosts: &impl Hosts) -> Result<(), ContractViolation> {
     go(hosts, "whole", Arc::default()).await?;
-    let whole = kept(hosts, "whole").await?;
+    let whole = load_stored(hosts, "whole").await?;
     for facts in 0..=whole.facts.len() {
         let (name, world) = (format!("killed-{facts}"), Arc::<World>::default());
         let before = seed(hosts, &name, &whole, facts).await?;
@@ -125,7 +125,7 @@ pub async fn a_kill_between_any_two_facts_changes_nothing(hosts: &impl Hosts) ->
             same(&format!("{}, answered before the kill, starts again", started.id), before.answered.contains(&started.id), false)?;
             same(&format!("{} is said to be issued again", started.id), started.reissued, before.issued.contains(&started.id))?;
         }
-        let events = kept(hosts, &name).await?.events;
+        let events = load_stored(hosts, &name).await?.events;
         same(&format!("the events after a kill at fact {facts}"), sorted(&events), sorted(&whole.events))?;
     }
     Ok(())
@@ -137,7 +137,7 @@ pub async fn a_kill_between_any_two_facts_changes_nothing(hosts: &impl Hosts) ->
 /// If it is not.
 pub async fn duplicate_facts_change_nothing(hosts: &impl Hosts) -> Result<(), ContractViolation> {
     same("the output", go(hosts, "twice", Arc::new(World::repeating())).await?, INPUT.expected())?;
-    let kept = kept(hosts, "twice").await?;
+    let kept = load_stored(hosts, "twice").await?;
     let answered: Vec<_> = kept.facts.iter().filter_map(|fact| Toy::answers(&fact.fact)).collect();
     same("the number of effects answered", answered.iter().collect::<HashSet<_>>().len(), answered.len())
 }
@@ -149,7 +149,7 @@ pub async fn duplicate_facts_change_nothing(hosts: &impl Hosts) -> Result<(), Co
 pub async fn results_after_a_revoke_change_nothing(hosts: &impl Hosts) -> Result<(), ContractViolation> {
     same("the output", go(hosts, "late", Arc::default()).await?, INPUT.expected())?;
     let late = |fact: &Recorded<ToyFact>| matches!(fact.fact, ToyFact::Done { value: LATE, .. });
-    same("a late result is kept", kept(hosts, "late").await?.facts.iter().any(late), false)
+    same("a late result is kept", load_stored(hosts, "late").await?.facts.iter().any(late), false)
 }
 
 /// Checks that of two hosts that continue the same run, exactly one succeeds; the other fails and has changed
@@ -159,13 +159,13 @@ pub async fn results_after_a_revoke_change_nothing(hosts: &impl Hosts) -> Result
 /// If both or none continue.
 pub async fn of_two_hosts_one_continues(hosts: &impl Hosts) -> Result<(), ContractViolation> {
     go(hosts, "first", Arc::default()).await?;
-    let whole = kept(hosts, "first").await?;
+    let whole = load_stored(hosts, "first").await?;
     seed(hosts, "two", &whole, whole.facts.len() / 2).await?;
     let (one, other) = (hosts.open("two", Arc::default()).await?, hosts.open("two", Arc::default()).await?);
     let outcomes = futures::join!(one.finish(), other.finish());
     let sums = [&outcomes.0, &outcomes.1].into_iter().flatten().copied().collect::<Vec<_>>();
     same("the outputs of two hosts on one run", sums, vec![INPUT.expected()])?;
-    let kept = kept(hosts, "two").await?;
+    let kept = load_stored(hosts, "two").await?;
     same("the events of a replay", replay::<Toy>(&kept.input, &kept.facts).events, kept.events)
 }
 
@@ -174,7 +174,7 @@ async fn go(hosts: &impl Hosts, run: &str, world: Arc<World>) -> Result<Sum, Con
     hosts.open(run, world).await?.finish().await
 }
 
-async fn kept(hosts: &impl Hosts, run: &str) -> Result<StoredToy, ContractViolation> {
+async fn load_stored(hosts: &impl Hosts, run: &str) -> Result<StoredToy, ContractViolation> {
     let kept = hosts.open(run, Arc::default()).await?.kept();
     kept.ok_or_else(|| ContractViolation(format!("nothing is kept of {run}")))
 }

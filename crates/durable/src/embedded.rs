@@ -1,8 +1,8 @@
 //! The host in this process: effects are tokio tasks, facts come through a channel.
 
-mod alone;
 mod clock;
 mod runner;
+mod single_effect;
 mod sink;
 
 use std::{
@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
 
-pub use alone::carry_out_alone;
 pub use clock::{Clock, SystemClock};
 pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, FailedEffect, fact_channel};
+pub use single_effect::execute_effect;
 pub use sink::{FencedWriter, MemoryStream, Sink};
 
 /// Maximum number of facts in one commit. A commit is one piece of text on its way to the journal; with this size it
@@ -60,7 +60,7 @@ type FactFilter<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + 
 /// An effect that has not been answered.
 struct Running {
     cancel: CancellationToken,
-    why: Arc<OnceLock<Reason>>,
+    reason: Arc<OnceLock<Reason>>,
     task: JoinHandle<()>,
     /// Gives up on it at the deadline, once it was revoked.
     deadline: Option<AbortHandle>,
@@ -69,7 +69,7 @@ struct Running {
 impl Running {
     fn revoke(&self, why: Reason) {
         // The first reason stays.
-        drop(self.why.set(why));
+        drop(self.reason.set(why));
         self.cancel.cancel();
     }
 }
@@ -156,7 +156,7 @@ where
 
     fn issue(&mut self, issue: Issue<M::Effect>) {
         let (cancel, why) = (CancellationToken::new(), Arc::default());
-        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), why: Arc::clone(&why) };
+        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), reason: Arc::clone(&why) };
         let (id, runner, sender) = (issue.id.clone(), Arc::clone(&self.runner), self.sender.clone());
         let kind = M::kind(&issue.effect);
         let task = tokio::spawn({
@@ -181,7 +181,7 @@ where
                 drop(sender.send(Box::new(fact)));
             }
         });
-        self.running.insert(id, Running { cancel, why, task, deadline: None });
+        self.running.insert(id, Running { cancel, reason: why, task, deadline: None });
     }
 
     fn revoke(&mut self, id: &EffectId, why: Reason) {

@@ -121,7 +121,7 @@ impl Planner {
         }
         let key = self.key(request);
         let mut notes = Vec::new();
-        if let Some((plan, reused)) = self.again(&key, request, &mut notes) {
+        if let Some((plan, reused)) = self.reuse_plan(&key, request, &mut notes) {
             return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
         let context = request.context(&self.settings, self.model.limits().small, self.similar(&key).as_ref());

@@ -51,7 +51,7 @@ pub enum PlannerPromptError {
     },
     /// The prompt is not a valid template, or cannot be filled in.
     #[error("{name}.md:{line}: {reason}")]
-    Broken {
+    InvalidTemplate {
         /// The prompt.
         name: String,
         /// The line.
@@ -73,7 +73,7 @@ pub enum PlannerPromptError {
     },
     /// The prompt leaves out a required variable.
     #[error("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs")]
-    Silent {
+    MissingVariable {
         /// The prompt.
         name: String,
         /// The required variable.
@@ -134,7 +134,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("route", context)
     }
@@ -143,7 +143,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_simple", context)
     }
@@ -152,7 +152,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_complex", context)
     }
@@ -161,7 +161,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_emergent", context)
     }
@@ -170,7 +170,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_simplified", context)
     }
@@ -179,7 +179,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("patch", context)
     }
@@ -188,7 +188,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("update", context)
     }
@@ -197,7 +197,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub(crate) fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("verdict", context)
     }
@@ -259,7 +259,7 @@ impl Prompts {
             Message::System { content } | Message::User { content, .. } => content.to_lowercase().contains(SENTINEL),
             Message::Assistant { .. } | Message::Tool { .. } => false,
         };
-        if messages.iter().any(told) { Ok(()) } else { Err(PlannerPromptError::Silent { name: name.to_owned(), variable }) }
+        if messages.iter().any(told) { Ok(()) } else { Err(PlannerPromptError::MissingVariable { name: name.to_owned(), variable }) }
     }
 
     pub(crate) fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PlannerPromptError> {
@@ -317,7 +317,7 @@ fn broken(name: &str, first_line: usize, error: &minijinja::Error) -> PlannerPro
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
     };
-    PlannerPromptError::Broken { name: name.to_owned(), line, reason }
+    PlannerPromptError::InvalidTemplate { name: name.to_owned(), line, reason }
 }
 
 /// Returns true if a line of a template uses a variable.

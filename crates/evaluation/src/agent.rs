@@ -37,7 +37,7 @@ pub struct ModelInUse {
 
 impl ModelInUse {
     /// Returns its identity: its name and its server. All servers on this machine count as one.
-    pub(crate) fn known_as(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         let server = self.base_url.as_deref().unwrap_or_default();
         let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
         let host = rest.split(['/', '?']).next().unwrap_or_default();
@@ -108,8 +108,9 @@ mod tests {
 
     #[test]
     fn servers_of_this_machine_are_one() {
-        let known_as =
-            |url: Option<&str>| ModelInUse { name: "small".into(), base_url: url.map(str::to_owned), ..ModelInUse::default() }.known_as();
+        let known_as = |url: Option<&str>| {
+            ModelInUse { name: "small".into(), base_url: url.map(str::to_owned), ..ModelInUse::default() }.display_name()
+        };
         for here in ["http://127.0.0.1:4242/v1", "http://localhost:1", "http://[::1]:9/v1"] {
             assert_eq!(known_as(Some(here)), "small at this machine");
         }

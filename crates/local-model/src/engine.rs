@@ -17,8 +17,8 @@ use tokio::sync::mpsc::UnboundedSender;
 pub(crate) use load::Opened;
 
 use crate::grammar::Grammars;
-use crate::kept::Store;
 use crate::network::{Network, Part};
+use crate::prompt_cache::Store;
 use crate::template::Template;
 use crate::vocabulary::Vocabulary;
 use turn::{Turn, TurnState};

@@ -50,7 +50,7 @@ impl ModelStore {
         settings: &FetchSettings,
         observer: &dyn FetchObserver,
     ) -> Result<std::path::PathBuf, FetchError> {
-        if let Presence::Here { file } = self.look(model) {
+        if let Presence::Here { file } = self.presence(model) {
             return Ok(file);
         }
         if settings.offline {
@@ -60,7 +60,7 @@ impl ModelStore {
         let lock = self.lock_file(model);
         let held = Lock::take(&lock, || observer.on_progress(&FetchNews::Waiting { lock: &lock })).await;
         let held = held.map_err(|source| FetchError::Lock { path: lock, source })?;
-        if let Presence::Here { file } = self.look(model) {
+        if let Presence::Here { file } = self.presence(model) {
             return Ok(file);
         }
         let written = |source| FetchError::Write { path: self.part_file(model), source };

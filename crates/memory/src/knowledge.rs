@@ -14,7 +14,7 @@ pub use report::{IndexReport, SkipReason, SkippedFile};
 use crate::{
     MemoryError, MemoryStore, UnixMillis,
     rank::{Index, MemoryQuery, rank},
-    tokenizer::asked,
+    tokenizer::parse_question,
 };
 
 /// The bounds of a knowledge folder.
@@ -100,7 +100,7 @@ impl Knowledge {
     /// # Errors
     /// Errors of the disk.
     pub fn retrieve(&self, question: &str, limit: usize) -> Result<Vec<Chunk>, MemoryError> {
-        let question = asked(question);
+        let question = parse_question(question);
         self.store.read(|connection| {
             let hits = rank(connection, Index::Chunks { folder: &self.folder }, &question, MemoryQuery::Relevant, limit)?;
             let mut select = connection.prepare_cached(

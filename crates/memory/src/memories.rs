@@ -7,7 +7,7 @@ use crate::{
     MemoryError, MemoryStore,
     excerpt::excerpt,
     rank::{Hit, Index, MemoryQuery, rank},
-    tokenizer::{asked, indexed},
+    tokenizer::{indexed, parse_question},
 };
 
 /// Milliseconds since 1970, UTC.
@@ -237,7 +237,7 @@ impl MemoryStore {
     }
 
     fn find(&self, question: &str, wanted: MemoryQuery, limit: usize) -> Result<(Vec<Hit>, Vec<RecalledMemory>), MemoryError> {
-        let question = asked(question);
+        let question = parse_question(question);
         self.read(|connection| {
             let hits = rank(connection, Index::Memories, &question, wanted, limit)?;
             let found = hits.iter().map(|hit| {

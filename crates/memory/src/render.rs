@@ -100,7 +100,7 @@ pub fn render(memories: &[RecalledMemory], chunks: &[Chunk], bounds: &PromptBoun
 struct Entry<'a> {
     head: String,
     text: &'a str,
-    shown: RenderedMemories,
+    rendered: RenderedMemories,
 }
 
 impl<'a> Entry<'a> {
@@ -112,7 +112,7 @@ impl<'a> Entry<'a> {
         Self {
             head: line(&format!("{title} ({origin})")),
             text,
-            shown: RenderedMemories { origin: origin_of, title: title.clone(), score: recalled.score, cut: false },
+            rendered: RenderedMemories { origin: origin_of, title: title.clone(), score: recalled.score, cut: false },
         }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Entry<'a> {
         let Chunk { path, heading, line: number, text, score } = chunk;
         let head = if heading.is_empty() { format!("{path}, line {number}") } else { format!("{path}, line {number}: {heading}") };
         let origin = Origin::Document { path: path.clone(), line: *number };
-        Self { head: line(&head), text, shown: RenderedMemories { origin, title: heading.clone(), score: *score, cut: false } }
+        Self { head: line(&head), text, rendered: RenderedMemories { origin, title: heading.clone(), score: *score, cut: false } }
     }
 }
 
@@ -141,7 +141,7 @@ fn section(rendering: &mut Rendering, title: &str, entries: &[Entry<'_>], bound:
         let (quote, cut) = quoted(entry.text, share.saturating_sub(estimate_tokens(head)));
         rendering.text.push_str(head);
         rendering.text.push_str(&quote);
-        rendering.shown.push(RenderedMemories { cut, ..entry.shown.clone() });
+        rendering.shown.push(RenderedMemories { cut, ..entry.rendered.clone() });
     }
 }
 

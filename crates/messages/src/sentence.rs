@@ -8,7 +8,7 @@ use fluent_syntax::{
     parser,
 };
 
-use crate::{Language, Value, format, named, texts};
+use crate::{Language, Value, format, texts, word_name};
 
 /// Largest nesting of reasons that is followed.
 const DEEPEST: usize = 4;
@@ -141,7 +141,7 @@ fn translate_nested(language: Language, text: &str, depth: usize) -> Cow<'_, str
             return Cow::Owned(told.join(&format(language, "row-separator", &[]).unwrap_or_default()));
         }
     }
-    known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
+    translate_known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Translates one line and keeps its indent. Lines indented by four columns are quotations (a command, a file) and stay unchanged.
@@ -158,10 +158,10 @@ fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
 
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
 #[must_use]
-pub fn asked(language: Language, question: &str) -> Cow<'_, str> {
+pub fn translate_question(language: Language, question: &str) -> Cow<'_, str> {
     let mut told = Vec::new();
     for line in question.split('\n') {
-        let said = if line.starts_with(' ') { None } else { known(language, (of_questions(), true), line, DEEPEST) };
+        let said = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line, DEEPEST) };
         told.push(said.map_or(Cow::Borrowed(line), Cow::Owned));
     }
     Cow::Owned(told.join("\n"))
@@ -173,13 +173,13 @@ pub fn typed(language: Language, text: &str) -> String {
     let told = text.split('\n').map(|line| {
         let bare = line.trim_start();
         let indent = line.strip_suffix(bare).unwrap_or_default();
-        known(language, (of_help(), false), bare, DEEPEST).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
+        translate_known(language, (of_help(), false), bare, DEEPEST).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
     });
     told.collect::<Vec<_>>().join("\n")
 }
 
 /// Translates a text if it is a known sentence whose values have the required form.
-fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
+fn translate_known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
         let told: Option<Vec<_>> =
@@ -199,10 +199,10 @@ fn translate_value(language: Language, name: &str, value: &str, depth: usize) ->
         Some("known") => return if let Cow::Owned(said) = within() { Some(said) } else { None },
         Some("reason") => return Some(within().into_owned()),
         Some("typed") => {
-            let told = if depth > 1 { known(language, (of_help(), false), value, depth - 1) } else { None };
+            let told = if depth > 1 { translate_known(language, (of_help(), false), value, depth - 1) } else { None };
             return Some(told.unwrap_or_else(|| within().into_owned()));
         }
-        Some("bound") => return Some(named(language, "bound", value)),
+        Some("bound") => return Some(word_name(language, "bound", value)),
         _ => true,
     };
     fits.then(|| value.to_owned())

@@ -56,8 +56,8 @@ pub(crate) async fn read_inbox(
         for message in journal.inbox(run.as_str()).unwrap_or_default() {
             let fact = fact_in(&message);
             let dealt_with = match &fact {
-                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
-                Some(RunFact::PersonSaid { id, .. }) => words.knows(id),
+                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.contains(question),
+                Some(RunFact::PersonSaid { id, .. }) => words.contains(id),
                 Some(RunFact::CancelRequested { task: Some(_), .. }) => words.has_cancelled(message.id),
                 // A stop that is lost because the process died has happened anyway. A process that cancels a run checks
                 // the result.

@@ -123,8 +123,8 @@ impl Orchestrator {
     }
 
     /// Returns the recorder of the file changes of a run's effects.
-    pub(crate) fn kept_apart(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
-        let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.keep());
+    pub(crate) fn remote_files(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
+        let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.recording_folder());
         KeptFiles::new(self.parts.recorder(run, keep), run.clone(), Arc::clone(live)).in_passing(self.passing.clone())
     }
 
@@ -317,7 +317,7 @@ impl Orchestrator {
         if let (true, Some(why)) = (follows_up, snapshot.state.machine().refuses_follow_up()) {
             return Err(OrchestratorError::NoFollowUp { run: run.to_string(), why });
         }
-        if let (true, false, Some(output)) = (view.over, follows_up, &view.output) {
+        if let (true, false, Some(output)) = (view.is_over, follows_up, &view.output) {
             // The process may have died after the last fact, before it updated the snapshot and the list.
             self.parts.keep_snapshot(&view.state);
             self.list(run, &view.state).await?;
@@ -330,7 +330,7 @@ impl Orchestrator {
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
         // A run that was cut off just before its end reaches it by continuing.
-        let first = if view.over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
+        let first = if view.is_over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
         let bounds = match &first {
             RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => bounds.clone(),
             _ => view.bounds,

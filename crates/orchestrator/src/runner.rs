@@ -3,20 +3,20 @@
 pub(crate) mod actor;
 mod again;
 pub(crate) mod answer;
-pub(crate) mod apart;
 pub(crate) mod audit;
 pub(crate) mod before;
 mod checks;
 pub(crate) mod deliver;
 pub(crate) mod evidence;
 mod folder_use;
-mod hooked;
+mod hooks;
 pub(crate) mod kept_files;
 mod kept_plans;
 mod lead;
 mod memory;
 pub(crate) mod plan;
 pub(crate) mod private;
+pub(crate) mod remote;
 mod tool;
 mod tool_models;
 mod verify;
@@ -167,7 +167,7 @@ impl RunRunner {
 
     /// Like [`model`](Self::model), with an explicit handler for an exhausted budget and an explicit subject of the
     /// hooks.
-    fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::HookCaller) -> Option<Model> {
+    fn model_for(&self, role: &str, on_bound: OnBound, asking: hooks::HookCaller) -> Option<Model> {
         let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
         let meter = self.meter(on_bound);
         Some(in_run(model, meter, &self.run, asking))
@@ -180,7 +180,7 @@ impl RunRunner {
 }
 
 /// Wraps a model with a run's budget and hooks.
-fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooked::HookCaller) -> Model {
+fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooks::HookCaller) -> Model {
     asking.around(model.metered(Arc::new(meter)).cached_as(run.as_str()))
 }
 

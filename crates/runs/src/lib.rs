@@ -38,8 +38,8 @@ pub use self::{
     hint::{Hint, NameKind},
     service::{
         AnswerReceipt, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs, WatchNews,
-        asks_nothing, has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339,
-        settings_of,
+        asks_nothing, has_ended, hearer, list_document, matching_runs, not_driven, outcome, part_of, raised, remember, report_view,
+        rfc3339, settings_of,
     },
     setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

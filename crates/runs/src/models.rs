@@ -21,7 +21,7 @@ use aime_messages::{Message, message};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
-pub use found::{FoundServer, found_servers, looked_at, other_keys};
+pub use found::{FoundServer, found_servers, other_keys, searched_places};
 pub(crate) use providers::key_variables;
 pub use providers::{EnvironmentProvider, ProviderDefaults, SERVED};
 use providers::{is_loopback, is_near};

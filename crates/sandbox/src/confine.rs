@@ -386,7 +386,7 @@ pub(crate) fn unkept_here() -> Vec<Guarantee> {
     #[cfg(target_os = "linux")]
     {
         let kernel = Kernel::of_this_machine();
-        Guarantee::ALL.into_iter().filter(|guarantee| !kernel.keeps(*guarantee)).collect()
+        Guarantee::ALL.into_iter().filter(|guarantee| !kernel.enforces(*guarantee)).collect()
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -106,7 +106,7 @@ fn play_lives(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
         }
         beginning = match seen {
             None => Some(LifeStart::Fresh),
-            Some(seen) if seen.over && !story.end.is_empty() => {
+            Some(seen) if seen.is_over && !story.end.is_empty() => {
                 check::ended(world, journal, &seen, &mut story);
                 None
             }
@@ -133,8 +133,8 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
     let wrong = match (run_status(journal, &run_id()), view(journal, &run_id())) {
         _ if !matches!(kept, Some(Ok(()))) => Some("it was not kept".to_owned()),
         (Ok(stands), Ok(seen)) => {
-            let whole = (&stands.state, &stands.bounds, stands.actors, stands.over, stands.events, stands.replayed);
-            let expected = (&seen.state, &seen.bounds, seen.actors, seen.over, seen.events.len(), 0);
+            let whole = (&stands.state, &stands.bounds, stands.actors, stands.is_over, stands.events, stands.replayed);
+            let expected = (&seen.state, &seen.bounds, seen.actors, seen.is_over, seen.events.len(), 0);
             (whole != expected || !stands.unused.is_empty())
                 .then(|| format!("{whole:?} {:?}, where all facts make {expected:?}", stands.unused))
         }

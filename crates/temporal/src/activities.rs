@@ -83,7 +83,7 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
@@ -103,7 +103,7 @@ impl Effects {
             };
             apart.run(issue, cancel.cancelled(), told).await
         };
-        let fact = heard(context, None, work).await?;
+        let fact = with_heartbeat(context, None, work).await?;
         Ok((fact, workspace))
     }
 
@@ -121,7 +121,7 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             ActorEffect::Plan { .. } => apart.with_progress(progress(context, Some(order.run.clone())).await?),
@@ -135,7 +135,8 @@ impl Effects {
         }
         let begun = context.info().scheduled_time.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
         let begun = begun.map(|at| i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
-        let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, (issue, begun), cancel, told).await }).await?;
+        let fact =
+            with_heartbeat(context, Some(order.run), |told| async move { apart.act(actor, (issue, begun), cancel, told).await }).await?;
         Ok((fact, workspace))
     }
 }
@@ -182,7 +183,7 @@ impl Effects {
     pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
         let state = progress(&context, None).await?;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
     }
 
@@ -207,7 +208,7 @@ impl Effects {
         order: WakeOrder,
     ) -> Result<WakeComposition, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         Ok(match alive(&context, apart.wake_lead(&order.order, order.is_new)).await {
             Ok(lead) => WakeComposition::Woken { lead },
             Err(message) => WakeComposition::Failed { message },
@@ -219,10 +220,10 @@ impl Effects {
     pub async fn check(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RestOrder) -> Result<RunFact, ActivityError> {
         let state = progress(&context, None).await?;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        heard(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await }).await
+        with_heartbeat(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await }).await
     }
 
     /// Creates an actor.
@@ -234,11 +235,11 @@ impl Effects {
         order: MakeOrder,
     ) -> Result<ActorCreation, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let made = heard(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
+        let made = with_heartbeat(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
         Ok(match made.await? {
             Ok(made) => ActorCreation::Made { actor: Box::new(made) },
             Err(fact) => ActorCreation::Ended { fact: Box::new(fact) },
@@ -259,7 +260,7 @@ impl Effects {
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
         let workspace = self.workspace(&context, input.run(), tree.as_ref(), None).await?;
-        let made = workspace.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
+        let made = workspace.orchestrator.remote_effects(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
         Ok(match made {
             Ok(made) => DelegateCreation::Made { made: Box::new(made) },
             Err(why) => DelegateCreation::Refused { why },
@@ -270,10 +271,10 @@ impl Effects {
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let judged = heard(&context, None, |told| async move {
+        let judged = with_heartbeat(&context, None, |told| async move {
             let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
             apart.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, told).await
         });
@@ -331,7 +332,7 @@ impl Drop for Cancelled {
 }
 
 /// Does work whose facts on the way are signalled to the run at once, in their order, and all of them before the work's own answer is given.
-async fn heard<T, F>(
+async fn with_heartbeat<T, F>(
     context: &ActivityContext,
     run: Option<String>,
     work: impl FnOnce(Box<dyn FnMut(RunFact) + Send>) -> F,

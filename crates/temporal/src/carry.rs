@@ -11,7 +11,7 @@ use std::{
 use aime_durable::{DriveError, EffectId, Ended, Issue, Machine, Reason, Recorded, Resume, UnixMillis, drive};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 
-use crate::desk::{Command, TemporalHost};
+use crate::effect_queue::{Command, TemporalHost};
 
 /// Begins effects by means of an engine, and collects facts from outside. All of it must be deterministic on replay.
 pub trait Carrier<M: Machine> {
@@ -62,7 +62,7 @@ pub enum CarryOutcome<M: Machine> {
     /// The machine gave its output.
     Ended(Ended<M>),
     /// The machine continues in a new history.
-    Left {
+    Continued {
         /// Wishes that were not begun: they are no repetition when they are begun there.
         not_begun: Vec<EffectId>,
         /// Facts from outside that the machine has not taken in. They are its first facts in the new history.
@@ -90,11 +90,11 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
             if let Poll::Ready(ended) = driven {
                 return Poll::Ready(ended.map(CarryOutcome::Ended));
             }
-            held.extend(desk.wishes());
+            held.extend(desk.take_commands());
             let leaves = carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds);
             if leaves && carrier.settle(context) {
                 let not_begun = held.drain(..).filter_map(issued).collect();
-                return Poll::Ready(Ok(CarryOutcome::Left { not_begun, then: carrier.arrived(context) }));
+                return Poll::Ready(Ok(CarryOutcome::Continued { not_begun, then: carrier.arrived(context) }));
             }
             let wishes = if leaves { Vec::new() } else { std::mem::take(&mut held) };
             let revoked: BTreeSet<EffectId> = wishes.iter().filter_map(revoked).collect();
@@ -120,7 +120,7 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
             if facts.is_empty() {
                 return Poll::Pending;
             }
-            desk.lay(carrier.now(), facts);
+            desk.push_facts(carrier.now(), facts);
         }
     })
     .await

@@ -9,8 +9,8 @@ mod child;
 mod client;
 mod codec;
 mod deeds;
-mod desk;
 mod effect;
+mod effect_queue;
 mod orders;
 mod queues;
 mod run;
@@ -26,8 +26,8 @@ pub use blobs::{BlobError, Blobs, Bucket, BucketError, BucketKeys};
 pub use carry::{Carrier, CarryOutcome, RunningEffect, carry};
 pub use client::{Access, Address, AddressError, Certificates, EngineError, ListedRun, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
-pub use desk::{Command, EffectQueue, Step, TemporalHost};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
+pub use effect_queue::{Command, EffectQueue, Step, TemporalHost};
 pub use orders::{
     ActOrder, ActorAnswer, ActorBegin, ActorCreation, ActorEnd, ActorJournaled, CallReply, DelegateCreation, DelegateOrder, EndOrder,
     Journaled, JudgeOrder, MakeOrder, RestOrder, RunBegin, RunOrder, StoppedActor, WakeComposition, WakeOrder, WatchReply, actor_workflow,
@@ -38,5 +38,5 @@ pub use run::RunWorkflow;
 pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use trees::{Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, brought};
+pub use trees::{Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, importer};
 pub use worker::{Equipment, WorkError, work};

@@ -36,7 +36,7 @@ use crate::{
     effect::{begun_and_lost, lost},
     lead_workflow, moves_on,
     orders::RunInput,
-    tree::{HasTree, MergeReply, conflict_words, take_in, tree_now},
+    tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
 };
 
 /// Maximum number of events in one query of a run.
@@ -59,7 +59,7 @@ pub struct RunWorkflow {
     state: Option<ProgressState>,
     bounds: Option<Bounds>,
     result: Option<RunResult>,
-    over: bool,
+    is_over: bool,
     /// Actors that were stopped before their end, or whose end the run has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// Current state of the working folder, if it moves between hosts.
@@ -99,13 +99,13 @@ impl RunWorkflow {
             let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await;
             let carried = carried.map_err(unless_of_another_version)?;
             if let CarryOutcome::Ended(_) = carried {
-                carrier.errands.done().await;
+                carrier.requests.done().await;
             }
             // The facts are kept for queries of a history that was left.
             let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
-            let so_far = carrier.ledger.borrow().so_far.clone();
+            let so_far = carrier.ledger.borrow().context.clone();
             match carried {
-                CarryOutcome::Left { not_begun, then } => {
+                CarryOutcome::Continued { not_begun, then } => {
                     let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
@@ -131,7 +131,7 @@ impl RunWorkflow {
                         result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
                     }
                     // The result can be queried until the run continues, or forever.
-                    ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
+                    ctx.state_mut(|run| (run.result, run.is_over) = (Some(result.clone()), over));
                     if over {
                         return Ok(result);
                     }
@@ -154,7 +154,7 @@ impl RunWorkflow {
     pub fn watch(&self, _: &WorkflowContextView, from: usize) -> WatchReply {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
         let (result, bounds) = (self.result.clone(), self.bounds.clone());
-        WatchReply { events, all: self.events.len(), result, over: self.over, bounds, tree: self.tree.clone() }
+        WatchReply { events, all: self.events.len(), result, over: self.is_over, bounds, tree: self.tree.clone() }
     }
 
     /// Returns the input, and the facts that it has taken in from a number on, counted from 0. The whole state of the
@@ -290,7 +290,7 @@ enum OmissionReason {
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text. Two kinds of calls are in doubt instead: a call that
 /// was in doubt already, and a completed call that may have had other effects and whose changes are lost.
-fn left_out(fact: RunFact, why: OmissionReason, repeatable: bool) -> RunFact {
+fn with_omission(fact: RunFact, why: OmissionReason, repeatable: bool) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, mut conflicts, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
@@ -321,7 +321,7 @@ struct RunCarrier {
     ledger: Rc<RefCell<Ledger>>,
     /// The workflows of actors at work, by their tasks.
     actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
-    errands: RequestQueue,
+    requests: RequestQueue,
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
@@ -333,7 +333,7 @@ struct RunCarrier {
 
 /// Data on the run for its effects.
 struct Ledger {
-    so_far: RunContext,
+    context: RunContext,
     /// Calls of each task.
     calls: BTreeMap<TaskId, CallRecord>,
 }
@@ -344,10 +344,10 @@ impl RunCarrier {
         let at = Timestamp::from_millis(begin.input.at);
         let ended_from_outside = Some(cancelled(&ctx));
         let mut carrier = Self {
-            ledger: Rc::new(RefCell::new(Ledger { so_far: RunContext::new(input), calls: BTreeMap::new() })),
+            ledger: Rc::new(RefCell::new(Ledger { context: RunContext::new(input), calls: BTreeMap::new() })),
             events: 0,
             actors: Rc::default(),
-            errands: RequestQueue::default(),
+            requests: RequestQueue::default(),
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
@@ -380,13 +380,13 @@ impl RunCarrier {
     fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
         self.events += events.len();
         let mut ledger = self.ledger.borrow_mut();
-        let said = ledger.so_far.take(facts, events);
+        let said = ledger.context.take(facts, events);
         for recorded in facts {
             if let RunFact::ActorReported { task, event, .. } = &recorded.fact {
                 ledger.calls.entry(task.clone()).or_default().take(event);
             }
         }
-        let bounds = ledger.so_far.bounds.clone();
+        let bounds = ledger.context.bounds.clone();
         drop(ledger);
         self.ctx.state_mut(|run| {
             run.bounds = Some(bounds);
@@ -415,7 +415,7 @@ impl RunCarrier {
             // One that was continued asks again.
             if let RunFact::ActorAsked { question, .. } = &recorded.fact {
                 let ledger = self.ledger.borrow();
-                let known = ledger.so_far.answers.iter().find(|(known, _)| known == question);
+                let known = ledger.context.answers.iter().find(|(known, _)| known == question);
                 answers.extend(known.map(|(question, text)| ActorAnswer { question: question.clone(), text: text.clone() }));
             }
         }
@@ -449,7 +449,7 @@ impl RunCarrier {
         S: temporalio_common::SignalDefinition + 'static,
     {
         let ctx = self.ctx.clone();
-        self.errands.add(async move {
+        self.requests.add(async move {
             let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
             // An actor that has ended needs no word.
             drop(ctx.external_workflow(workflow, None).signal(signal, what, options).await);
@@ -466,7 +466,7 @@ impl RunCarrier {
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
         let task = if let RunEffect::CallTool { spec, .. } = &effect { Some(spec.id.clone()) } else { None };
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let order = RunOrder { so_far, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
         let (ctx, input, queues) = (self.ctx.clone(), self.input().clone(), self.queues.clone());
         let facts = async move {
@@ -477,12 +477,12 @@ impl RunCarrier {
                     let work = TaskWork { is_shown: true, ..TaskWork::new(input.run(), &task, id.as_str()) };
                     match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
                         Err(error) => Err(error),
-                        Ok(CallReply { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                        Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
                             Ok(MergeReply { conflicts, private: Some(_), .. }) => {
-                                vec![left_out(fact, OmissionReason::Conflict(conflicts), repeatable)]
+                                vec![with_omission(fact, OmissionReason::Conflict(conflicts), repeatable)]
                             }
                             Ok(MergeReply { merged, .. }) => merged.into_iter().chain([fact]).collect(),
-                            Err(why) => vec![left_out(fact, OmissionReason::Lost(why), repeatable)],
+                            Err(why) => vec![with_omission(fact, OmissionReason::Lost(why), repeatable)],
                         }),
                     }
                 }
@@ -536,7 +536,7 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn arrived(&mut self, context: &mut Context<'_>) -> Vec<RunFact> {
-        self.errands.poll(context);
+        self.requests.poll(context);
         let ctx = self.ctx.clone();
         let signalled =
             self.signalled.get_or_insert_with(|| async move { until(&ctx, |run: &RunWorkflow| !run.inbox.is_empty()).await }.boxed_local());
@@ -575,7 +575,7 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn settle(&mut self, context: &mut Context<'_>) -> bool {
-        self.errands.poll(context)
+        self.requests.poll(context)
     }
 
     fn wants_to_leave(&self) -> bool {

@@ -46,7 +46,7 @@ impl TaskWork {
 ///
 /// # Errors
 /// Text on why the work is left out. The state is as it was.
-pub(crate) async fn take_in<W: HasTree + 'static>(
+pub(crate) async fn merge_reply<W: HasTree + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,

@@ -114,7 +114,7 @@ pub enum Phrase<'a> {
     /// Status of a task.
     Status(TaskStatus),
     /// Last report of an actor.
-    Said {
+    Report {
         /// Status in the actor's words.
         status: &'a str,
         /// Text of the report.
@@ -182,7 +182,7 @@ pub enum Phrase<'a> {
     /// This task is the whole run.
     IsTheRun(&'a TaskId),
     /// The key may be held down, since it was pressed a moment ago. It answers nothing.
-    Held,
+    KeyHeld,
 
     /// Key at the foot, with its effect.
     Hint(Hint),

@@ -125,11 +125,11 @@ pub struct Screen {
     /// Scroll position of the open question.
     pub(crate) question_scroll: Scroll,
     /// Question in the last picture. [`crate::render`] sets it.
-    pub(crate) seen: Option<QuestionId>,
+    pub(crate) shown_question: Option<QuestionId>,
     /// Last key, with the time of the press.
     pub(crate) last_key: Option<(Key, Timestamp)>,
     /// Questions that were answered here; the journal may not have the answers yet.
-    given: BTreeSet<QuestionId>,
+    answered: BTreeSet<QuestionId>,
     /// Returns true if an approval with this text offers "always".
     pub(crate) offers_always: fn(&str) -> bool,
     words: PhraseTranslator,
@@ -153,9 +153,9 @@ impl Screen {
             selected: None,
             scroll: Scroll::default(),
             question_scroll: Scroll::default(),
-            seen: None,
+            shown_question: None,
             last_key: None,
-            given: BTreeSet::new(),
+            answered: BTreeSet::new(),
             offers_always: |_| false,
             words: english,
         }
@@ -233,7 +233,7 @@ impl Screen {
     /// Returns the open questions, oldest first.
     fn open_questions(&self) -> impl Iterator<Item = &Question> {
         let asked = self.state.as_ref().filter(|_| !self.is_over()).map_or(&[][..], |state| state.questions.as_slice());
-        asked.iter().filter(|question| question.answer.is_none() && !self.given.contains(&question.id))
+        asked.iter().filter(|question| question.answer.is_none() && !self.answered.contains(&question.id))
     }
 
     /// Returns the first open question, and the number of open ones.
@@ -265,7 +265,7 @@ impl Screen {
     }
 
     /// Returns the focused task.
-    pub(crate) fn chosen(&self) -> Option<&Task> {
+    pub(crate) fn selected_task(&self) -> Option<&Task> {
         let rows = self.rows();
         let at = self.focus(&rows)?;
         rows.get(at).map(|(_, task)| *task)

@@ -33,14 +33,14 @@ pub type ActHandler = Box<dyn Fn(Act) + Send>;
 /// Screen on a terminal. The terminal is restored when this is closed or dropped, and after a panic anywhere in the process.
 #[derive(Debug)]
 pub struct View {
-    news: Sender<ViewMessage>,
+    messages: Sender<ViewMessage>,
     showing: Mutex<Option<JoinHandle<Screen>>>,
 }
 
 /// Message to a view.
 enum ViewMessage {
     Event(Box<(Timestamp, ProgressEvent, Option<String>)>),
-    Said(String),
+    Note(String),
     Driven(bool),
     Close,
 }
@@ -58,9 +58,9 @@ impl View {
         let mut device = Device::new(tty, theme.has_color());
         device.enter()?;
         let (news, told) = mpsc::channel();
-        let showing = ViewState { screen, theme, device, told, heard: Listener(heard), changed: true, drawn: None };
+        let showing = ViewState { screen, theme, device, messages: told, listener: Listener(heard), changed: true, drawn_at: None };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || showing.show())?;
-        Ok(Some(Self { news, showing: Mutex::new(Some(thread)) }))
+        Ok(Some(Self { messages: news, showing: Mutex::new(Some(thread)) }))
     }
 
     /// Applies an event; `words` are its log entry.
@@ -70,7 +70,7 @@ impl View {
 
     /// Adds a log entry that belongs to no event.
     pub fn log(&self, words: &str) {
-        self.send(ViewMessage::Said(words.to_owned()));
+        self.send(ViewMessage::Note(words.to_owned()));
     }
 
     /// Sets whether a process drives the run now.
@@ -87,7 +87,7 @@ impl View {
 
     fn send(&self, news: ViewMessage) {
         // Sending fails if the view has ended and needs no news.
-        drop(self.news.send(news));
+        drop(self.messages.send(news));
     }
 }
 
@@ -113,20 +113,20 @@ struct ViewState {
     screen: Screen,
     theme: Theme,
     device: Device,
-    told: Receiver<ViewMessage>,
-    heard: Listener,
+    messages: Receiver<ViewMessage>,
+    listener: Listener,
     changed: bool,
-    drawn: Option<Instant>,
+    drawn_at: Option<Instant>,
 }
 
 impl ViewState {
     fn show(mut self) -> Screen {
         while self.listen() {
-            if self.look().is_err() {
+            if self.poll_events().is_err() {
                 // The terminal is gone, or a panic has restored it. Messages are still applied, because `close` returns the screen.
                 self.device.leave();
-                (self.heard.0)(Act::Lost);
-                while let Ok(news) = self.told.recv() {
+                (self.listener.0)(Act::Lost);
+                while let Ok(news) = self.messages.recv() {
                     if !self.take(news) {
                         break;
                     }
@@ -141,7 +141,7 @@ impl ViewState {
     /// Applies the queued news. Returns false if the view ends.
     fn listen(&mut self) -> bool {
         loop {
-            match self.told.try_recv() {
+            match self.messages.try_recv() {
                 Ok(news) => {
                     if !self.take(news) {
                         return false;
@@ -160,7 +160,7 @@ impl ViewState {
                 let (at, event, words) = *told;
                 self.screen.take(at, &event, words.as_deref());
             }
-            ViewMessage::Said(words) => self.screen.log_note(now(), &words),
+            ViewMessage::Note(words) => self.screen.log_note(now(), &words),
             ViewMessage::Driven(driven) => self.screen.set_driven(driven),
             ViewMessage::Close => return false,
         }
@@ -168,7 +168,7 @@ impl ViewState {
     }
 
     /// Draws if something is new, and waits briefly for keys.
-    fn look(&mut self) -> io::Result<()> {
+    fn poll_events(&mut self) -> io::Result<()> {
         let stopped = self.device.was_stopped();
         if !device::in_foreground() {
             // The foreground process owns the terminal.
@@ -184,14 +184,14 @@ impl ViewState {
             self.device.enter()?;
             self.changed = true;
         }
-        if self.changed || self.drawn.is_none_or(|drawn| drawn.elapsed() >= TICK) {
+        if self.changed || self.drawn_at.is_none_or(|drawn| drawn.elapsed() >= TICK) {
             // Keys typed so far refer to the picture that is still shown.
             self.keys(Duration::ZERO)?;
             if !self.device.is_shown() {
                 return Ok(());
             }
             self.device.draw(&mut self.screen, now(), self.theme)?;
-            self.drawn = Some(Instant::now());
+            self.drawn_at = Some(Instant::now());
             self.changed = false;
         }
         self.keys(LOOK)
@@ -216,7 +216,7 @@ impl ViewState {
                 self.device.suspend();
             }
             Some(Act::Redraw) => self.device.clear()?,
-            Some(act) => (self.heard.0)(act),
+            Some(act) => (self.listener.0)(act),
             None => {}
         }
         Ok(())
@@ -242,7 +242,7 @@ mod tests {
         thread::spawn(|| panic!("on purpose")).join().unwrap_err();
         let ((news, told), (heard, acts)) = (mpsc::channel(), mpsc::channel());
         let heard = Listener(Box::new(move |act| heard.send(act).unwrap()));
-        (ViewState { screen, theme: Theme::new(false), device, told, heard, changed: true, drawn: None }, news, acts)
+        (ViewState { screen, theme: Theme::new(false), device, messages: told, listener: heard, changed: true, drawn_at: None }, news, acts)
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub(crate) fn read_only_denies(sheet: &ToolSpec, parameters: &Map<String, Value>
 pub(crate) fn decide_permission(call: ProposedCall<'_>) -> PermissionDecision {
     let ProposedCall { approval, sheet, parameters, rules } = call;
     let (reads, harmless) = (reads(sheet, parameters), harmless(sheet));
-    let verdict = rules.judge(approval, sheet.name(), parameters);
+    let verdict = rules.evaluate(approval, sheet.name(), parameters);
     let ask = |why: String| PermissionDecision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
     if let RuleMatch::Denied(rule) = verdict {
         return PermissionDecision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };

@@ -29,7 +29,7 @@ struct Running {
     id: String,
     owner: Arc<str>,
     command: String,
-    begun: Instant,
+    started_at: Instant,
     process: BackgroundProcess,
     /// Watches the protected places until the process has ended and its end was reported.
     watched: Mutex<Option<WatchedCall>>,
@@ -94,7 +94,7 @@ impl BackgroundProcesses {
         }
         let id = format!("p{}", process.number());
         let (owner, command, begun) = (Arc::clone(&self.owner), command.to_owned(), Instant::now());
-        all.push(Arc::new(Running { id: id.clone(), owner, command, begun, process, watched: Mutex::new(watched) }));
+        all.push(Arc::new(Running { id: id.clone(), owner, command, started_at: begun, process, watched: Mutex::new(watched) }));
         Ok(id)
     }
 
@@ -128,7 +128,7 @@ impl BackgroundProcesses {
             end,
             protected,
             refused: running.process.refused(),
-            seconds: running.begun.elapsed().as_secs(),
+            seconds: running.started_at.elapsed().as_secs(),
         })
     }
 

@@ -143,7 +143,7 @@ impl<'a> Permissions<'a> {
             decided => decided,
         };
         let decided = match &self.trust {
-            Some(trust) => trust.beware(decided, proposed, self.origins),
+            Some(trust) => trust.apply_trust(decided, proposed, self.origins),
             None => decided,
         };
         match decided {

@@ -118,7 +118,7 @@ impl Trust {
     /// Revises a decision for a caller whose prompt contains untrusted texts of these origins. A call that the mode allows may then need
     /// consent. A call that the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
     #[must_use]
-    pub(crate) fn beware(&self, decision: PermissionDecision, call: ProposedCall<'_>, origins: &[Origin]) -> PermissionDecision {
+    pub(crate) fn apply_trust(&self, decision: PermissionDecision, call: ProposedCall<'_>, origins: &[Origin]) -> PermissionDecision {
         if origins.is_empty() {
             return decision;
         }
@@ -127,7 +127,7 @@ impl Trust {
         let later = runs_later(call);
         let Some(risk) = later.clone().or_else(|| self.risk(call.sheet, call.parameters)) else { return decision };
         // A rule that allows the call is the user's own consent.
-        if later.is_none() && rules.judge(call.approval, call.sheet.name(), call.parameters) == RuleMatch::Allowed {
+        if later.is_none() && rules.evaluate(call.approval, call.sheet.name(), call.parameters) == RuleMatch::Allowed {
             return decision;
         }
         let read = Origin::line(origins);

@@ -32,7 +32,7 @@ pub(crate) struct KnownPath {
 
 impl KnownPath {
     /// Returns true if a file with this stamp certainly has the content that was read.
-    pub(crate) fn stands(&self, stamp: &Stamp) -> bool {
+    pub(crate) fn matches(&self, stamp: &Stamp) -> bool {
         let whole = |time: i64| time % 1_000_000_000 == 0;
         let tick = if whole(stamp.changed) || whole(stamp.modified) { SECOND } else { TICK };
         self.stamp.as_ref() == Some(stamp) && stamp.changed.max(stamp.modified).saturating_add(tick) < self.read_at

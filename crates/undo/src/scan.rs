@@ -10,7 +10,7 @@ use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, FileErr
 
 use crate::{
     Entry, UndoError, UndoSettings, UnrecordedReason,
-    known::{KnownFolder, KnownPath},
+    known_path::{KnownFolder, KnownPath},
     objects::Objects,
 };
 
@@ -87,7 +87,7 @@ impl FolderScanner<'_> {
                 let room = found.len() < self.settings.max_entries && bytes < self.settings.max_folder_bytes;
                 let elsewhere = device.is_some_and(|device| device != facts.stamp.device);
                 let before = known.and_then(|known| known.get(&path));
-                let looked = match left_out(&path, &facts, before, room, elsewhere) {
+                let looked = match unrecorded_reason(&path, &facts, before, room, elsewhere) {
                     Some(why) => Some(not_kept(why, Some(&facts))),
                     None => self.one(&path, &facts, before.or_else(|| cache.get(&path)))?,
                 };
@@ -135,7 +135,7 @@ impl FolderScanner<'_> {
                 Err(error) => return Err(error.into()),
             },
             EntryKind::File => {
-                if let Some(known) = known.filter(|known| known.stands(&facts.stamp))
+                if let Some(known) = known.filter(|known| known.matches(&facts.stamp))
                     && let Entry::File { size, hash, .. } = &known.entry
                     && self.objects.has(hash, *size)
                 {
@@ -180,7 +180,7 @@ fn beneath<'a>(known: &'a KnownFolder, folder: &'a Path) -> impl Iterator<Item =
 
 /// Returns the reason why the content of a path is not recorded, as far as can be determined without reading it. A path that was recorded
 /// once stays recorded.
-fn left_out(path: &Path, facts: &EntryFacts, before: Option<&KnownPath>, room: bool, elsewhere: bool) -> Option<UnrecordedReason> {
+fn unrecorded_reason(path: &Path, facts: &EntryFacts, before: Option<&KnownPath>, room: bool, elsewhere: bool) -> Option<UnrecordedReason> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match before.map(|before| &before.entry) {
         Some(Entry::NotKept { why, size, modified }) => {

@@ -14,7 +14,7 @@ use tokio::{fs, task::spawn_blocking};
 use crate::{
     WorkTreeError,
     git::Git,
-    tree::{as_path, line, made, of, paths},
+    tree::{as_path, create_folder, line, of, paths},
 };
 
 /// Name and address of who commits.
@@ -79,7 +79,7 @@ impl NewBranch {
     /// [`WorkTreeError`] if `git` cannot be run, or cannot read the commit.
     pub async fn begin(folder: &Path, place: &Path, path: OsString) -> Result<Option<Self>, WorkTreeError> {
         let what = "look for the repository";
-        made(place).await?;
+        create_folder(place).await?;
         let place = tempfile::tempdir_in(place).map_err(of(place))?;
         let plain = Git { repository: place.path().to_owned(), folder: folder.to_owned(), path, index: None };
         let ask = async |option: &str| plain.run_plain(what, ["rev-parse".into(), option.into()].into(), Vec::new()).await;
@@ -273,7 +273,7 @@ impl NewBranch {
         .map_err(of(path))?;
         if let Some((oid, object)) = object {
             let folder = objects.join(oid.get(..2).unwrap_or_default()).join(oid.get(2..4).unwrap_or_default());
-            made(&folder).await?;
+            create_folder(&folder).await?;
             let kept = folder.join(&oid);
             if fs::symlink_metadata(&kept).await.is_err() {
                 let new = object.into_temp_path();

@@ -102,7 +102,7 @@ impl Git {
         let outcome = run(request, &CancellationToken::new()).await?;
         let stderr = String::from_utf8_lossy(&outcome.stderr.bytes).trim().to_owned();
         let ProcessEnd::Exited(code) = outcome.end else {
-            return Err(WorkTreeError::Git { what, end: outcome.end, said: stderr });
+            return Err(WorkTreeError::Git { what, end: outcome.end, stderr });
         };
         let stdout = outcome.stdout;
         if stdout.total > stdout.bytes.len() as u64 {
@@ -123,7 +123,7 @@ impl Git {
 
 impl GitOutput {
     pub(crate) fn refused(self, what: &'static str) -> WorkTreeError {
-        WorkTreeError::Git { what, end: ProcessEnd::Exited(self.code), said: self.stderr }
+        WorkTreeError::Git { what, end: ProcessEnd::Exited(self.code), stderr: self.stderr }
     }
 }
 

@@ -25,7 +25,7 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError::InUse`] if another process holds it, unless `awaited`.
-    pub async fn hold(&self, awaited: bool) -> Result<RepositoryLock, WorkTreeError> {
+    pub async fn lock(&self, awaited: bool) -> Result<RepositoryLock, WorkTreeError> {
         let repository = self.git.repository.clone();
         let path = repository.join(LOCK);
         let held = spawn_blocking(move || {
@@ -41,7 +41,7 @@ impl WorkTree {
             file.set_modified(SystemTime::now())?;
             let mut locks = vec![repository.join("index.lock"), repository.join("HEAD.lock"), repository.join("packed-refs.lock")];
             locks.extend(files(&repository.join("refs"))?.into_iter().filter(|file| file.extension().is_some_and(|end| end == "lock")));
-            locks.iter().try_for_each(|lock| gone(fs::remove_file(lock)))?;
+            locks.iter().try_for_each(|lock| ignore_missing(fs::remove_file(lock)))?;
             Ok(Some(file))
         });
         let held = held.await.map_err(io::Error::other).and_then(|held| held).map_err(of(&path))?;
@@ -54,7 +54,7 @@ impl WorkTree {
     /// [`WorkTreeError::File`].
     pub async fn free(&self) -> Result<(), WorkTreeError> {
         let lock = self.git.repository.join("index.lock");
-        gone(tokio::fs::remove_file(&lock).await).map_err(of(&lock))
+        ignore_missing(tokio::fs::remove_file(&lock).await).map_err(of(&lock))
     }
 
     /// Removes the states and their names that were not used since a time, and the objects that only they need. Returns their number.
@@ -132,6 +132,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Treats a missing file as removed.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

@@ -309,14 +309,14 @@ async fn one_process_at_a_time_works_with_a_repository_and_frees_what_a_killed_o
     let hosts = hosts().await;
     hosts.write("here/a", "1\n");
     let first = hosts.here.record(None, &[]).await.unwrap();
-    let held = hosts.here.hold(false).await.unwrap();
-    assert!(matches!(hosts.here.hold(false).await, Err(WorkTreeError::InUse { .. })));
+    let held = hosts.here.lock(false).await.unwrap();
+    assert!(matches!(hosts.here.lock(false).await, Err(WorkTreeError::InUse { .. })));
     drop(held);
     hosts.write("here/a", "2\n");
     for lock in ["index.lock".to_owned(), format!("refs/aime/commits/{first}.lock")] {
         hosts.write(&format!("here.git/{lock}"), "");
         assert!(matches!(hosts.here.check_out(&first, "run").await, Err(WorkTreeError::Git { .. })) || lock != "index.lock");
-        drop(hosts.here.hold(true).await.unwrap());
+        drop(hosts.here.lock(true).await.unwrap());
         assert!(!hosts.at(&format!("here.git/{lock}")).exists(), "{lock}");
     }
     hosts.write("here.git/index.lock", "");

@@ -53,7 +53,7 @@ impl WorkingFolder {
 
     async fn go_on(&self, run: &RunId, message: InboxMessage, drive: Drive) -> Result<RunHandle, RunsError> {
         let seen = self.runs.resumable(run)?;
-        let models = self.runs.models(None, seen.can_plan() && !seen.over).await?;
+        let models = self.runs.models(None, seen.can_plan() && !seen.is_over).await?;
         self.runs.put(run, &message).await?;
         self.runs.resume(run, None, drive.models(models)).await
     }
@@ -64,7 +64,7 @@ impl Folder for WorkingFolder {
         &self.runs.setup().folder
     }
 
-    fn chosen(&self) -> SessionChoices {
+    fn choices(&self) -> SessionChoices {
         let settings = settings_of(&self.runs.setup().config);
         SessionChoices { approval: settings.approval, mode: settings.mode }
     }
@@ -94,7 +94,7 @@ impl Folder for WorkingFolder {
         Box::pin(async move { self.runs.delete(&run).await.map_err(refusal) })
     }
 
-    fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>> {
+    fn run_turn(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>> {
         Box::pin(async move {
             let stop = turn.stop.clone();
             // A stop during the preparation of a model comes before the run has started.
@@ -122,7 +122,7 @@ fn before(earlier: &[EarlierRun]) -> String {
     let cut = |text: &str| {
         if text.chars().count() <= REMEMBERED { text.to_owned() } else { text.chars().take(REMEMBERED).chain(['…']).collect() }
     };
-    let told = earlier.iter().map(|EarlierRun { asked, answered }| match answered.trim() {
+    let told = earlier.iter().map(|EarlierRun { goal: asked, answered }| match answered.trim() {
         "" => format!("- The user asked: {}\n  There is no answer yet.", indented(&cut(asked))),
         answered => format!("- The user asked: {}\n  You answered: {}", indented(&cut(asked)), indented(&cut(answered))),
     });
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_was_said_before_is_a_list() {
         assert_eq!(before(&[]), "");
-        let earlier = |asked: &str, answered: &str| EarlierRun { asked: asked.to_owned(), answered: answered.to_owned() };
+        let earlier = |asked: &str, answered: &str| EarlierRun { goal: asked.to_owned(), answered: answered.to_owned() };
         let told = before(&[earlier("Which\ncolour?", "Blue."), earlier(&"x".repeat(REMEMBERED + 1), "")]);
         let expected = format!(
             "\n\n## Earlier in this conversation\n\n- The user asked: Which\n  colour?\n  You answered: Blue.\n- The user asked: {}…\n  There is no answer yet.\n",

@@ -19,7 +19,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
         state.apply(Timestamp::from_millis(1), &asked).unwrap();
     }
     let error = code.map(|code| RunFailure::new(code, "", None));
-    (seen.output, seen.over) = (Some(RunOutput { status: RunStatus::Executing, error }), over);
+    (seen.output, seen.is_over) = (Some(RunOutput { status: RunStatus::Executing, error }), over);
     seen
 }
 

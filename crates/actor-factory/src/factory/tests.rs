@@ -289,7 +289,7 @@ fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed
 }
 
 fn delegate(by: &ActorInput, description: &str, profile: Option<&str>) -> Result<ComposedActor, ComposeError> {
-    compose_below(Delegated { by, call: "report/1/2/1", profile, frame: "" }, description)
+    compose_below(Delegated { caller: by, call: "report/1/2/1", profile, frame: "" }, description)
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn an_actor_is_told_to_answer_in_the_language_of_its_person() {
 fn the_whole_first_request_of_a_delegated_actor() {
     let parent = compose(&task("Write report.md"), |_| {}).unwrap().input;
     let frame = "Write the report: report.md names every file";
-    let delegated = Delegated { by: &parent, call: "report/1/2/1", profile: Some("explore"), frame };
+    let delegated = Delegated { caller: &parent, call: "report/1/2/1", profile: Some("explore"), frame };
     let composed = compose_below(delegated, "Count the lines of a.rs");
     let input = composed.unwrap().input;
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", input.system, input.task));

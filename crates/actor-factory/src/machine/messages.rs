@@ -31,7 +31,7 @@ impl ActorMachine {
 
     /// Appends the new messages to the history and returns true if there were any. Called only between two turns, so that each call keeps
     /// its result. The actor then starts anew: its earlier answers no longer count as the result.
-    pub(super) fn hear(&mut self, out: &mut Outbox<Self>) -> bool {
+    pub(super) fn append_messages(&mut self, out: &mut Outbox<Self>) -> bool {
         if self.said.is_empty() {
             return false;
         }

@@ -44,7 +44,7 @@ impl ActorMachine {
             self.out_of_steps();
             return;
         }
-        let heard = self.hear(out);
+        let heard = self.append_messages(out);
         // A request that is repeated after a stop or a refusal as too long already has its note.
         if std::mem::take(&mut self.note_due)
             && let Some(note) = self.step_note(heard)
@@ -141,7 +141,7 @@ impl ActorMachine {
             return;
         }
         match answer {
-            ModelAnswer::Response { response } => self.take_in(at, response, estimated, duration_ms, out),
+            ModelAnswer::Response { response } => self.record_answer(at, response, estimated, duration_ms, out),
             ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if !self.overflowed && self.shrink(estimated, out) => {
                 self.overflowed = true;
                 self.next_step(at, out);
@@ -161,7 +161,7 @@ impl ActorMachine {
         self.compact(refused * REFUSED / 100, extra, out)
     }
 
-    fn take_in(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
+    fn record_answer(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
         self.steps += 1;
         self.overflowed = false;
         self.history.all_seen();
@@ -200,7 +200,7 @@ impl ActorMachine {
             let cut_off = response.finish == FinishReason::Length;
             let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
             self.remember_beside(if attempted { "" } else { &content }, &turn);
-            self.history.push(Message::Assistant { content, tool_calls: turn.spoken(), native: response.native.clone() });
+            self.history.push(Message::Assistant { content, tool_calls: turn.written_calls(), native: response.native.clone() });
             self.turn = Some(turn);
             self.go(ActorStep::Calls);
             self.advance(at, out);
@@ -254,7 +254,7 @@ impl ActorMachine {
         let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
         self.remember(&content);
         // Some servers refuse an empty message.
-        self.keep_words(if empty { "(no answer)".to_owned() } else { content }, response);
+        self.record_text(if empty { "(no answer)".to_owned() } else { content }, response);
         if self.has_unread_messages() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }
@@ -281,7 +281,7 @@ impl ActorMachine {
         self.unread_in_row += 1;
         let again = self.unread_in_row > 1;
         let beginning = cut(&content.split_whitespace().collect::<Vec<_>>().join(" "), UNREAD);
-        self.keep_words(content, response);
+        self.record_text(content, response);
         match response.finish {
             FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
             _ if self.has_unread_messages() => self.next_step(at, out),
@@ -292,7 +292,7 @@ impl ActorMachine {
         }
     }
 
-    fn keep_words(&mut self, content: String, response: &ChatResponse) {
+    fn record_text(&mut self, content: String, response: &ChatResponse) {
         self.history.push(Message::Assistant { content, tool_calls: Vec::new(), native: response.native.clone() });
     }
 

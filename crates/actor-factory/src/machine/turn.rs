@@ -194,7 +194,7 @@ impl Turn {
     }
 
     /// Returns the calls as the history holds them.
-    pub(super) fn spoken(&self) -> Vec<ToolCall> {
+    pub(super) fn written_calls(&self) -> Vec<ToolCall> {
         let call = |c: &Call| ToolCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
         self.calls.iter().map(call).collect()
     }

@@ -35,7 +35,7 @@ pub(super) struct ActListener {
     redactor: Redactor,
     screen: Arc<Screen>,
     /// Questions that wait for answers in this process.
-    asked: Option<Arc<ScreenPerson>>,
+    person: Option<Arc<ScreenPerson>>,
     /// Notified of Ctrl-C and of leaving.
     stops: Arc<Notify>,
 }
@@ -49,11 +49,11 @@ impl ActListener {
         stops: &Arc<Notify>,
     ) -> Result<Self, Failure> {
         let (journal, redactor) = (setup.journal()?, setup.redactor().clone());
-        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), asked, stops: Arc::clone(stops) })
+        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), person: asked, stops: Arc::clone(stops) })
     }
 
     /// Carries out acts one after another until the channel closes.
-    pub(super) async fn hear(self, mut acts: UnboundedReceiver<Act>) {
+    pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<Act>) {
         while let Some(act) = acts.recv().await {
             let (message, said) = match act {
                 Act::Tell { task, text } => {
@@ -66,7 +66,7 @@ impl ActListener {
                     (InboxMessage::Cancel { task }, said)
                 }
                 Act::Answer { question, text } => {
-                    let asked = self.asked.as_ref();
+                    let asked = self.person.as_ref();
                     let left = asked.map_or_else(|| Err(text.clone()), |asked| asked.answer(&question, text.clone()));
                     let Err(text) = left else { continue };
                     (InboxMessage::Answer { question, text }, None)
@@ -77,7 +77,7 @@ impl ActListener {
                 }
                 Act::Lost => {
                     self.screen.lose();
-                    if let Some(asked) = self.asked.clone() {
+                    if let Some(asked) = self.person.clone() {
                         // A person may take their time, and other acts must still be handled meanwhile.
                         let terminal = Arc::new(AtTerminal::new(self.screen.pause()));
                         tokio::spawn(async move { asked.lose(terminal).await });

@@ -14,7 +14,7 @@ use super::mcp;
 use crate::{
     failure::Failure,
     hints,
-    i18n::{msg, named, print},
+    i18n::{msg, print, word_name},
     output::{self, GREEN, RED, YELLOW},
     screen::column,
 };
@@ -157,8 +157,8 @@ fn line(style: Style, state: &str, what: &str, detail: &Message, hint: Option<Me
 
 /// Translates the name of the checked thing, which may have a kind, such as `tool bash`.
 fn thing(what: &str) -> String {
-    match (named("thing", what), what.split_once(' ')) {
-        (name, Some((kind, rest))) if name == what => format!("{} {rest}", named("thing", kind)),
+    match (word_name("thing", what), what.split_once(' ')) {
+        (name, Some((kind, rest))) if name == what => format!("{} {rest}", word_name("thing", kind)),
         (name, _) => name,
     }
 }

@@ -1,7 +1,7 @@
 //! Runs on an engine: the same commands, and workers.
 
+mod messages;
 mod runs;
-mod say;
 
 use std::{
     collections::BTreeSet,
@@ -28,12 +28,12 @@ use aime_temporal::{
 };
 use tokio::sync::mpsc;
 
-use self::say::{MessageTarget, named};
+use self::messages::{MessageTarget, find_run};
 use super::{
     models_in_use::print_model,
-    outcome::print,
+    outcome::print_outcome,
+    run_display::DisplayedRun,
     settings::bounds,
-    showing::DisplayedRun,
     undo::recorder,
     watch::{print_event, print_result},
 };
@@ -106,7 +106,7 @@ async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) 
         return Err(Failure::usage(message!("engine-model")).hint(message!("engine-model-hint")));
     }
     let runs = runs(on, global, setup).await?;
-    let run = named(&args.run, &runs).await?;
+    let run = find_run(&args.run, &runs).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(failure_of)?;
     if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
         let state = runs.progress(&run).await.map_err(failure_of)?;
@@ -223,7 +223,7 @@ async fn watch(
             }
             setup.end_telemetry().await;
             // The result is printed first, whatever happens to the files here.
-            let code = print(&result, output)?;
+            let code = print_outcome(&result, output)?;
             let taken = match tree {
                 Some(tree) => take_back(run, &tree, global, setup).await,
                 None => Ok(true),
@@ -276,7 +276,7 @@ async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> 
         recorder.notes().iter().for_each(|note| output::note(note));
     }
     match taken.map_err(|error| tree_failure(&error))? {
-        ImportOutcome::Taken => {}
+        ImportOutcome::Imported => {}
         ImportOutcome::Elsewhere => output::note(&msg!("engine-elsewhere")),
         ImportOutcome::Conflict { paths, commit } => {
             output::note(&msg!("engine-conflict", paths = paths.join(", "), place = trees.repository().display(), commit));
@@ -376,7 +376,7 @@ fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
         None => setup.environment.text(PAYLOAD_KEY).map(|keys| (keys.to_owned(), PAYLOAD_KEY.to_owned())),
     };
     let seal = keys.map(|(keys, whence)| Seal::read(&keys).map_err(|error| Failure::usage(format!("{whence}: {error}")))).transpose()?;
-    let place = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
+    let place = global.engine.blobs.clone().unwrap_or_else(|| setup.data_folder().join("blobs"));
     let blobs = match place.to_str().filter(|address| Bucket::is_address(address)) {
         Some(address) => Blobs::in_bucket(bucket(address, setup)?),
         None => Blobs::new(place),

@@ -110,7 +110,7 @@ fn list_catalog(setup: &Setup) {
     output::note(&format!("\n{}", msg!("models-catalog")));
     let store = local::store(&setup.environment).ok();
     let rows = catalog().into_iter().enumerate().map(|(index, model)| {
-        let here = match store.as_ref().map(|store| store.look(&model)) {
+        let here = match store.as_ref().map(|store| store.presence(&model)) {
             Some(Presence::Here { .. }) => format!("{GREEN}{}{GREEN:#}", msg!("models-here")),
             Some(Presence::Damaged { .. }) => msg!("models-damaged"),
             Some(Presence::Absent { kept }) if kept > 0 => msg!("models-part", size = DecimalBytes(kept)),
@@ -140,7 +140,7 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
 
     let model = in_catalog(name, setup)?;
     let store = local::store(&setup.environment)?;
-    if let Presence::Here { file } = store.look(&model) {
+    if let Presence::Here { file } = store.presence(&model) {
         let failed = |error: std::io::Error| {
             Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint(message!("models-unusable-hint"))
         };
@@ -162,10 +162,10 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
 fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
     use crate::failure::code;
 
-    let file = match local::ConfiguredFile::named(name, setup)? {
+    let file = match local::ConfiguredFile::from_name(name, setup)? {
         local::ConfiguredFile::Catalog(model) => {
             let store = local::store(&setup.environment)?;
-            match store.look(&model) {
+            match store.presence(&model) {
                 Presence::Here { file } => file,
                 _ => return Err(local::absent(&model, &store.file(&model)).into()),
             }
@@ -181,7 +181,7 @@ fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
 
 #[cfg(feature = "local-model")]
 fn in_catalog(name: &str, setup: &Setup) -> Result<CatalogModel, Failure> {
-    match local::ConfiguredFile::named(name, setup)? {
+    match local::ConfiguredFile::from_name(name, setup)? {
         local::ConfiguredFile::Catalog(model) => Ok(*model),
         local::ConfiguredFile::File(file) => {
             Err(Failure::usage(message!("models-own", file = file.display())).hint(message!("models-list")))

@@ -8,8 +8,8 @@ use super::{
     models_in_use::{at_hand, print_model, print_unpriced},
     outcome::print_failure_as_result,
     run::{Work, carry_out},
+    run_display::DisplayedRun,
     settings::bounds,
-    showing::DisplayedRun,
 };
 use crate::{
     args::{ContinueArgs, Global, ResumeArgs},
@@ -49,7 +49,7 @@ async fn models_for(
     setup: &Setup,
 ) -> Result<Option<Models>, Failure> {
     let choice = models::choose(&setup.config, &setup.environment, named)?;
-    let plans = seen.can_plan() && (follows_up || !seen.over);
+    let plans = seen.can_plan() && (follows_up || !seen.is_over);
     match &choice {
         Some(choice) if plans => {
             print_model(Some(choice), setup);

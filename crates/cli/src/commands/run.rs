@@ -10,11 +10,11 @@ use aime_runs::{Drive, Review, Runs, Setup, models};
 use super::{
     input::{read_goal, read_images, read_text},
     models_in_use::{at_hand, print_model, print_unpriced},
-    outcome::{print, print_failure_as_result, print_interrupted},
+    outcome::{print_failure_as_result, print_interrupted, print_outcome},
     plan::{forecast_line, plan_here},
     review::{ReviewOutcome, editor, review},
+    run_display::{DisplayedRun, RunDisplay, finish_screen, is_first, show, stopped_twice, teach},
     settings::settings,
-    showing::{DisplayedRun, RunDisplay, finish_screen, is_first, show, stopped_twice, teach},
 };
 use crate::{
     args::{Global, Output, RunArgs},
@@ -184,7 +184,7 @@ pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs,
     drop(seen);
     setup.end_telemetry().await;
     shown?;
-    let code = print(&result?, output)?;
+    let code = print_outcome(&result?, output)?;
     if first && code == 0 && output == Output::Text {
         teach();
     }

@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::viewing::{ActListener, acts};
+use super::act_listener::{ActListener, acts};
 use crate::{
     args::{Global, Output},
     failure::Failure,
@@ -58,7 +58,7 @@ impl RunDisplay {
             if let Ok(Some(whole)) = Whole::open(screen, heard) {
                 let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(ScreenPerson::default()));
                 let hearing = ActListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
-                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.hear(acts))), stops });
+                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.handle_acts(acts))), stops });
             }
         }
         let screen = Arc::new(Screen::new(form, run));

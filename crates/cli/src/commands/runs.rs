@@ -10,7 +10,7 @@ use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
     hints::with_commands,
-    i18n::{asked, msg, named, plain_message, print, row, translated},
+    i18n::{msg, plain_message, print, row, translated, translated_question, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
         column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
@@ -55,7 +55,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
         RunsCommand::Check { run, repair } => return super::check_run::check(&run, repair, form, runs).await,
         RunsCommand::Stats { run } => {
             let run = run.map(|run| runs.find(&run)).transpose()?;
-            super::stats::print(&runs.stats(run.as_ref())?, form)?;
+            super::stats::print_stats(&runs.stats(run.as_ref())?, form)?;
         }
         RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, runs).await,
         RunsCommand::Redo { args } => return super::undo::redo(&args, form, runs).await,
@@ -88,7 +88,7 @@ fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
 
 /// Formats the line of a run in the list.
 pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
-    format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
+    format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&word_name("status", status), 18), first_line(goal, 80))
 }
 
 /// Prints a run, or a version of its plan; `driven` if some process works on it.
@@ -112,7 +112,7 @@ pub(super) fn show(
     }
     let state = &seen.state;
     let mut lines = vec![
-        head("head-run", &format!("{} {}", result.run_id, named("status", &result.status.to_string()))),
+        head("head-run", &format!("{} {}", result.run_id, word_name("status", &result.status.to_string()))),
         head("head-goal", &plain(&state.goal)),
     ];
     let images = seen.images().iter().map(|image| image.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -128,7 +128,7 @@ pub(super) fn show(
         lines.extend(answer.map(|answer| format!("  {DIM}{}{DIM:#}", first_line(answer, WIDTH))));
     }
     if let Some(mode) = state.mode {
-        lines.push(head("head-mode", &named("mode", &mode.to_string())));
+        lines.push(head("head-mode", &word_name("mode", &mode.to_string())));
     }
     if state.version > 0 {
         lines.push(head("head-plan", &format!("v{}", state.version)));
@@ -146,7 +146,7 @@ pub(super) fn show(
     lines.extend(result.conflicts.iter().map(conflict_line));
     lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
-        lines.push(head("head-asks", &plain(&asked(&question.question))));
+        lines.push(head("head-asks", &plain(&translated_question(&question.question))));
     }
     let requests = count(usize::try_from(state.spent.requests).unwrap_or(usize::MAX), "request");
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
@@ -156,8 +156,8 @@ pub(super) fn show(
     if let Some(error) = &result.error {
         // The answer below may tell the whole error.
         let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message));
-        let message = if is_said { String::new() } else { format!(" {}", plain(&asked(&translated(&error.message)))) };
-        lines.push(format!("{BOLD}{}{BOLD:#}{message}", named("code", error.code.word())));
+        let message = if is_said { String::new() } else { format!(" {}", plain(&translated_question(&translated(&error.message)))) };
+        lines.push(format!("{BOLD}{}{BOLD:#}{message}", word_name("code", error.code.word())));
         lines.extend(hint_of(error).map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), print(&hint))));
     }
     if let Some(answer) = &state.answer {
@@ -181,7 +181,7 @@ fn criterion_line(known: &CriterionOutcome) -> String {
     };
     let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&translated(&known.evidence), WIDTH)) };
     let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
-    head(id, &format!("{} ({}, {}{before}){shown}", plain(&known.text), named("owner", known.owner.word()), named("checked", how)))
+    head(id, &format!("{} ({}, {}{before}){shown}", plain(&known.text), word_name("owner", known.owner.word()), word_name("checked", how)))
 }
 
 /// Describes the actor that was last made for a task in one line.

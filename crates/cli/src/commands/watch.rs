@@ -9,9 +9,9 @@ use aime_terminal::Part;
 use tokio::sync::Notify;
 
 use super::{
+    act_listener::{ActListener, acts},
     outcome::summary,
-    showing::sight,
-    viewing::{ActListener, acts},
+    run_display::sight,
 };
 use crate::{
     args::{Global, Output},
@@ -33,7 +33,7 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
         let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&watch.bounds()?));
         if let Ok(Some(whole)) = Whole::open(screen, heard) {
             let screen = Arc::new(Screen::Whole(whole));
-            let hearing = tokio::spawn(ActListener::new(&run, &screen, setup, None, &stops)?.hear(acts));
+            let hearing = tokio::spawn(ActListener::new(&run, &screen, setup, None, &stops)?.handle_acts(acts));
             let ended = tokio::select! {
                 ended = follow(&mut watch, &screen) => ended,
                 () = stops.notified() => Ok(()),

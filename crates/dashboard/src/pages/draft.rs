@@ -9,7 +9,7 @@ use axum::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{address, draft_address, failed, fields, form, home, list::new_run, see, shown};
+use super::{address, draft_address, failed, fields, form, home, list::new_run, render_page, see};
 use crate::{
     Draft, PlanReview, Refusal, ReviewVerdict,
     access::Access,
@@ -97,7 +97,7 @@ fn page(status: StatusCode, access: &Access, draft: &Draft, typed: &RefusedText)
             (form(access, &format!("{at}/drop"), &html! { button.danger { "Drop it" } }))
         }
     };
-    let mut shown = shown(status, access, "Plan to review", &content);
+    let mut shown = render_page(status, access, "Plan to review", &content);
     if draft.planning {
         shown.headers_mut().insert(header::REFRESH, HeaderValue::from_static("2"));
     }

@@ -10,7 +10,7 @@ use axum::{
 };
 use maud::{Markup, PreEscaped, html};
 
-use super::{address, choice, failed, fields, form, home, see, shown};
+use super::{address, choice, failed, fields, form, home, render_page, see};
 use crate::{
     OpenQuestion, Problem, Refusal, RunDetails,
     access::Access,
@@ -21,7 +21,7 @@ use crate::{
 /// Serves the page of a run in its present state; the script adds later changes.
 pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery) -> Response {
     let access = &shared.access;
-    let looked = match reading(&shared, move |runs| runs.look(&run)).await {
+    let looked = match reading(&shared, move |runs| runs.details(&run)).await {
         Ok(looked) => looked,
         Err(refusal) => return failed(&refusal, access, &home(access)),
     };
@@ -32,7 +32,7 @@ pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, R
         div #now data-live=(format!("{}/live", address(access, &looked.run))) data-seq=(looked.seq) data-over[looked.is_settled()] { (PreEscaped(looked.view.fragment())) }
         script src=(format!("{}/static/report.js", access.base())) defer {}
     };
-    shown(StatusCode::OK, access, &looked.run, &content)
+    render_page(StatusCode::OK, access, &looked.run, &content)
 }
 
 /// Returns everything that may change in the page of a run, in pieces. The questions to a person come first.
@@ -56,7 +56,7 @@ fn asks(looked: &RunDetails, access: &Access) -> Markup {
                     p.quiet { "The run goes on with this goal, and remembers what was done." }
                 }
             }
-            @if !looked.over {
+            @if !looked.is_over {
                 // Shown even with an open question, since the run may have been left just when the answer came.
                 @if !looked.driven {
                     section.question aria-label="It was left" { p { "Nobody carries it out." } (form("resume", &html! { button { "Resume" } })) }

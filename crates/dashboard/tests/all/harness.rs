@@ -119,7 +119,7 @@ impl Runs for MadeUp {
         }])
     }
 
-    fn look(&self, run: &str) -> Result<RunDetails, Refusal> {
+    fn details(&self, run: &str) -> Result<RunDetails, Refusal> {
         if run != "river" {
             return Err(unknown());
         }
@@ -139,7 +139,7 @@ impl Runs for MadeUp {
             questions: vec![OpenQuestion { id: "q1".into(), kind: "approval".into(), task: None, question: goal, always: true }],
             seq: numbers.last().copied().unwrap_or(0),
             driven: true,
-            over: false,
+            is_over: false,
             takes_follow_up: false,
         })
     }

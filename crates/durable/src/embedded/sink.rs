@@ -42,9 +42,9 @@ struct MemoryJournal<M: Machine> {
 /// Journal of one machine in memory, for tests and for programs that need no durability. Clones are further writers
 /// of the same journal. As on disk, a writer that falls behind is fenced off.
 pub struct MemoryStream<M: Machine> {
-    kept: Arc<Mutex<MemoryJournal<M>>>,
+    journal: Arc<Mutex<MemoryJournal<M>>>,
     /// Number of records that this writer has seen.
-    seen: usize,
+    known_records: usize,
 }
 
 /// Another writer has continued a journal in memory.
@@ -56,14 +56,14 @@ impl<M: Machine> MemoryStream<M> {
     /// Returns an empty journal.
     #[must_use]
     pub fn new() -> Self {
-        Self { kept: Arc::new(Mutex::new(MemoryJournal { input: None, facts: Vec::new(), events: Vec::new() })), seen: 0 }
+        Self { journal: Arc::new(Mutex::new(MemoryJournal { input: None, facts: Vec::new(), events: Vec::new() })), known_records: 0 }
     }
 
     /// Continues after what was loaded.
     #[cfg(feature = "journal")]
     #[must_use]
     pub fn after(mut self, loaded: &Loaded<M>) -> Self {
-        self.seen = loaded.facts.len() + 1;
+        self.known_records = loaded.facts.len() + 1;
         self
     }
 
@@ -81,7 +81,7 @@ impl<M: Machine> MemoryStream<M> {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut MemoryJournal<M>) -> T) -> T {
-        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.journal.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -93,7 +93,7 @@ impl<M: Machine> Default for MemoryStream<M> {
 
 impl<M: Machine> Clone for MemoryStream<M> {
     fn clone(&self) -> Self {
-        Self { kept: Arc::clone(&self.kept), seen: self.seen }
+        Self { journal: Arc::clone(&self.journal), known_records: self.known_records }
     }
 }
 
@@ -101,8 +101,8 @@ impl<M: Machine> Sink<M> for MemoryStream<M> {
     type Error = FencedWriter;
 
     async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), FencedWriter> {
-        let seen = self.seen;
-        self.seen = self.with(|kept| {
+        let seen = self.known_records;
+        self.known_records = self.with(|kept| {
             let held = usize::from(kept.input.is_some()) + kept.facts.len();
             if seen != held {
                 return Err(FencedWriter);

@@ -204,7 +204,7 @@ impl Loading<'_> {
     fn load_machine<M: Machine>(&self) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
         let Some((Loaded { input, events, .. }, damage)) = self.input::<M>()? else { return Ok(None) };
         let mut unused = Vec::new();
-        for kept in self.kept()? {
+        for kept in self.stored_snapshots()? {
             let seq = kept.record.seq;
             match self.load_from_snapshot(&input, kept) {
                 Ok(snapshot) => return Ok(Some(LoadedSnapshot { unused, ..snapshot })),
@@ -229,7 +229,7 @@ impl Loading<'_> {
         Ok(Some(LoadedSnapshot { input: loaded.input, state, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
     }
 
-    fn kept(&self) -> Result<Vec<SnapshotRow>, JournalError> {
+    fn stored_snapshots(&self) -> Result<Vec<SnapshotRow>, JournalError> {
         let mut select = self.connection.prepare_cached(SNAPSHOTS).map_err(|error| self.fault(error))?;
         let kept = select.query_map(params![self.run, self.stream], SnapshotRow::read).map_err(|error| self.fault(error))?;
         // One that cannot be read at all is as good as lost.
@@ -290,7 +290,7 @@ impl Loading<'_> {
     }
 
     fn check_snapshots<M: Machine>(&self) -> Result<Vec<(SnapshotRecord, String)>, JournalError> {
-        let mut kept = self.kept()?;
+        let mut kept = self.stored_snapshots()?;
         kept.reverse();
         let Some(loaded) = self.load::<M>()? else { return Ok(Vec::new()) };
         let (mut state, mut applied, mut wrong) = (LoadedMachine::<M>::started(&loaded.input), 0, Vec::new());

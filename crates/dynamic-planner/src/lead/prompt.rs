@@ -87,7 +87,7 @@ impl Prompts {
     /// the [guide](Self::plan_guide) if it wants to plan.
     ///
     /// # Errors
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub fn lead(&self, brief: &LeadBrief) -> Result<LeadPrompt, PlannerPromptError> {
         let plans = if brief.must_plan { self.plan_guide(brief)? } else { String::new() };
         let mut prompt = LeadPrompt { system: String::new(), task: String::new() };
@@ -104,7 +104,7 @@ impl Prompts {
     /// Returns the text that tells the lead how to write a plan, with the profiles, bundles and tools that it may name.
     ///
     /// # Errors
-    /// [`PlannerPromptError::Broken`] if a replaced prompt cannot be filled in.
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
     pub fn plan_guide(&self, brief: &LeadBrief) -> Result<String, PlannerPromptError> {
         let texts = self.render("lead_plans", brief)?.into_iter().filter_map(|message| match message {
             Message::System { content } | Message::User { content, .. } => Some(content),

@@ -13,7 +13,7 @@ use crate::{KeptPlan, PlanCache, PlanKey, PlanRequest};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReusedPlan {
     /// Owner of the kept plan; see [`KeptPlan::by`].
-    pub by: Option<String>,
+    pub owner: Option<String>,
 }
 
 impl Planned {
@@ -40,11 +40,11 @@ impl Planner {
 
     /// Returns the plan of the same request, if it still passes every check. Removes one that does not, and adds a
     /// note.
-    pub(super) fn again(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<Message>) -> Option<(Plan, ReusedPlan)> {
+    pub(super) fn reuse_plan(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<Message>) -> Option<(Plan, ReusedPlan)> {
         let kept = self.with_plans(|plans| plans.get(key, &request.folder).cloned())??;
         let document = serde_json::to_value(&kept.plan).ok()?;
         match self.checker(request, request.mode).check_value(&document) {
-            Ok(checked) => Some((Plan { goal: request.goal.clone(), ..checked.plan }, ReusedPlan { by: kept.by })),
+            Ok(checked) => Some((Plan { goal: request.goal.clone(), ..checked.plan }, ReusedPlan { owner: kept.by })),
             Err(faults) => {
                 let faults: Vec<Message> = faults.iter().map(Describe::describe).collect();
                 notes.push(message!("earlier-plan", reason = Message::list("; ", &faults)));

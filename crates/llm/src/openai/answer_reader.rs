@@ -28,7 +28,7 @@ pub(super) struct AnswerReader<'a> {
     pub(super) probe: Arc<Probe>,
     pub(super) answer: Answer,
     pub(super) ready: VecDeque<StreamPart>,
-    pub(super) over: bool,
+    pub(super) is_over: bool,
 }
 
 impl AnswerReader<'_> {
@@ -37,7 +37,7 @@ impl AnswerReader<'_> {
             if let Some(part) = self.ready.pop_front() {
                 return Ok(part);
             }
-            if self.over {
+            if self.is_over {
                 let empty = Answer::new(self.source.protocol);
                 let answer = std::mem::replace(&mut self.answer, empty);
                 let response = answer.finish(AnswerContext {
@@ -64,8 +64,8 @@ impl AnswerReader<'_> {
         match next {
             Some(Ok(event)) => match lenient::event(event.get()) {
                 // Some servers put an error, or all events, into a list.
-                Some(Value::Array(events)) => events.iter().try_for_each(|event| self.take_in(event)),
-                Some(event) => self.take_in(&event),
+                Some(Value::Array(events)) => events.iter().try_for_each(|event| self.apply_event(event)),
+                Some(event) => self.apply_event(&event),
                 None => Err(ModelError::Unreadable { model: self.wire.name.clone(), reason: "an event is no JSON".to_owned() }),
             },
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if is_nothing(&text) => Ok(()),
@@ -76,8 +76,8 @@ impl AnswerReader<'_> {
         }
     }
 
-    fn take_in(&mut self, event: &Value) -> Result<(), ModelError> {
-        if let Some(fault) = fault::from_answer(self.wire.asked(), event) {
+    fn apply_event(&mut self, event: &Value) -> Result<(), ModelError> {
+        if let Some(fault) = fault::from_answer(self.wire.fault_source(), event) {
             return Err(fault.error);
         }
         self.answer.absorb(event, &mut self.ready);
@@ -96,7 +96,7 @@ impl AnswerReader<'_> {
         if !(marked || self.answer.has_finish()) {
             return Err(ModelError::Cut { model: model() });
         }
-        self.over = true;
+        self.is_over = true;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::form::{Writing, arranged};
-use super::written::{Items, WireCache, WrittenTools};
+use super::wire_cache::{Items, WireCache, WrittenTools};
 use super::{chat, gemini, messages, responses};
 use crate::{ChatRequest, Message, Protocol, ResponseFormat, ToolChoice};
 

@@ -64,8 +64,8 @@ impl ModelStack {
         }
         let wire = Wire {
             learned: Mutex::new(LearnedQuirks { dialect, refused: HashSet::new() }),
-            written: Mutex::default(),
-            shown_url: address.shown(),
+            cache: Mutex::default(),
+            shown_url: address.display_url(),
             authority: address.authority(),
             client: Client::build(http, Endpoint { base_url: address.base, query: address.query, headers, key: SecretString::from(key) }),
             way,
@@ -157,7 +157,7 @@ fn with_own_roots(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::C
 mod tests {
     use super::*;
 
-    fn made(base_url: &str, key: Option<&str>) -> Result<ModelStack, SettingsError> {
+    fn build_stack(base_url: &str, key: Option<&str>) -> Result<ModelStack, SettingsError> {
         let mut settings = OpenAiSettings::new("m", base_url);
         settings.api_key = key.map(SecretString::from);
         ModelStack::server(settings)
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn keys_are_trimmed_and_never_shown() {
-        assert!(made("http://host", Some("sk-1\n")).is_ok());
-        let error = made("http://host", Some("sk-1\nsk-2")).err().unwrap();
+        assert!(build_stack("http://host", Some("sk-1\n")).is_ok());
+        let error = build_stack("http://host", Some("sk-1\nsk-2")).err().unwrap();
         assert!(!error.to_string().contains("sk-"), "{error}");
         let mut settings = OpenAiSettings::new("m", "http://host");
         settings.api_key = Some(SecretString::from("sk-1"));

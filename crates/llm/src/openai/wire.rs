@@ -17,15 +17,15 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::answer::Answer;
+use super::answer_reader::AnswerReader;
 use super::body::Body;
 use super::dialect::{Dialect, ImagesForm, RefusalAction, RefusedRequest, SentImages};
 use super::fault::{Fault, FaultSource};
 use super::form::Writing;
 use super::gemini;
 use super::provider::Provider;
-use super::reading::AnswerReader;
 use super::transport::{Attempt, Probe, Sender, TransportKind};
-use super::written::WireCache;
+use super::wire_cache::WireCache;
 use crate::{
     ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, StreamPart, Timeouts, ToolCall,
     TurnSource, estimate_request_tokens,
@@ -81,7 +81,7 @@ pub(super) struct Wire {
     pub(super) way: TransportKind,
     pub(super) client: Client<Endpoint>,
     pub(super) learned: Mutex<LearnedQuirks>,
-    pub(super) written: Mutex<WireCache>,
+    pub(super) cache: Mutex<WireCache>,
 }
 
 /// Lessons from the server's refusals.
@@ -112,7 +112,7 @@ impl Wire {
         TurnSource { protocol, host: &self.authority, model: &self.model }
     }
 
-    pub(super) fn asked(&self) -> FaultSource<'_> {
+    pub(super) fn fault_source(&self) -> FaultSource<'_> {
         FaultSource { url: &self.shown_url, model: &self.name, key: self.client.config().key.expose_secret() }
     }
 
@@ -140,7 +140,7 @@ impl Wire {
                     let calls_as_text = dialect.form.calls_as_text;
                     let source = self.source(dialect.protocol);
                     let (ready, over) = (VecDeque::new(), false);
-                    return Ok(AnswerReader { wire: self, request, source, calls_as_text, events, probe, answer, ready, over });
+                    return Ok(AnswerReader { wire: self, request, source, calls_as_text, events, probe, answer, ready, is_over: over });
                 }
                 Err(error) => {
                     let fault = self.fault(&probe, error);
@@ -195,7 +195,7 @@ impl Wire {
         let claude = dialect.protocol == Protocol::Messages || (self.provider == Provider::OpenRouter && self.model.contains("claude"));
         let effort = writing.effort.filter(|_| !(claude && begun_elsewhere(request, &writing)));
         let writing = Writing { effort, ..writing };
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
             model: self.name.clone(),
             reason: format!("the request cannot be written: {error}"),

@@ -36,7 +36,7 @@ pub(super) struct WireCache {
     tools: Option<(Weak<[ToolDefinition]>, Protocol, ToolForms, WrittenTools)>,
     bytes: usize,
     /// Size at which the next cleanup runs.
-    full: usize,
+    cleanup_at: usize,
 }
 
 impl WireCache {
@@ -51,7 +51,7 @@ impl WireCache {
         if self.form.replace(form) != Some(form) {
             self.messages.clear();
             self.bytes = 0;
-            self.full = 0;
+            self.cleanup_at = 0;
         }
         messages.iter().map(|message| self.message(message, dialect, writing)).collect()
     }
@@ -80,10 +80,10 @@ impl WireCache {
     /// Returns true if that many more bytes may be kept. Drops the texts of messages that no longer exist to make
     /// room.
     fn has_room(&mut self, length: usize) -> bool {
-        if self.bytes + length > self.full {
+        if self.bytes + length > self.cleanup_at {
             self.messages.retain(|_, (message, _)| message.strong_count() > 0);
             self.bytes = self.messages.values().map(|(_, written)| self::length(written)).sum();
-            self.full = (self.bytes * 2).max(self.bytes + GONE).min(KEPT);
+            self.cleanup_at = (self.bytes * 2).max(self.bytes + GONE).min(KEPT);
         }
         self.bytes + length <= KEPT
     }

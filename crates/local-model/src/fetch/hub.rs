@@ -75,14 +75,14 @@ async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, ob
                     return Err(answer("the server sends more bytes than the file has".to_owned()).into());
                 }
                 if taken.len() >= BLOCK {
-                    keep(part, &mut taken, total, observer).await?;
+                    write_chunk(part, &mut taken, total, observer).await?;
                 }
             }
             Ok(None) => break None,
             Err(error) => break Some(innermost(&error)),
         }
     };
-    keep(part, &mut taken, total, observer).await?;
+    write_chunk(part, &mut taken, total, observer).await?;
     if part.len() == total {
         return Ok(());
     }
@@ -118,7 +118,7 @@ fn read_range(text: &str) -> Option<(u64, Option<u64>)> {
     Some((first, if size == "*" { None } else { Some(size.parse().ok()?) }))
 }
 
-async fn keep(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, observer: &dyn FetchObserver) -> Result<(), SourceAbort> {
+async fn write_chunk(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, observer: &dyn FetchObserver) -> Result<(), SourceAbort> {
     if !taken.is_empty() {
         part.append(std::mem::replace(taken, Vec::with_capacity(BLOCK))).await?;
         observer.on_progress(&FetchNews::Progress { done: part.len(), total });

@@ -37,13 +37,13 @@ pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, SkippedF
             let kind = entry.file_type()?;
             let path = name(&folder, entry.path());
             if kind.is_symlink() {
-                return Some(Err(SkippedFile { path: shown(&folder, entry.path()), reason: SkipReason::Link }));
+                return Some(Err(SkippedFile { path: display_path(&folder, entry.path()), reason: SkipReason::Link }));
             }
             if !kind.is_file() {
                 return None;
             }
             let Some(path) = path else {
-                return Some(Err(SkippedFile { path: shown(&folder, entry.path()), reason: SkipReason::Name }));
+                return Some(Err(SkippedFile { path: display_path(&folder, entry.path()), reason: SkipReason::Name }));
             };
             if is_credential_file(&path) {
                 return Some(Err(SkippedFile { path, reason: SkipReason::Keys }));
@@ -57,7 +57,7 @@ pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, SkippedF
             }
         }
         Err(error) => {
-            let path = at(&error).map(|path| shown(&folder, path)).unwrap_or_default();
+            let path = at(&error).map(|path| display_path(&folder, path)).unwrap_or_default();
             let error = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
             Some(Err(SkippedFile { path, reason: SkipReason::Unreadable { error } }))
         }
@@ -103,7 +103,7 @@ fn name(folder: &Path, path: &Path) -> Option<String> {
 }
 
 /// Returns a path in the folder as it is shown.
-fn shown(folder: &Path, path: &Path) -> String {
+fn display_path(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 

@@ -64,7 +64,7 @@ impl RunMachine {
             (Some(Consent::No) | None, _) => {
                 if let Ok(id) = EvidenceId::new(format!("answer-{question}")) {
                     let words = if Consent::parse(text).is_some() { "it stays as it is" } else { text.trim() };
-                    self.keep_words(&id, &format!("about the criterion `{from}`: {words}"), out);
+                    self.record_person_message(&id, &format!("about the criterion `{from}`: {words}"), out);
                 }
             }
         }

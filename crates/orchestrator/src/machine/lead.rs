@@ -419,7 +419,7 @@ impl RunMachine {
             self.begin_main("the lead works on the goal itself", "", out);
         }
         let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
-        self.hear((journal, number), call.is_some(), event, out)
+        self.apply_actor_event((journal, number), call.is_some(), event, out)
     }
 }
 

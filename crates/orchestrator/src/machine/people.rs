@@ -107,20 +107,20 @@ impl People {
     }
 
     /// Stores a message, each once.
-    fn keep(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
+    fn add_message(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
         if !self.said.iter().any(|said| said.id == *id) {
             self.said.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
     }
 
     /// Stores messages of the run to actors.
-    pub(super) fn keep_of_run(&mut self, messages: Vec<ActorMessage>) {
+    pub(super) fn add_run_messages(&mut self, messages: Vec<ActorMessage>) {
         let said = messages.into_iter().map(|(task, PersonMessage { id, text })| RunMessage { id, task, text, by_lead: false });
         self.said.extend(said);
     }
 
     /// Stores a message of the lead to the actor of a task.
-    pub(super) fn keep_of_lead(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
+    pub(super) fn add_lead_message(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
         self.said.push(RunMessage { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
     }
 
@@ -189,7 +189,7 @@ impl RunMachine {
     /// Takes in an unsolicited message. A message to the run is evidence for which the plan is reviewed at once. A
     /// message to one actor goes to that actor, and the planner reads it at its next replan.
     pub(super) fn person_said(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
-        self.people.keep(id, task, text);
+        self.people.add_message(id, task, text);
         if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
             return;
         }
@@ -201,8 +201,8 @@ impl RunMachine {
     }
 
     /// Takes in words of a person for the lead.
-    pub(super) fn keep_words(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
-        self.people.keep(id, None, text);
+    pub(super) fn record_person_message(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
+        self.people.add_message(id, None, text);
         self.user_input(id.clone(), None, text, out);
     }
 
@@ -329,7 +329,7 @@ mod tests {
     fn words_are_kept_once() {
         let mut people = People::default();
         for (id, text) in [("p-1", "slowly"), ("p-1", "slowly"), ("p-2", "faster")] {
-            people.keep(&id.parse().unwrap(), None, text);
+            people.add_message(&id.parse().unwrap(), None, text);
         }
         assert_eq!(people.messages().iter().map(|said| said.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
     }

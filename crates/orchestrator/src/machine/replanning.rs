@@ -210,7 +210,7 @@ impl RunMachine {
                 self.handle(&decision.triggers);
                 self.criteria.plan_changed();
                 self.emit(ProgressEvent::PlanChanged { decision: decision.clone() }, out);
-                self.people.keep_of_run(words_of_cancels(&decision, &self.working()));
+                self.people.add_run_messages(words_of_cancels(&decision, &self.working()));
                 self.doubt_calls_of_settled(out);
             }
             Err(faults) => {

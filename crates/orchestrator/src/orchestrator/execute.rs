@@ -79,7 +79,7 @@ impl Orchestrator {
             answers: Arc::clone(&answers),
             words: Arc::clone(&words),
             snapshots: Arc::clone(&snapshots),
-            held: Default::default(),
+            pending: Default::default(),
             facts: 0,
             entered: start.entered,
         };

@@ -1,9 +1,9 @@
 //! Actor tasks: an actor with its own journal, driven to its conclusion.
 
 mod agent;
-mod apart;
 mod delegate;
 mod effects;
+mod remote;
 mod reports;
 
 use std::{
@@ -32,7 +32,7 @@ use super::{
     audit::AuditUses,
     evidence::of_actor,
     folder_use::Turn,
-    hooked::HookCaller,
+    hooks::HookCaller,
     millis_since, on_bound,
     private::{Place, PrivatePlace, check_of_conflicts},
 };
@@ -62,7 +62,7 @@ pub(super) struct Attempt {
     /// Untrusted sources of the texts that the task is given.
     pub(super) origins: Vec<Origin>,
     /// Recalled memories and documents, in Markdown.
-    pub(super) known: String,
+    pub(super) recalled: String,
     /// True for the run's lead.
     pub(super) leads: bool,
     /// The private folder that it works in; if absent, the working folder.
@@ -107,7 +107,7 @@ impl RunRunner {
             task: task.clone(),
             execution,
             origins,
-            known,
+            recalled: known,
             leads: false,
             private,
             turn,
@@ -222,7 +222,7 @@ impl Attempt {
         let now = self.runner.parts.clock.now();
         // Messages of people on the task also concern the actors below its own.
         let listener = self.listener();
-        let said = self.runner.words.so_far(&listener);
+        let said = self.runner.words.messages_for(&listener);
         let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
         // The wakes of the lead already contain these messages.
@@ -262,7 +262,7 @@ impl Attempt {
         let mut runner = ActorRunner { calls_begun, ..self.runner_of(input, &refused, cancel)? };
         let guard = AgentGuard::begin(self, &runner.input, &runner.tool_context).await;
         runner.guard.clone_from(&guard);
-        let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
+        let sink = ReportingStream { writer, reports, refused, pending: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
@@ -408,7 +408,7 @@ impl Attempt {
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
         let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
         let (environment, short_environment) = runner.environments().await;
-        let (project, known) = (runner.parts.project.trim(), self.known.trim());
+        let (project, known) = (runner.parts.project.trim(), self.recalled.trim());
         let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
         let rules = in_force(&runner.input.rules, &brief.consents);

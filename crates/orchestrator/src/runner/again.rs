@@ -16,7 +16,7 @@ use crate::CriterionResult;
 #[derive(Debug, Default, PartialEq, Eq)]
 struct LaterChanges {
     /// Tasks that could change files at the same time as the checked task, and people or programs outside of the run.
-    beside: BTreeSet<String>,
+    concurrent_tasks: BTreeSet<String>,
     /// Tasks that the plan puts after the checked task. They may replace its work.
     after: BTreeSet<String>,
     /// The changed files, if changes are recorded.
@@ -53,7 +53,7 @@ impl RunRunner {
                 None => of_times(state, &graph, task),
             };
             let result = match &later {
-                LaterChanges { beside, after, .. } if beside.is_empty() && after.is_empty() => {
+                LaterChanges { concurrent_tasks: beside, after, .. } if beside.is_empty() && after.is_empty() => {
                     (known.holds == Some(false)).then(|| result_of(known))
                 }
                 later if known.how == CheckMethod::Audited => with_note(known, later),
@@ -118,7 +118,7 @@ fn judged(result: CriterionResult, later: &LaterChanges) -> CriterionResult {
     if result.passed != Some(false) {
         return result;
     }
-    let (passed, reason) = if later.beside.is_empty() {
+    let (passed, reason) = if later.concurrent_tasks.is_empty() {
         let after = words_of(later);
         (
             None,
@@ -134,7 +134,7 @@ fn judged(result: CriterionResult, later: &LaterChanges) -> CriterionResult {
 }
 
 /// Names those that changed files, the tasks beside first.
-fn words_of(LaterChanges { beside, after, .. }: &LaterChanges) -> String {
+fn words_of(LaterChanges { concurrent_tasks: beside, after, .. }: &LaterChanges) -> String {
     let names = if beside.is_empty() { after } else { beside };
     names.iter().cloned().collect::<Vec<_>>().join(", ")
 }
@@ -142,11 +142,11 @@ fn words_of(LaterChanges { beside, after, .. }: &LaterChanges) -> String {
 /// Returns the changes that others made after a check of a task.
 fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, changes: impl Iterator<Item = &'a LaterChange>) -> LaterChanges {
     let (mut later, mut others) = (LaterChanges::default(), BTreeMap::new());
-    for LaterChange { by, path, .. } in changes {
+    for LaterChange { authors: by, path, .. } in changes {
         let tasks = by.iter().filter_map(|author| state.tasks.get(author.task.as_deref()?));
         others.extend(tasks.map(|other| (&other.spec.id, other)));
         if by.is_empty() {
-            later.beside.insert("somebody outside of the run".to_owned());
+            later.concurrent_tasks.insert("somebody outside of the run".to_owned());
         }
         later.paths.insert(path.clone());
     }
@@ -174,7 +174,7 @@ impl LaterChanges {
         for other in others.into_iter().filter(|other| !before.contains(&other.spec.id)) {
             // A change of the plan that came after the end of the task took its work into account.
             let is_beside = beside.contains(&other.spec.id) && planned_at(state, other) < task.finished_at;
-            if is_beside { &mut self.beside } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
+            if is_beside { &mut self.concurrent_tasks } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
         }
     }
 }
@@ -213,7 +213,7 @@ mod tests {
             (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
             (&[][..], &["`d`"][..], None, "does not since `d`, which the plan puts after it: exit code 1"),
         ] {
-            let later = LaterChanges { beside: of(beside), after: of(after), paths: BTreeSet::new() };
+            let later = LaterChanges { concurrent_tasks: of(beside), after: of(after), paths: BTreeSet::new() };
             let result = judged(open.clone(), &later);
             assert_eq!(result.passed, passed);
             assert!(result.reason.ends_with(told), "{}", result.reason);

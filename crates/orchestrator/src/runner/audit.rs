@@ -60,7 +60,7 @@ pub(super) struct Work<'a> {
     /// The worker's own statement on the result.
     pub(super) claim: &'a str,
     /// The results that the worker was given, in Markdown.
-    pub(super) given: &'a str,
+    pub(super) earlier_results: &'a str,
     /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
 }
@@ -127,7 +127,7 @@ impl RunRunner {
             brief: Box::new(ActorBrief::of_lead(&state, spec)),
             execution: 1,
             origins: work.origins.clone(),
-            known: String::new(),
+            recalled: String::new(),
             leads: false,
             private: None,
             turn: None,
@@ -141,7 +141,7 @@ impl RunRunner {
             claim: work.claim.to_owned(),
             changes: self.changes_of(&state, work.task).await,
             calls,
-            given: work.given.to_owned(),
+            earlier_results: work.earlier_results.to_owned(),
         };
         let call = format!("audit/{}", work.name);
         let made = attempt.compose_auditor(&call, &brief);
@@ -191,7 +191,7 @@ impl RunRunner {
         }
         let (keep, run) = (self.parts.keep.clone(), self.run.clone());
         // The changes of a folder without permanent content are in no record until they are brought in.
-        let past = self.kept_files.bring_past().await;
+        let past = self.kept_files.load_past_changes().await;
         let keep = past.as_ref().map_or(keep, |(keep, _)| keep.clone());
         let read = move || {
             let _lease = past;

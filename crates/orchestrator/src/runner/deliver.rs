@@ -31,7 +31,7 @@ pub(crate) async fn cannot_commit(parts: &Parts) -> Option<String> {
         return Some("the changes of files are not recorded (`undo.enabled`)".to_owned());
     }
     let Ok(place) = tempfile::tempdir() else { return None };
-    match begun(parts, place.path()).await {
+    match open_branch(parts, place.path()).await {
         Ok(Some(_)) => None,
         Ok(None) => Some(NO_REPOSITORY.to_owned()),
         Err(error) => Some(error),
@@ -40,7 +40,7 @@ pub(crate) async fn cannot_commit(parts: &Parts) -> Option<String> {
 
 const NO_REPOSITORY: &str = "the folder is in no git repository";
 
-async fn begun(parts: &Parts, place: &Path) -> Result<Option<NewBranch>, String> {
+async fn open_branch(parts: &Parts, place: &Path) -> Result<Option<NewBranch>, String> {
     let context = &parts.tool_context;
     let path: OsString = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     NewBranch::begin(context.working_folder(), place, path).await.map_err(|error| error.to_string())
@@ -61,7 +61,7 @@ impl RunRunner {
         let work =
             spawn_blocking(move || Work::read(&UndoData::read(&keep, run.as_str()).map_err(|error| error.to_string())?, &folder)).await;
         let Work { before, tasks, mut left_out } = work.map_err(|error| error.to_string())??;
-        let mut branch = begun(&self.parts, &place).await?.ok_or(NO_REPOSITORY)?;
+        let mut branch = open_branch(&self.parts, &place).await?.ok_or(NO_REPOSITORY)?;
         let seconds = self.parts.clock.now() / 1000;
         // Only this commit has what a person changed in the same files before.
         let message = format!("{BEFORE}\n\nAime-Run: {}", self.run);

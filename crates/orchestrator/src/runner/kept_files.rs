@@ -52,7 +52,7 @@ pub(super) struct LaterChange {
     /// Number of changes before it.
     pub(super) number: u64,
     /// Possible authors; empty if it was made outside of the run, or by an undo.
-    pub(super) by: Vec<Author>,
+    pub(super) authors: Vec<Author>,
     /// Path relative to the folder.
     pub(super) path: String,
 }
@@ -79,7 +79,7 @@ impl KeptFiles {
             Box::pin(async move {
                 let scope = here.scope(&task).map_err(ToolError::Failed)?;
                 let turn = match &here.passing {
-                    Some(passing) => Some(passing.bring_past(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
+                    Some(passing) => Some(passing.load_past_changes(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
                     None => None,
                 };
                 let undone = spawn_blocking(move || {
@@ -104,7 +104,7 @@ impl KeptFiles {
             // The actor has not seen the changes that its own commands made to a file that it had read.
             let own = || since.last().filter(|_| hash.is_some());
             let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
-            change.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(who(&change.by, &me)))
+            change.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(author_text(&change.authors, &me)))
         })
     }
 
@@ -120,8 +120,8 @@ impl KeptFiles {
         Some(guard.looking_up(move |path, _| {
             let changes = recorder.changes_of(path).unwrap_or_default();
             let is_beside = |author: &Author| author.task.as_ref().is_some_and(|task| beside.contains(task));
-            let other = changes.iter().rfind(|change| change.by.is_empty() || change.by.iter().any(is_beside));
-            other.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(who(&change.by, &me)))
+            let other = changes.iter().rfind(|change| change.authors.is_empty() || change.authors.iter().any(is_beside));
+            other.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(author_text(&change.authors, &me)))
         }))
     }
 
@@ -133,11 +133,11 @@ impl KeptFiles {
     /// Records the changes of the run so far where the folder has no permanent content. Returns the place of the record, and the turn to use the
     /// folder, which lasts until it is dropped. Returns `None` for other folders, and if the changes cannot be recorded. The folder must not
     /// be handed back after that.
-    pub(super) async fn bring_past(&self) -> Option<(PathBuf, WorkspaceLease)> {
+    pub(super) async fn load_past_changes(&self) -> Option<(PathBuf, WorkspaceLease)> {
         let (passing, recorder) = (self.passing.as_ref()?, self.recorder.as_ref()?);
-        let brought = passing.bring_past(Arc::clone(recorder), Scope::Run {}).await;
+        let brought = passing.load_past_changes(Arc::clone(recorder), Scope::Run {}).await;
         let lease = brought.inspect_err(|error| tracing::warn!(%error, "the changes of the run are not shown")).ok()?;
-        Some((passing.keep().to_owned(), lease))
+        Some((passing.recording_folder().to_owned(), lease))
     }
 
     /// Returns the scope of a task: the task and all tasks below it.
@@ -222,8 +222,8 @@ impl KeptFiles {
         };
         let named = |path: &Path| path.to_string_lossy().into_owned();
         let done = undone.changes.iter().map(|change| (named(&change.path), None));
-        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(failed.why.to_string())));
-        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.why.describe().to_string())));
+        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(failed.error.to_string())));
+        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.kind.describe().to_string())));
         let mut lines = Vec::new();
         for (path, why) in done.chain(failed).chain(stays) {
             let (did, line) = match why {
@@ -253,7 +253,8 @@ impl KeptFiles {
         let later = move || {
             let changes = recorder.changes_after(count, CHECK)?.into_iter();
             let files = changes.filter(|(_, _, change)| did(change).is_some() && !is_ignored(&root, &change.path));
-            let later = files.map(|(number, by, change)| LaterChange { number, by, path: change.path.to_string_lossy().into_owned() });
+            let later =
+                files.map(|(number, by, change)| LaterChange { number, authors: by, path: change.path.to_string_lossy().into_owned() });
             Some(later.collect())
         };
         spawn_blocking(later).await.ok().flatten()
@@ -365,11 +366,11 @@ pub(super) fn may_change_anything(sheet: &ToolSpec) -> bool {
 
 /// Returns true if the actor is the only possible author of a change.
 fn is_own(change: &PathChange, actor: &str) -> bool {
-    !change.by.is_empty() && change.by.iter().all(|author| author.actor.as_deref() == Some(actor))
+    !change.authors.is_empty() && change.authors.iter().all(|author| author.actor.as_deref() == Some(actor))
 }
 
 /// Describes the authors of a change to the actor `me`.
-fn who(by: &[Author], me: &str) -> String {
+fn author_text(by: &[Author], me: &str) -> String {
     let name = |author: &Author| match (&author.actor, &author.task) {
         (Some(actor), _) if actor == me => format!("a command of your own ({})", author.tool),
         (_, Some(task)) => format!("task `{task}` ({})", author.tool),
@@ -391,7 +392,10 @@ fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, ToolError> {
     let plan = recorder.plan(scope, false).map_err(failed)?;
     let undone = recorder.undo(&plan).map_err(failed)?;
     let named = |path: &Path| path.display().to_string();
-    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.describe().to_string()));
-    let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.why.to_string()));
-    Ok(TaskUndone { restored: undone.changes.iter().map(|change| named(&change.path)).collect(), left: conflicts.chain(failed).collect() })
+    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.kind.describe().to_string()));
+    let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.error.to_string()));
+    Ok(TaskUndone {
+        restored: undone.changes.iter().map(|change| named(&change.path)).collect(),
+        unrestored: conflicts.chain(failed).collect(),
+    })
 }

@@ -22,7 +22,7 @@ impl RunRunner {
     }
 
     /// Stores a plan that may be kept when the run has ended. A fallback is not stored.
-    pub(super) async fn keep_under_way(&self, key: PlanKey, request: &PlanRequest, planned: &Planned) {
+    pub(super) async fn store_active_plan(&self, key: PlanKey, request: &PlanRequest, planned: &Planned) {
         if self.parts.kept_plans.is_none() {
             return;
         }

@@ -87,7 +87,7 @@ impl RunRunner {
         let request = PlanRequest {
             images: self.input.images.clone(),
             project: self.parts.project.clone(),
-            known,
+            recalled: known,
             folder: self.listing(),
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
@@ -103,9 +103,9 @@ impl RunRunner {
         match self.plan_with_hooks(planner, &request, context).await {
             Ok(planned) => {
                 if !self.input.plan_only {
-                    self.keep_under_way(key, &request, &planned).await;
+                    self.store_active_plan(key, &request, &planned).await;
                 }
-                if let Some(ReusedPlan { by: run }) = planned.reused {
+                if let Some(ReusedPlan { owner: run }) = planned.reused {
                     notes.extend(planned.repairs);
                     let outcome = Planning::Reused { plan: Box::new(planned.plan), run, notes };
                     return RunFact::Planned { id, outcome, calls: Vec::new() };
@@ -143,7 +143,7 @@ impl RunRunner {
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
             images: self.input.images.clone(),
-            known,
+            recalled: known,
             folder: self.listing(),
             room,
             tools: self.plan_tools.runtime.clone(),
@@ -158,7 +158,7 @@ impl RunRunner {
         let asked = AtomicBool::new(false);
         let judged = |patch: &PlanPatch| match room {
             Some(_) => judge_update(state, patch, &self.input.settings.growth),
-            None => judge(state, patch, !asked.swap(true, Ordering::Relaxed)),
+            None => check_patch(state, patch, !asked.swap(true, Ordering::Relaxed)),
         };
         match self.replan_with_hooks(planner, &request, judged, context).await {
             Ok(replanned) => {
@@ -233,7 +233,7 @@ fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSetting
 
 /// Returns the patched plan. The patch must fit the plan and must not repeat a failed task unchanged. If it must be
 /// `whole`, it has to deal with every task that failed for good.
-fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
+fn check_patch(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let left: Vec<String> = after
         .tasks

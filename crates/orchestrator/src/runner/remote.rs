@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_durable::{EffectContext, EffectId, Issue, carry_out_alone, fact_channel};
+use aime_durable::{EffectContext, EffectId, Issue, execute_effect, fact_channel};
 use aime_progress_management::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::Redactor;
 use tokio::sync::{OnceCell, mpsc};
@@ -48,7 +48,7 @@ pub struct EndedAttempt<'a> {
 impl Orchestrator {
     /// Returns the executor of single effects of a run that is driven elsewhere.
     #[must_use]
-    pub fn apart(&self, input: RunInput, so_far: &RunContext) -> RemoteEffects {
+    pub fn remote_effects(&self, input: RunInput, so_far: &RunContext) -> RemoteEffects {
         let run = input.run.clone();
         let live = Arc::<LiveStore>::default();
         // Actors are driven elsewhere too, so no actor journal can fail here.
@@ -67,9 +67,9 @@ impl Orchestrator {
             parts,
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
-            answers: Arc::new(Answers::given(so_far.answers.iter().cloned())),
+            answers: Arc::new(Answers::with_answers(so_far.answers.iter().cloned())),
             words: Arc::new(MessageChannel::default()),
-            kept_files: self.kept_apart(&run, &live),
+            kept_files: self.remote_files(&run, &live),
             live,
             tried: TriedCriteria::default(),
             broken,
@@ -94,7 +94,7 @@ impl RemoteEffects {
     }
 
     /// Carries out one effect of the run machine. A call that was started before and is neither read-only nor
-    /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `told`.
+    /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `on_fact`.
     ///
     /// [`RunEffect::StartActor`] is not a single effect: see [`make_actor`](Self::make_actor), [`act`](Self::act) and
     /// [`judge`](Self::judge). Nor is [`RunEffect::Lead`]: see [`wake_lead`](Self::wake_lead), [`act`](Self::act) and
@@ -103,7 +103,7 @@ impl RemoteEffects {
         &self,
         issue: Issue<RunEffect>,
         cancelled: impl Future<Output = ()> + Send,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> RunFact {
         let redactor = self.redactor();
         if let RunEffect::StartActor { .. } | RunEffect::Lead { .. } = &issue.effect {
@@ -116,14 +116,14 @@ impl RemoteEffects {
         if let RunEffect::Verify { state } = &issue.effect {
             self.runner.live.insert(self.runner.run.clone(), ProgressState::clone(state));
         }
-        let mut told = |fact: RunFact| told(fact.without_secrets(redactor));
-        let fact = carry_out_alone::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, &mut told).await;
-        self.runner.kept_files.leave().await.into_iter().for_each(told);
+        let mut on_fact = |fact: RunFact| on_fact(fact.without_secrets(redactor));
+        let fact = execute_effect::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, &mut on_fact).await;
+        self.runner.kept_files.leave().await.into_iter().for_each(on_fact);
         fact.without_secrets(redactor)
     }
 
-    /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `told`.
-    pub async fn judge(&self, attempted: EndedAttempt<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
+    /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `on_fact`.
+    pub async fn judge(&self, attempted: EndedAttempt<'_>, cancel: CancellationToken, mut on_fact: impl FnMut(RunFact) + Send) -> RunFact {
         let EndedAttempt { id, spec, conclusion, calls, conflicts, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
@@ -135,9 +135,9 @@ impl RemoteEffects {
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(self.redactor()));
+            on_fact(fact.without_secrets(self.redactor()));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(self.redactor())));
         fact.without_secrets(self.redactor())
     }
 

@@ -6,7 +6,7 @@ use aime_llm::{ChatModel, ModelError};
 use aime_tools::AskModel;
 use tokio::time::Instant;
 
-use super::{RunRunner, hooked::HookCaller, in_run, millis_since, on_bound_of};
+use super::{RunRunner, hooks::HookCaller, in_run, millis_since, on_bound_of};
 use crate::{
     ModelUse, RunFact,
     models::{RunMeter, spent},

@@ -54,7 +54,7 @@ impl RunRunner {
             Reflect::Never => Vec::new(),
             Reflect::Criteria | Reflect::Always => {
                 let name = format!("run-{}-{}", state.version, state.tool_calls);
-                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", given: "", origins: author.origins };
+                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", earlier_results: "", origins: author.origins };
                 self.judge(work, &mut checks, || Ok(of_run(state)), context).await
             }
         };
@@ -101,7 +101,7 @@ impl RunRunner {
             return (checks, Vec::new());
         }
         let goal = format!("{}\n{}", spec.title(), spec.description);
-        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), given, origins: author.origins };
+        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), earlier_results: given, origins: author.origins };
         let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, &mut checks, evidence, context))).await;
         // Nobody reads the result of an attempt that is being stopped. It is judged when the run continues.
         let calls = judged.unwrap_or_default();
@@ -198,7 +198,7 @@ impl RunRunner {
                         Holds::No => (Some(false), CheckMethod::Audited),
                         Holds::CannotTell => (None, CheckMethod::Unchecked),
                     };
-                    check.reason = found(&verdict);
+                    check.reason = finding_text(&verdict);
                 }
                 None => check.reason.clone_from(&missing),
             }
@@ -226,11 +226,11 @@ impl RunRunner {
         context: &Context,
     ) -> CriterionResult {
         let begun = Instant::now();
-        let result = self.look_at(criterion, task, author, context).await;
+        let result = self.check_criterion(criterion, task, author, context).await;
         CriterionResult { duration_ms: millis_since(begun), ..result }
     }
 
-    async fn look_at(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
+    async fn check_criterion(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
         let open = CriterionResult::open(criterion);
         let file = match &criterion.check {
             Check::File(file) => Some(file.clone()),
@@ -301,7 +301,7 @@ const fn is_open(check: &CriterionResult) -> bool {
 }
 
 /// Returns the explanation of an auditor's verdict on one criterion.
-fn found(verdict: &CriterionVerdict) -> String {
+fn finding_text(verdict: &CriterionVerdict) -> String {
     let cannot_tell = if verdict.holds == Holds::CannotTell { "cannot tell: " } else { "" };
     let (why, evidence) = (verdict.why.trim(), verdict.evidence.trim());
     if evidence.is_empty() { format!("{cannot_tell}{why}") } else { format!("{cannot_tell}{why} ({evidence})") }

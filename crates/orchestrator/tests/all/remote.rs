@@ -53,7 +53,7 @@ struct Lead {
 impl Driven<'_> {
     /// Simulates another process for each effect.
     fn apart(&self) -> RemoteEffects {
-        self.bench.orchestrator().apart(sent(&self.input()), &sent(&self.so_far))
+        self.bench.orchestrator().remote_effects(sent(&self.input()), &sent(&self.so_far))
     }
 
     fn input(&self) -> <RunMachine as Machine>::Input {

@@ -71,7 +71,7 @@ impl Patching {
 
     fn lost_conditions(&self, found: &mut Found) {
         for edge in &self.state.edges {
-            let removed = self.gone.get(&edge.from).is_some_and(Vec::is_empty);
+            let removed = self.successors.get(&edge.from).is_some_and(Vec::is_empty);
             let open = self.state.tasks.get(&edge.to).is_some_and(|task| task.status.is_open());
             if removed && open && edge.kind == EdgeType::Conditional {
                 let problem = Problem::LostCondition { id: edge.to.clone(), of: edge.from.clone() };

@@ -94,7 +94,7 @@ impl Titles {
     }
 
     /// Returns the title of the task with this id, if there is one.
-    pub(crate) fn named(&self, id: &str) -> Option<String> {
+    pub(crate) fn title_of(&self, id: &str) -> Option<String> {
         self.known.get(id).map(|(_, title)| title.clone())
     }
 

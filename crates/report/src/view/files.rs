@@ -48,7 +48,7 @@ fn view(file: &FileSource, titles: &Titles, reader: &Reader<'_>) -> FileView {
         (_, Content::Nothing) => "deleted",
         _ => "changed",
     };
-    let mut by: Vec<String> = file.by.iter().map(|name| titles.named(name).unwrap_or_else(|| reader.line(name, TITLE))).collect();
+    let mut by: Vec<String> = file.authors.iter().map(|name| titles.title_of(name).unwrap_or_else(|| reader.line(name, TITLE))).collect();
     by.dedup();
     let empty = FileView {
         path: reader.line(&file.path, TITLE * 2),

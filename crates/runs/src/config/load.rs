@@ -45,7 +45,7 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
         variables.push((name, read_variable(name, value)?));
     }
 
-    let own = documents.iter().filter(|(file, _)| file.whose != SettingsOwner::Project).map(|(_, document)| document);
+    let own = documents.iter().filter(|(file, _)| file.owner != SettingsOwner::Project).map(|(_, document)| document);
     let trusted = own.chain(variables.iter().map(|(_, document)| document)).any(|document| places.is_trusted_by(document, environment));
     let mut sources = vec!["defaults".to_owned()];
     let mut notes = Vec::new();
@@ -55,7 +55,7 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
     let mut permissions = Permissions::default();
     let mut builder = config::Config::builder();
     for (file, mut document) in documents {
-        if file.whose == SettingsOwner::Project && !trusted {
+        if file.owner == SettingsOwner::Project && !trusted {
             notes.extend(permissions.narrow(&mut document, file.path));
             notes.extend(drop_safety(&mut document, file.path));
             notes.extend(drop_outside(&mut document, file.path, environment));
@@ -97,7 +97,7 @@ pub fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault
 /// Reads one named file by itself, with its paths made absolute.
 pub fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Ok(SettingsFile { path: &path, whose: SettingsOwner::Flag, other: None }.read()?.unwrap_or_default())
+    Ok(SettingsFile { path: &path, owner: SettingsOwner::Flag, other: None }.read()?.unwrap_or_default())
 }
 
 /// Owner of a settings file, which decides how far aime trusts it.
@@ -110,7 +110,7 @@ enum SettingsOwner {
 
 struct SettingsFile<'a> {
     path: &'a Path,
-    whose: SettingsOwner,
+    owner: SettingsOwner,
     /// Second file with the same name in another format. It would be ignored, so `read` refuses it.
     other: Option<PathBuf>,
 }
@@ -121,7 +121,7 @@ impl SettingsFile<'_> {
             let message = message!("two-files", other = other.display());
             return Err(ConfigFault::new(self.path.display(), message).hint(message!("two-files-hint")));
         }
-        let mut document = read_file(self.path, self.whose == SettingsOwner::Flag)?;
+        let mut document = read_file(self.path, self.owner == SettingsOwner::Flag)?;
         if let Some(document) = &mut document {
             make_absolute(document, self.path);
         }
@@ -131,9 +131,9 @@ impl SettingsFile<'_> {
 
 fn files(places: &Places) -> impl Iterator<Item = SettingsFile<'_>> {
     let is_named = |path: &Path| places.flag.as_ref().is_some_and(|flag| flag.canonicalize().ok() == path.canonicalize().ok());
-    let found = move |path, whose| SettingsFile { path, whose, other: beside(path).filter(|other| !is_named(other)) };
+    let found = move |path, whose| SettingsFile { path, owner: whose, other: beside(path).filter(|other| !is_named(other)) };
     let user = places.user.as_deref().map(|path| found(path, SettingsOwner::User));
-    let flag = places.flag.as_deref().map(|path| SettingsFile { path, whose: SettingsOwner::Flag, other: None });
+    let flag = places.flag.as_deref().map(|path| SettingsFile { path, owner: SettingsOwner::Flag, other: None });
     // A project's file that `--config` names is trusted like the user's own.
     let project = (!is_named(&places.project)).then(|| found(&places.project, SettingsOwner::Project));
     user.into_iter().chain(project).chain(flag)

@@ -53,7 +53,7 @@ pub async fn found_servers() -> Vec<FoundServer> {
 
 /// Lists the addresses that are tried, for people.
 #[must_use]
-pub fn looked_at() -> String {
+pub fn searched_places() -> String {
     SERVERS.map(|(software, port)| format!("{software} {port}")).join(", ")
 }
 

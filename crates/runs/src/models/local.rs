@@ -54,7 +54,7 @@ impl ConfiguredFile {
     }
 
     /// Resolves a name given by a person: a local model of the configuration, a catalog entry, or a file.
-    pub fn named(name: &str, setup: &Setup) -> Result<Self, RunsError> {
+    pub fn from_name(name: &str, setup: &Setup) -> Result<Self, RunsError> {
         match setup.config.models.get(name) {
             Some(config) if config.provider == Provider::Local => Self::of(config, &setup.environment),
             _ => Self::by_name(name, &setup.environment).ok_or_else(|| unknown(name)),
@@ -152,10 +152,10 @@ fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
 /// Returns the file of a model. If it is missing, the model is downloaded, with progress notices to the caller.
 pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsError> {
     let (store, settings) = (store(&setup.environment)?, fetch_settings(setup));
-    if let Presence::Here { file } = store.look(model) {
+    if let Presence::Here { file } = store.presence(model) {
         return Ok(file);
     }
-    setup.caller().hear(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
+    setup.caller().on_notice(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
     let told = FetchProgress(setup);
     let fetched = tokio::select! {
         fetched = store.fetch(model, &settings, &told) => fetched.map_err(|error| failure_of(error, model)),
@@ -165,7 +165,7 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
         )
         .hint(message!("model-kept"))),
     };
-    setup.caller().hear(&Notice::FetchEnds { file: fetched.as_deref().ok() });
+    setup.caller().on_notice(&Notice::FetchEnds { file: fetched.as_deref().ok() });
     fetched
 }
 
@@ -174,7 +174,7 @@ struct FetchProgress<'a>(&'a Setup);
 
 impl FetchObserver for FetchProgress<'_> {
     fn on_progress(&self, news: &FetchNews<'_>) {
-        self.0.caller().hear(&Notice::Fetch(news));
+        self.0.caller().on_notice(&Notice::Fetch(news));
     }
 }
 
@@ -210,7 +210,7 @@ impl Opened {
         let wanted = ConfiguredFile::of(config, &setup.environment)?;
         let file = wanted.file(&setup.environment)?;
         match &wanted {
-            ConfiguredFile::Catalog(model) if !matches!(store(&setup.environment)?.look(model), Presence::Here { .. }) => {
+            ConfiguredFile::Catalog(model) if !matches!(store(&setup.environment)?.presence(model), Presence::Here { .. }) => {
                 return Err(absent(model, &file));
             }
             ConfiguredFile::Catalog(_) => {}
@@ -259,7 +259,7 @@ pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsE
         ));
     };
     let size = shown_size(model.bytes);
-    if let Presence::Here { file } = store(&setup.environment)?.look(&model) {
+    if let Presence::Here { file } = store(&setup.environment)?.presence(&model) {
         return Ok(Health::Here(Message::text(format!("{}, {size}, {}", model.name, file.display()))));
     }
     let settings = fetch_settings(setup);

@@ -25,7 +25,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     let mut notes: Vec<String> =
         seen.damage.iter().map(|damage| format!("The journal is damaged: {damage}. What follows ends there.")).collect();
     notes.extend(seen.inconsistencies.iter().map(|found| format!("The state contradicts itself: {found}.")));
-    let files = match UndoData::read(&setup.keep(), run.as_str()) {
+    let files = match UndoData::read(&setup.data_folder(), run.as_str()) {
         Ok(kept) => kept.map(|kept| {
             notes.extend(kept.lost().map(|lost| format!("From some moment on the changes of files were not kept: {lost}.")));
             kept.changes().take(MOST).map(|(change, by)| changed(&kept, change, &by)).collect()
@@ -57,7 +57,7 @@ fn changed(kept: &UndoData, change: aime_undo::Change, by: &[&Author]) -> FileSo
         before: content(change.before.as_ref()),
         after: content(change.after.as_ref()),
         path: change.path.to_string_lossy().into_owned(),
-        by: names,
+        authors: names,
     }
 }
 

@@ -76,7 +76,7 @@ impl Setup {
         let Some(telemetry) = self.telemetry.get().and_then(Option::as_ref) else { return };
         match telemetry.end().await {
             0 => {}
-            pieces => self.caller().hear(&crate::Notice::TelemetryLost { pieces }),
+            pieces => self.caller().on_notice(&crate::Notice::TelemetryLost { pieces }),
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) struct InnerPath {
     /// Relative path of plain names only; `.` for the folder itself.
     pub(super) path: PathBuf,
     /// Path as requested.
-    pub(super) shown: PathBuf,
+    pub(super) requested: PathBuf,
 }
 
 impl InnerPath {
@@ -40,14 +40,14 @@ impl InnerPath {
             names
         };
         let path = if names.is_empty() { PathBuf::from(".") } else { names.iter().collect() };
-        Ok(Self { path, shown })
+        Ok(Self { path, requested: shown })
     }
 
     /// Refuses a path that ends in `/` or `.`, which names a folder.
     pub(super) fn must_name_a_file(&self) -> Result<(), FileError> {
-        let bytes = self.shown.as_os_str().as_encoded_bytes();
+        let bytes = self.requested.as_os_str().as_encoded_bytes();
         let folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes.ends_with(b"/..") || self.path == Path::new(".");
-        if folder { Err(FileError::NotAFile { path: self.shown.clone(), kind: EntryKind::Folder }) } else { Ok(()) }
+        if folder { Err(FileError::NotAFile { path: self.requested.clone(), kind: EntryKind::Folder }) } else { Ok(()) }
     }
 }
 

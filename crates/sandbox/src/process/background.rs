@@ -39,7 +39,7 @@ pub struct BackgroundProcess {
 /// Output that the caller has not taken yet.
 #[derive(Debug)]
 struct UnreadOutput {
-    kept: Keeper,
+    keeper: Keeper,
     limit: usize,
     refused: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl BackgroundProcess {
         let mut group = Group::start(request, !request.input.is_empty())?;
         let number = group.number();
         let limit = request.output_limit;
-        let fresh = Arc::new(Mutex::new(UnreadOutput { kept: Keeper::new(limit), limit, refused: Vec::new() }));
+        let fresh = Arc::new(Mutex::new(UnreadOutput { keeper: Keeper::new(limit), limit, refused: Vec::new() }));
         let (ended, end) = watch::channel(None);
         let cancel = CancellationToken::new();
         let (kept, stop, input, time_limit) = (Arc::clone(&fresh), cancel.clone(), request.input.clone(), request.time_limit);
@@ -84,7 +84,7 @@ impl BackgroundProcess {
     pub fn take_printed(&self) -> CapturedOutput {
         let mut fresh = locked(&self.fresh);
         let limit = fresh.limit;
-        std::mem::replace(&mut fresh.kept, Keeper::new(limit)).finish()
+        std::mem::replace(&mut fresh.keeper, Keeper::new(limit)).finish()
     }
 
     /// Returns the hosts that were refused to it as text, once it has ended.
@@ -102,7 +102,7 @@ impl BackgroundProcess {
     /// Waits for new output or for its end, at most for `patience`.
     pub async fn wait_for_news(&self, patience: Duration) {
         let news = async {
-            while self.end().is_none() && locked(&self.fresh).kept.is_empty() {
+            while self.end().is_none() && locked(&self.fresh).keeper.is_empty() {
                 sleep(LOOK).await;
             }
         };
@@ -144,7 +144,7 @@ async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<UnreadOutput
         if count == 0 {
             break;
         }
-        locked(fresh).kept.push(chunk.get(..count).unwrap_or_default());
+        locked(fresh).keeper.push(chunk.get(..count).unwrap_or_default());
     }
 }
 

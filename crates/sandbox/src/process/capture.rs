@@ -48,7 +48,7 @@ impl Keeper {
     }
 
     /// Returns the parts kept so far.
-    pub(super) fn so_far(&self) -> CapturedOutput {
+    pub(super) fn captured(&self) -> CapturedOutput {
         self.clone().finish()
     }
 

@@ -97,7 +97,7 @@ impl Service {
     /// Returns its output to standard error so far.
     #[must_use]
     pub fn stderr(&self) -> String {
-        self.stderr_text.lock().unwrap_or_else(PoisonError::into_inner).so_far().text()
+        self.stderr_text.lock().unwrap_or_else(PoisonError::into_inner).captured().text()
     }
 
     /// Returns a token that is cancelled once its standard error is closed and [`stderr`](Self::stderr) is complete.

@@ -49,7 +49,7 @@ impl Block {
     }
 
     /// Returns the block as it begins in a stream.
-    fn begun(&self) -> Value {
+    fn start_event(&self) -> Value {
         match self {
             Self::Thinking { .. } => json!({"type": "thinking", "thinking": "", "signature": ""}),
             Self::Text(_) => json!({"type": "text", "text": ""}),
@@ -229,7 +229,7 @@ impl Answer<'_> {
                 }
                 event
             };
-            events.push(at(json!({"type": "content_block_start", "content_block": self.decorated(block.begun())})));
+            events.push(at(json!({"type": "content_block_start", "content_block": self.decorated(block.start_event())})));
             if index == 0 {
                 events.push(ping.clone());
             }

@@ -119,7 +119,7 @@ impl Answer<'_> {
     }
 
     /// Returns the item as it is when it begins.
-    fn begun(&self, item: &Item) -> Value {
+    fn started_item(&self, item: &Item) -> Value {
         match &item.kind {
             Kind::Reasoning(_) => self.reasoning_item(item, json!([]), "begun"),
             Kind::Text(_) | Kind::Refusal(_) => self.message_item(item, "in_progress", json!([])),
@@ -245,7 +245,7 @@ impl Answer<'_> {
         events.push("response.in_progress", json!({"response": begun}));
         for (index, item) in items.iter().enumerate() {
             let at = |members: Value| self.placed(index, None, members);
-            events.push("response.output_item.added", at(json!({"item": self.begun(item)})));
+            events.push("response.output_item.added", at(json!({"item": self.started_item(item)})));
             self.inside(index, item, events);
             events.push("response.output_item.done", at(json!({"item": self.done(item, "content")})));
         }

@@ -17,7 +17,7 @@ use crate::{
     child::drive_child,
     deeds::now,
     effect::lost,
-    tree::{conflict_words, take_in, tree_now},
+    tree::{conflict_words, merge_reply, tree_now},
 };
 
 /// A part of the work, on its way to another actor.
@@ -45,7 +45,7 @@ impl ActorCarrier {
             };
         };
         let begin = MachineStart { journal: None, ..self.begin.begin.clone() };
-        let by = ActorBegin { begin, so_far: self.so_far.clone(), created: None, ..self.begin.clone() };
+        let by = ActorBegin { begin, so_far: self.context.clone(), created: None, ..self.begin.clone() };
         let (ctx, stop, below, name) = (self.ctx.clone(), self.cancels.token(&id), Rc::clone(&self.below), self.name_below(&call));
         let delegation = Delegation { ctx, id, call, request, origins, by, name, stop, below };
         RunningEffect { facts: delegation.go().map(|fact| vec![fact]).boxed_local(), holds: true }
@@ -64,7 +64,7 @@ impl ActorCarrier {
         for answer in new {
             for actor in below.clone() {
                 let (ctx, answer) = (self.ctx.clone(), answer.clone());
-                self.errands.add(async move {
+                self.requests.add(async move {
                     let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
                     // One that has ended needs no answer.
                     drop(ctx.external_workflow(actor, None).signal(ActorWorkflow::answered, answer, options).await);
@@ -110,7 +110,7 @@ impl Delegation {
             let work = TaskWork::new(self.by.input.run(), &self.by.begin.input.what.spec.task, &self.name);
             let work = TaskWork { is_partial, ..work };
             let from = Some(&from).filter(|_| !is_private);
-            let taken = take_in(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
+            let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
             let taken = taken.map_err(|why| failed(&why))?;
             if !is_partial && taken.private.is_some() {
                 return Err(failed(&conflict_words(&taken.conflicts)));

@@ -144,7 +144,7 @@ fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
     let mut first = Here::new(fresh());
     (first.leave_after, first.puts_off) = (leave_after, puts_off);
     let not_begun = match first.go() {
-        Some(CarryOutcome::Left { not_begun, then }) => {
+        Some(CarryOutcome::Continued { not_begun, then }) => {
             assert_eq!(then, [], "nothing came from outside");
             not_begun
         }
@@ -192,7 +192,7 @@ fn what_arrives_as_it_leaves_is_not_lost() {
     let mut here = Here::new(fresh());
     let arrived = vec![ToyFact::Done { id: EffectId::new("from outside"), value: LATE }];
     (here.leave_after, here.arrives) = (0, arrived.clone());
-    let Some(CarryOutcome::Left { then, .. }) = here.go() else { panic!("it has not left") };
+    let Some(CarryOutcome::Continued { then, .. }) = here.go() else { panic!("it has not left") };
     assert_eq!(then, arrived);
 }
 
@@ -205,7 +205,7 @@ fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
         let mut here = Here::new(fresh());
         (here.leave_after, here.untold) = (leave_after, 3);
         match here.go() {
-            Some(CarryOutcome::Left { not_begun, .. }) => {
+            Some(CarryOutcome::Continued { not_begun, .. }) => {
                 assert!(here.begun.iter().all(|begun| !not_begun.contains(&begun.id)), "left after {leave_after}");
                 assert!(leave_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
                 assert_eq!(here.untold, 0, "left after {leave_after}");

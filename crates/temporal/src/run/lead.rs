@@ -20,7 +20,7 @@ use crate::{
     effect::lost,
     lead_workflow,
     orders::RunInput,
-    tree::{MergeReply, take_in, tree_now},
+    tree::{MergeReply, merge_reply, tree_now},
 };
 
 /// One wake of the lead.
@@ -86,7 +86,7 @@ impl ActiveWake {
                 let work = TaskWork::new(self.input.run(), &task, &format!("lead-{}", self.order.wake.number));
                 let work = TaskWork { conflicts, is_partial: rest.is_none(), is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                take_in(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
             }
             _ => Ok(MergeReply::default()),
         };
@@ -111,7 +111,7 @@ impl ActiveWake {
 
     /// Returns the lead with its conversation so far and the message of this wake, or a new one.
     async fn lead(&self, known: Option<StoppedActor>) -> Result<ActorBegin, RunFact> {
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let tree = known.as_ref().and_then(|lead| lead.private.clone()).or_else(|| tree_now(&self.ctx));
         let facts = known.iter().flat_map(|lead| &lead.begin.journal).flat_map(|journal| &journal.facts);
         // A wake that was stopped goes on where it was.
@@ -142,7 +142,7 @@ impl ActiveWake {
 
     async fn woken(&self, is_new: bool) -> Result<PreparedLeadWake, RunFact> {
         let queue = self.queues.name(Capability::Planner);
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let order = WakeOrder { so_far, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::wake, (self.input.clone(), order), options).await {
@@ -155,7 +155,7 @@ impl ActiveWake {
     /// Returns the end of the wake. Open conflicts of the lead's work count as a check that does not hold.
     async fn rested(&self, rest: LeadRest, conflicts: &[FoundConflict]) -> RunFact {
         let queue = self.queues.name(Capability::Planner);
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let order = RestOrder { so_far, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::check, (self.input.clone(), order), options).await {

@@ -22,7 +22,7 @@ use crate::{
     deeds::{now, until},
     effect::lost,
     orders::RunInput,
-    tree::{MergeReply, take_in, tree_now},
+    tree::{MergeReply, merge_reply, tree_now},
 };
 
 /// End of an actor, with the conflicts of its work.
@@ -110,7 +110,7 @@ impl Attempt {
                 let work = TaskWork::new(self.input.run(), &self.order.task, &name);
                 let work = TaskWork { conflicts, is_partial, is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                take_in(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
             }
             _ => Ok(MergeReply::default()),
         };
@@ -180,7 +180,7 @@ impl Attempt {
 
     /// Returns the actor in its suspended state, or a new one. It works in the state `private` of the folder, if its earlier work is not merged.
     async fn actor(&self, private: Option<Tree>) -> Result<ActorBegin, RunFact> {
-        let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
+        let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().context.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
@@ -224,7 +224,7 @@ impl Attempt {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
         let told = facts.filter_map(|fact| if let ActorFact::PersonMessage { said } = fact { Some(said) } else { None });
         let heard: BTreeSet<_> = begin.input.what.told.iter().chain(told).map(|told| told.id.clone()).collect();
-        let said = self.ledger.borrow().so_far.messages_to(&self.order.task, self.is_alone());
+        let said = self.ledger.borrow().context.messages_to(&self.order.task, self.is_alone());
         said.into_iter().filter(move |told| !heard.contains(&told.id))
     }
 
@@ -238,7 +238,7 @@ impl Attempt {
         let queue = self.queues.name(Capability::Planner);
         let (so_far, calls) = {
             let ledger = self.ledger.borrow();
-            (ledger.so_far.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
+            (ledger.context.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
         };
         let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
         let order = JudgeOrder { so_far, id, spec, conclusion, calls, conflicts, duration_ms, tree };

@@ -103,7 +103,7 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
             OmissionReason::Lost(why) => (None, why.as_str(), Vec::new()),
         };
         let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
-        let RunFact::TaskEnded { conclusion, conflicts, .. } = left_out(ended, why.clone(), repeatable) else { panic!() };
+        let RunFact::TaskEnded { conclusion, conflicts, .. } = with_omission(ended, why.clone(), repeatable) else { panic!() };
         assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {told}");
         assert!(conclusion.error.is_some_and(|error| error.contains(told)) && conclusion.summary == "said");
     }

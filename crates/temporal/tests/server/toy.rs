@@ -58,7 +58,7 @@ impl ToyWorkflow {
         let now = carrier.now();
         match carry(begin.clone().resume(now), &mut carrier).await {
             Ok(CarryOutcome::Ended(ended)) => Ok(ended.output),
-            Ok(CarryOutcome::Left { not_begun, then }) => {
+            Ok(CarryOutcome::Continued { not_begun, then }) => {
                 let ToyJournal { facts, events } = ctx.state_mut(|toy| std::mem::take(&mut toy.journal));
                 let journal = PartialJournal { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
                 ctx.continue_as_new(MachineStart { journal: Some(journal), ..begin }, ContinueAsNewOptions::default())?;

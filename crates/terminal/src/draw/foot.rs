@@ -30,8 +30,8 @@ pub(super) fn prompt(screen: &Screen, eye: Eye, width: usize) -> Option<(Line<'s
 
 fn typing(screen: &Screen, to: &InputPurpose, line: &Input, eye: Eye, width: usize) -> (Line<'static>, Option<usize>) {
     let label = match to {
-        InputPurpose::Told(task) => Phrase::Tells(task.as_ref()),
-        InputPurpose::Answers(_) => Phrase::AnswersWith,
+        InputPurpose::Message(task) => Phrase::Tells(task.as_ref()),
+        InputPurpose::Answer(_) => Phrase::AnswersWith,
     };
     let label = format!("{} > ", screen.phrase(label));
     let label = if columns(&label) + 10 > width { "> ".to_owned() } else { label };

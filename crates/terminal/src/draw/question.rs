@@ -33,6 +33,6 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     lines.push(last);
     lines.truncate(height);
     // The question counts as seen only if some of its text was drawn, not just the title.
-    screen.seen = id.filter(|_| lines.len() > 1);
+    screen.shown_question = id.filter(|_| lines.len() > 1);
     lines
 }

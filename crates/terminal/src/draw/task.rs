@@ -13,10 +13,10 @@ use crate::{
 
 /// Draws the details of the selected task.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    let Some(task) = screen.chosen() else { return vec![eye.line(Tone::Dim, screen.phrase(Phrase::NoneYet))] };
+    let Some(task) = screen.selected_task() else { return vec![eye.line(Tone::Dim, screen.phrase(Phrase::NoneYet))] };
     let mut lines = head(screen, task, eye, width);
     let actor = screen.actors.of(&task.spec.id);
-    lines.extend(who(screen, task, actor, eye, width));
+    lines.extend(actor_lines(screen, task, actor, eye, width));
     let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress_management::TaskId::as_str).collect();
     if !after.is_empty() {
         lines.extend(block(eye, Tone::Dim, &screen.phrase(Phrase::After(&after.join(", "))), width));
@@ -28,7 +28,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.extend(block(eye, Tone::Dim, &format!("- {criterion}"), width));
     }
     if let Some(report) = &task.report {
-        lines.extend(block(eye, Tone::Live, &screen.phrase(Phrase::Said { status: &report.status, message: &report.message }), width));
+        lines.extend(block(eye, Tone::Live, &screen.phrase(Phrase::Report { status: &report.status, message: &report.message }), width));
     }
     for todo in &task.todos {
         let (mark, tone) = match todo.status {
@@ -67,7 +67,7 @@ fn head(screen: &Screen, task: &Task, eye: Eye, width: usize) -> Vec<Line<'stati
     lines
 }
 
-fn who(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
+fn actor_lines(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
     if let Some(tool) = &task.spec.tool {
         let parameters = serde_json::to_string(&task.spec.parameters).unwrap_or_default();
         return block(eye, Tone::Dim, &screen.phrase(Phrase::Tool { tool, parameters: &parameters }), width);
@@ -93,7 +93,7 @@ fn call_line(screen: &Screen, call: &Call, eye: Eye, width: usize) -> Line<'stat
     let word = screen.phrase(Phrase::Call(call.ended.map(|(outcome, _)| outcome)));
     let room = 8_usize.saturating_sub(columns(&word));
     let end = format!(" {}", clock(millis));
-    let what = first_line(&call.what, width.saturating_sub(12 + end.len()));
+    let what = first_line(&call.description, width.saturating_sub(12 + end.len()));
     Line::from(vec![eye.span(tone, format!("  {word}{:room$} ", "")), Span::raw(what), eye.span(Tone::Dim, end)])
 }
 

@@ -47,7 +47,7 @@ pub(super) fn doing(screen: &Screen, task: &Task) -> String {
     if screen.asks(&task.spec.id) {
         return screen.phrase(Phrase::WaitsForYou);
     }
-    let call = screen.actors.of(&task.spec.id).and_then(|actor| actor.current()).map(|call| call.what.clone());
+    let call = screen.actors.of(&task.spec.id).and_then(|actor| actor.current()).map(|call| call.description.clone());
     // After a resume the events of earlier calls are missing.
     let known = call.or_else(|| task.activity.clone());
     known.or_else(|| task.report.as_ref().map(|report| report.message.clone())).unwrap_or_else(|| match task.spec.kind {

@@ -55,7 +55,7 @@ impl Screen {
     /// Marks a question as answered, so that it is not shown again while the answer is on its way.
     fn noting(&mut self, act: Act) -> Act {
         if let Act::Answer { question, .. } = &act {
-            self.given.insert(question.clone());
+            self.answered.insert(question.clone());
             self.question_scroll = Scroll::default();
         }
         act
@@ -88,7 +88,7 @@ impl Screen {
             Key::Escape => self.open(Panel::Log),
             Key::Char('q') if self.part == Part::Watches => return Some(Act::Leave),
             Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = self.phrase(Phrase::HasEnded),
-            Key::Char('t') => self.ask_words(InputPurpose::Told(None)),
+            Key::Char('t') => self.open_input(InputPurpose::Message(None)),
             Key::Char('T') => self.open_message_prompt(),
             Key::Char('p' | 'q') if self.part == Part::Watches && !self.driven => {
                 self.notice = self.phrase(Phrase::NobodyCarries(self.run.as_str()));
@@ -113,41 +113,41 @@ impl Screen {
             (_, Key::Enter | Key::Char('a')) => None,
             _ => return None,
         };
-        if self.seen.as_ref() != Some(&id) {
+        if self.shown_question.as_ref() != Some(&id) {
             // The key was meant for the previous picture.
             return Some(None);
         }
         if held {
-            self.notice = self.phrase(Phrase::Held);
+            self.notice = self.phrase(Phrase::KeyHeld);
             return Some(None);
         }
         let Some(text) = text else {
-            self.ask_words(InputPurpose::Answers(id));
+            self.open_input(InputPurpose::Answer(id));
             return Some(None);
         };
         Some(Some(Act::Answer { question: id, text: text.to_owned() }))
     }
 
-    fn ask_words(&mut self, to: InputPurpose) {
+    fn open_input(&mut self, to: InputPurpose) {
         self.prompt = Prompt::Typing { to, line: Input::default() };
     }
 
     fn open_message_prompt(&mut self) {
-        let refused = match self.chosen() {
+        let refused = match self.selected_task() {
             None => Err(self.phrase(Phrase::NothingToTell)),
             Some(task) if task.spec.kind != TaskKind::Actor => Err(self.phrase(Phrase::NobodyHears(&task.spec.id))),
             Some(task) if task.status.is_settled() => Err(self.phrase(Phrase::HasSettled(&task.spec.id, task.status))),
             Some(task) => Ok(task.spec.id.clone()),
         };
         match refused {
-            Ok(task) => self.ask_words(InputPurpose::Told(Some(task))),
+            Ok(task) => self.open_input(InputPurpose::Message(Some(task))),
             Err(why) => self.notice = why,
         }
     }
 
     fn cancel_task(&mut self) {
         let direct = self.state.as_ref().is_some_and(|state| state.mode == Some(PlanMode::Direct));
-        let refused: Result<TaskId, String> = match self.chosen() {
+        let refused: Result<TaskId, String> = match self.selected_task() {
             None => Err(self.phrase(Phrase::NothingToCancel)),
             Some(task) if task.status.is_settled() => Err(self.phrase(Phrase::HasSettled(&task.spec.id, task.status))),
             Some(task) if direct => Err(self.phrase(Phrase::IsTheRun(&task.spec.id))),

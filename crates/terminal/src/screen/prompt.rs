@@ -30,17 +30,17 @@ pub(crate) enum Prompt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InputPurpose {
     /// A message to the run, or to the actor of a task.
-    Told(Option<TaskId>),
+    Message(Option<TaskId>),
     /// The answer to this question.
-    Answers(QuestionId),
+    Answer(QuestionId),
 }
 
 impl InputPurpose {
     /// Returns the act for this text.
     pub(super) fn act(self, text: String) -> Act {
         match self {
-            Self::Told(task) => Act::Tell { task, text },
-            Self::Answers(question) => Act::Answer { question, text },
+            Self::Message(task) => Act::Tell { task, text },
+            Self::Answer(question) => Act::Answer { question, text },
         }
     }
 }

@@ -47,7 +47,7 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let (files, done) = plan(&sections, context)?;
     let others: Vec<String> = files.iter().filter_map(|(path, file)| context.note_of_other_change(path, file.before.as_ref()?)).collect();
     write(&context.folder, &files)?;
-    let seen = done.iter().flat_map(|done| done.seen(&files, context)).collect();
+    let seen = done.iter().flat_map(|done| done.record_seen(&files, context)).collect();
     let lines: Vec<String> = done.iter().map(FileResult::line).chain(others).collect();
     let value = json!({"files": done.iter().map(FileResult::value).collect::<Vec<_>>()});
     let references = done.iter().filter(|done| done.did != "deleted").map(|done| done.path.clone()).collect();
@@ -69,7 +69,7 @@ pub(crate) struct PatchPath {
 }
 
 /// Returns every path that a patch names. All of them count as written. Empty for an invalid patch, which changes nothing.
-pub(crate) fn named(patch: &str) -> Vec<PatchPath> {
+pub(crate) fn patch_paths(patch: &str) -> Vec<PatchPath> {
     let of_section = |section: Section| match section {
         Section::Add { path, .. } | Section::Delete { path } => vec![PatchPath { path, reads: false }],
         Section::Update { path, to, .. } => {
@@ -111,14 +111,14 @@ impl FileResult {
     }
 
     /// Returns records of the file versions that the actor of the call has seen through the patch.
-    fn seen(&self, files: &BTreeMap<String, Versions>, context: &ToolContext) -> Vec<SeenFile> {
+    fn record_seen(&self, files: &BTreeMap<String, Versions>, context: &ToolContext) -> Vec<SeenFile> {
         let from = self.from.as_ref().unwrap_or(&self.path);
         let before = files.get(from).and_then(|versions| versions.before.as_deref());
         let after = files.get(&self.path).and_then(|versions| versions.after.as_deref());
         let gone = (self.did == "deleted" || self.from.is_some()).then(|| context.deleted(from)).into_iter().flatten();
         let made = match (before, after) {
             (_, None) => Vec::new(),
-            (None, Some(after)) => context.saw(&self.path, after),
+            (None, Some(after)) => context.record_seen(&self.path, after),
             (Some(before), Some(after)) => context.edited(from, before, &self.path, after),
         };
         gone.chain(made).collect()

@@ -94,7 +94,7 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
     let mut value = Map::from_iter([("path".to_owned(), json!(path)), ("replacements".to_owned(), json!(replaced))]);
     value.extend(kinds.map(|(kind, holds)| (kind.to_owned(), json!(holds))));
     let seen = match is_new {
-        true => context.saw(&path, text.as_bytes()),
+        true => context.record_seen(&path, text.as_bytes()),
         false => context.edited(&path, before.as_bytes(), &path, text.as_bytes()),
     };
     Ok(ToolOutput { text: lines.join("\n"), value: Value::Object(value), references: vec![path], seen, ..ToolOutput::default() })

@@ -96,7 +96,7 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
 async fn come_back(listener: &TcpListener) -> Result<String, String> {
     loop {
         let (mut browser, _) = listener.accept().await.map_err(|error| error.to_string())?;
-        let Ok(Some(asked)) = timeout(ASKING, asked(&mut browser)).await else { continue };
+        let Ok(Some(asked)) = timeout(ASKING, read_request(&mut browser)).await else { continue };
         let is_it = asked.split('?').next() == Some(CALLBACK);
         let (status, text) = if is_it { ("200 OK", "aime has heard. You may close this page.") } else { ("404 Not Found", "") };
         let head =
@@ -110,7 +110,7 @@ async fn come_back(listener: &TcpListener) -> Result<String, String> {
 }
 
 /// Returns the path in the first line of a request.
-async fn asked(browser: &mut TcpStream) -> Option<String> {
+async fn read_request(browser: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut chunk = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

@@ -149,11 +149,11 @@ pub(super) fn error(error: CallError, settings: &McpServerSettings) -> ToolError
             ToolError::TimedOut(format!("the MCP server `{server}` took longer than {} s; the call was cancelled", limit.as_secs_f32()))
         }
         CallError::Cancelled => ToolError::Cancelled,
-        CallError::Gone => ToolError::Failed(format!(
+        CallError::ConnectionLost => ToolError::Failed(format!(
             "the MCP server `{server}` ended, or was lost, in the middle of the call: whether it did what it was asked is not known; check before \
              you repeat it. It is started again for the next call"
         )),
         CallError::Unauthorized(challenge) => ToolError::Failed(challenge.into_error(settings).to_string()),
-        CallError::Odd(what) => ToolError::Failed(format!("the MCP server `{server}` answered with {what}")),
+        CallError::UnexpectedResponse(what) => ToolError::Failed(format!("the MCP server `{server}` answered with {what}")),
     }
 }

@@ -61,7 +61,7 @@ impl Server {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep_offer(&self, offer: McpOffer) {
+    fn store_offer(&self, offer: McpOffer) {
         *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(offer));
     }
 
@@ -77,7 +77,7 @@ impl Server {
             if !connection.is_over() {
                 if connection.handler().take_changed() {
                     match connection.ask_offer(&self.settings).await {
-                        Ok(offer) => self.keep_offer(offer),
+                        Ok(offer) => self.store_offer(offer),
                         Err(error) => tracing::warn!(%error, "the tools of an MCP server have changed and are not known"),
                     }
                 }
@@ -97,7 +97,7 @@ impl Server {
         match Connection::open(&self.settings, &self.place).await {
             Ok(connection) => {
                 tracing::info!(server = self.settings.name, software = connection.offer.software, "an MCP server is ready");
-                self.keep_offer(connection.offer.clone());
+                self.store_offer(connection.offer.clone());
                 let connection = Arc::new(connection);
                 life.connection = Some(Arc::clone(&connection));
                 Ok(connection)

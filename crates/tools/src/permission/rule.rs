@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     act::Act,
     path::PathPattern,
-    sign::{Fit, Piece, fit, known},
+    sign::{Fit, Piece, fit, known_signs},
 };
 use crate::names::{nearest, quoted};
 
@@ -145,7 +145,7 @@ impl PermissionRule {
     pub fn check_tool<'a>(&self, others: impl IntoIterator<Item = &'a str>) -> Result<(), RuleError> {
         let (rule, tool) = (self.text.clone(), self.tool.clone());
         let usual: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).chain(others).collect();
-        let names = |known: &&str| fit(&self.name, &super::sign::known(known)) == Fit::Surely;
+        let names = |known: &&str| fit(&self.name, &known_signs(known)) == Fit::Surely;
         if usual.iter().any(names) || tool.starts_with(OF_SERVERS) {
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl PermissionRule {
     /// that touch the file and everything inside a folder; a command covers the same program at another path.
     pub(super) fn fit(&self, act: &Act, strictly: bool) -> Fit {
         match (&self.about, act) {
-            (RuleScope::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known(name))).max().unwrap_or(Fit::No),
+            (RuleScope::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known_signs(name))).max().unwrap_or(Fit::No),
             (RuleScope::Command(forms), Act::Command(command)) => {
                 let mut of_command = command.forms(strictly);
                 of_command.iter_mut().flat_map(|text| forms.iter().map(|form| fit(form, text))).max().unwrap_or(Fit::No)
@@ -187,7 +187,7 @@ impl PermissionRule {
             (RuleScope::Text { parameter, pattern }, Act::Text { tool, parameter: given, text })
                 if *tool == self.tool && given == parameter =>
             {
-                fit(pattern, &known(text))
+                fit(pattern, &known_signs(text))
             }
             _ => Fit::No,
         }

@@ -180,7 +180,7 @@ impl PermissionRules {
 
     /// Returns the verdict on a call under a mode. The mode matters for redirections: it allows those into files that the file tools may
     /// write.
-    pub(crate) fn judge(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> RuleMatch<'_> {
+    pub(crate) fn evaluate(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> RuleMatch<'_> {
         if self.lists.is_empty() {
             return RuleMatch::Silent;
         }

@@ -24,7 +24,7 @@ const MOST_NAMED: usize = 20;
 #[derive(Clone, Default)]
 pub struct ProtectedPlaces {
     state: Arc<Mutex<State>>,
-    told: Arc<Mutex<Vec<PlaceChange>>>,
+    changes: Arc<Mutex<Vec<PlaceChange>>>,
     asks_nobody: bool,
 }
 
@@ -33,7 +33,7 @@ struct State {
     /// Content of each place while calls are running. Changes between calls are made by the person.
     baseline: Option<Places>,
     /// Places that running calls may change, by the calls' numbers.
-    at_work: Vec<(u64, Granted)>,
+    running_calls: Vec<(u64, Granted)>,
     next: u64,
 }
 
@@ -42,13 +42,13 @@ impl ProtectedPlaces {
     /// asked to approve changes.
     #[must_use]
     pub fn for_call(&self, asks: bool) -> Self {
-        Self { state: Arc::clone(&self.state), told: Arc::default(), asks_nobody: !asks }
+        Self { state: Arc::clone(&self.state), changes: Arc::default(), asks_nobody: !asks }
     }
 
     /// Returns the changes by calls since the last use of this function.
     #[must_use]
     pub fn take_changes(&self) -> Vec<PlaceChange> {
-        std::mem::take(&mut *locked(&self.told))
+        std::mem::take(&mut *locked(&self.changes))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -78,7 +78,7 @@ impl ProtectedPlaces {
     async fn begin_for(&self, granted: Granted, by_file_tool: bool, context: &ToolContext) -> Option<WatchedCall> {
         let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
         let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
-        begun.ok().map(|number| WatchedCall { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, done: false })
+        begun.ok().map(|number| WatchedCall { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, is_ended: false })
     }
 
     fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
@@ -89,7 +89,7 @@ impl ProtectedPlaces {
         }
         let number = state.next;
         state.next += 1;
-        state.at_work.push((number, granted));
+        state.running_calls.push((number, granted));
         number
     }
 
@@ -115,8 +115,8 @@ impl ProtectedPlaces {
             };
             changes.push(PlaceChange { path: path.to_owned(), did: deed(was, is), outcome });
         }
-        state.at_work.retain(|(known, _)| *known != number);
-        if !state.at_work.is_empty() {
+        state.running_calls.retain(|(known, _)| *known != number);
+        if !state.running_calls.is_empty() {
             state.baseline = Some(if changes.is_empty() { after } else { scan(folder, redactor) });
         }
         changes
@@ -129,7 +129,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl State {
     fn allows(&self, folder: &ConfinedFolder, path: &str, before: &Places, after: &Places) -> bool {
-        self.at_work.iter().any(|(_, granted)| granted.covers(path)) || is_harmless(folder, path, before.get(path), after.get(path))
+        self.running_calls.iter().any(|(_, granted)| granted.covers(path)) || is_harmless(folder, path, before.get(path), after.get(path))
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct WatchedCall {
     folder: ConfinedFolder,
     number: u64,
     by_file_tool: bool,
-    done: bool,
+    is_ended: bool,
 }
 
 impl WatchedCall {
@@ -192,12 +192,12 @@ impl WatchedCall {
         };
         let number = self.number;
         let changes = spawn_blocking(move || places.end(&folder, &redactor, (number, &open))).await.unwrap_or_default();
-        self.done = true;
+        self.is_ended = true;
         if changes.is_empty() || self.by_file_tool {
             return result;
         }
         let told = changes_note(&changes);
-        locked(&self.places.told).extend(changes);
+        locked(&self.places.changes).extend(changes);
         match result {
             Ok(mut output) => {
                 let gap = if output.text.is_empty() || output.text.ends_with('\n') { "" } else { "\n" };
@@ -214,9 +214,9 @@ impl WatchedCall {
 
 impl Drop for WatchedCall {
     fn drop(&mut self) {
-        if !self.done {
+        if !self.is_ended {
             // The call was dropped. The scan after the next call finds its changes, because the baseline stays.
-            self.places.state().at_work.retain(|(known, _)| *known != self.number);
+            self.places.state().running_calls.retain(|(known, _)| *known != self.number);
         }
     }
 }
@@ -262,6 +262,6 @@ fn quoted<'a>(paths: impl IntoIterator<Item = &'a str>) -> String {
 
 impl fmt::Debug for ProtectedPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ProtectedPlaces({} at work)", self.state().at_work.len())
+        write!(f, "ProtectedPlaces({} at work)", self.state().running_calls.len())
     }
 }

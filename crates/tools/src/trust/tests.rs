@@ -82,8 +82,8 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
             let call = ProposedCall::new(approval, &rules, &sheet, &given);
             let before = decide_permission(call);
             let context = format!("{} {given:?} {approval:?}", sheet.name());
-            assert_eq!(trust.beware(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
-            let after = trust.beware(before.clone(), call, &[Origin::Files]);
+            assert_eq!(trust.apply_trust(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
+            let after = trust.apply_trust(before.clone(), call, &[Origin::Files]);
             let expected = match (word(&before), out, approval) {
                 ("allow", true, Approval::ReadOnly) => "deny",
                 ("allow", true, _) => "ask",
@@ -107,7 +107,7 @@ fn others_words_do_not_choose_what_runs_later() {
         let given = parameters(json!({"path": path, "content": "x"}));
         let rules = no_rules();
         let call = ProposedCall::new(approval, &rules, &write, &given);
-        let of = |origins: &[Origin]| word(&Trust::default().beware(PermissionDecision::Allow, call, origins));
+        let of = |origins: &[Origin]| word(&Trust::default().apply_trust(PermissionDecision::Allow, call, origins));
         assert_eq!([of(&[]), of(&[Origin::Files])], ["allow", expected], "{path} {approval:?}");
     }
 }
@@ -118,7 +118,9 @@ fn a_person_is_told_why_they_are_asked() {
     let (page, rules) = (page(), no_rules());
     let call = ProposedCall::new(Approval::All, &rules, &page, &given);
     let origins = [Origin::Files, Origin::Web("wiki.example".to_owned())];
-    let PermissionDecision::Ask { question, .. } = Trust::default().beware(PermissionDecision::Allow, call, &origins) else { panic!() };
+    let PermissionDecision::Ask { question, .. } = Trust::default().apply_trust(PermissionDecision::Allow, call, &origins) else {
+        panic!()
+    };
     assert!(question.starts_with(
         "This call reaches evil.example, which web.allowed_hosts does not name, and its caller has read text from others (files, web wiki.example).\n"
     ));

@@ -29,7 +29,7 @@ impl Recorder {
         let mut plan = self.plan(&Scope::Effects { author: author.clone() }, false)?;
         leave(&mut plan, stays);
         let undone = self.undo(&plan)?;
-        let conflicts = plan.conflicts.into_iter().filter(|conflict| match conflict.why {
+        let conflicts = plan.conflicts.into_iter().filter(|conflict| match conflict.kind {
             ConflictKind::ChangedSince => true,
             ConflictKind::NotKept(why) | ConflictKind::Stays(why) => {
                 matches!(why, UnrecordedReason::TooLarge | UnrecordedReason::NoRoom | UnrecordedReason::Unreadable)
@@ -43,9 +43,9 @@ impl Recorder {
     fn made_effects(&self, author: &Author) -> Result<bool, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let (live, _turn) = self.live(live, counts)?;
+        let (live, _turn) = self.open_log(live, counts)?;
         let chains = live.history.chains.values();
-        Ok(chains.filter_map(|links| links.last()).any(|link| link.by.iter().all(|by| by == author) && !link.by.is_empty()))
+        Ok(chains.filter_map(|links| links.last()).any(|link| link.authors.iter().all(|by| by == author) && !link.authors.is_empty()))
     }
 
     /// Counts the recorded changes so far, including those that were undone later, without the changes that `tool` alone made and those
@@ -53,9 +53,9 @@ impl Recorder {
     /// not recorded.
     #[must_use]
     pub fn count_changes(&self, tool: &str) -> Option<u64> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             if live.known.is_some() {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
             Ok(counted(&live.records, tool).count() as u64)
         })
@@ -65,9 +65,9 @@ impl Recorder {
     /// records before it and its possible authors. An undo has none. Returns `None` where changes are not recorded.
     #[must_use]
     pub fn changes_after(&self, count: u64, tool: &str) -> Option<Vec<(u64, Vec<Author>, Change)>> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             if live.known.is_some() {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
             let later = (0..).zip(counted(&live.records, tool)).filter(|(number, _)| *number >= count);
             Ok(later.flat_map(|(number, (by, changes))| changes.iter().map(move |change| (number, by.to_vec(), change.clone()))).collect())
@@ -77,9 +77,9 @@ impl Recorder {
     /// Compares a path with its state when the run began; returns `None` where changes are not recorded. A change that was undone is none.
     #[must_use]
     pub fn since_begin(&self, path: &Path) -> Option<PathComparison> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             if live.known.is_some() {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
             let known = |path: &Path| live.known.as_ref().and_then(|known| known.get(path)?.entry.not_kept());
             let unseen = path.ancestors().find_map(known).filter(|why| *why != UnrecordedReason::TooLarge);

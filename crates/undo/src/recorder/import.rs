@@ -14,7 +14,7 @@ use crate::{Author, Change, Entry, UndoError, UnrecordedReason, log::Record, obj
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedWork {
     /// Possible authors; empty if the author is not part of the run.
-    pub by: Vec<Author>,
+    pub authors: Vec<Author>,
     /// Scope of the undo, if the piece was one.
     pub undoes: Option<Scope>,
     /// Changed paths, relative to the folder, each once, with their new content. If no later piece changed the path, the content is not
@@ -57,7 +57,7 @@ impl Recorder {
     /// The errors of `come`.
     pub fn import<T, E>(&self, on_behalf: &Author, work: &[ImportedWork], come: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut state = self.state();
-        let begun = self.keeping_on(&mut state, |live, counts| {
+        let begun = self.record_step_with_turn(&mut state, |live, counts| {
             let mut before = BTreeMap::new();
             for path in work.iter().flat_map(|piece| &piece.changes).map(|(path, _)| path).filter(|path| is_kept(path)) {
                 for path in path.ancestors().filter(|path| !path.as_os_str().is_empty()) {
@@ -75,7 +75,7 @@ impl Recorder {
         });
         let come = come();
         let Some((before, turn)) = begun else { return come };
-        self.keeping_within(&mut state, &turn, |live, counts| {
+        self.record_step_within(&mut state, &turn, |live, counts| {
             let mut ends = Ends::new();
             for (path, before) in before {
                 let after = self.now(live, counts, &path)?;
@@ -125,14 +125,14 @@ impl Recorder {
             changes.sort_by(|one, other| one.path.cmp(&other.path));
             // An undo restores earlier states; any other state results from something else, such as a merge with other work.
             let (undone, done): (Vec<Change>, Vec<Change>) =
-                changes.into_iter().partition(|change| piece.undoes.is_some() && ahead.stood(&change.path, change.after.as_ref()));
+                changes.into_iter().partition(|change| piece.undoes.is_some() && ahead.had_entry(&change.path, change.after.as_ref()));
             let mut of_piece = Vec::new();
             if let Some(of) = piece.undoes.clone().filter(|_| !undone.is_empty()) {
                 let number = ahead.last + 1;
                 of_piece.extend([Record::Undo { number, of, changes: undone }, Record::Undone { number, failed: Vec::new() }]);
             }
             if !done.is_empty() {
-                of_piece.push(Record::Changed { by: piece.by.clone(), changes: done });
+                of_piece.push(Record::Changed { by: piece.authors.clone(), changes: done });
             }
             of_piece.iter().for_each(|record| ahead.add(record));
             records.extend(of_piece);

@@ -7,7 +7,7 @@ use aime_sandbox::WatchChanges;
 use super::{LogState, Recorder};
 use crate::{
     Author, Change, Entry, UndoError,
-    known::{self, KnownFolder},
+    known_path::{self, KnownFolder},
     log::{Record, UnrecordedEntry},
     objects::Objects,
     scan::{FolderScanner, LookCounts},
@@ -17,19 +17,19 @@ use crate::{
 const NAMED: usize = 50;
 
 impl Recorder {
-    pub(super) fn look<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> FolderScanner<'a> {
+    pub(super) fn scanner<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> FolderScanner<'a> {
         FolderScanner { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
     }
 
     pub(super) fn now(&self, live: &LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
-        at(&mut self.look(&live.objects, counts), live.known.as_ref(), path)
+        at(&mut self.scanner(&live.objects, counts), live.known.as_ref(), path)
     }
 
     /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
-    pub(super) fn look_around(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
+    pub(super) fn scan_folder(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
         // Before the scan, because a process that ends during it may still change files that were already scanned.
         self.without_the_gone(live);
-        let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
+        let found = self.scanner(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
             None => {
                 let left_out =
@@ -38,7 +38,7 @@ impl Recorder {
                 if !left_out.is_empty() {
                     live.add(Record::NotKept { count: left_out.len(), first: left_out.into_iter().take(NAMED).collect() })?;
                 }
-                known::write(&self.store.baseline(&self.run), &found, live.records.len())?;
+                known_path::write(&self.store.baseline(&self.run), &found, live.records.len())?;
                 live.baseline = Some(live.records.len());
             }
             Some(known) => {
@@ -48,7 +48,7 @@ impl Recorder {
                 }
             }
         }
-        (live.known, live.looked) = (Some(found), true);
+        (live.known, live.has_scanned) = (Some(found), true);
         let ended: Vec<u64> = live.since.keys().filter(|window| !live.open.contains_key(window)).copied().collect();
         for window in ended {
             live.add(Record::Closed { window })?;
@@ -75,14 +75,15 @@ impl Recorder {
     /// A change without authors was made outside of the run.
     #[must_use]
     pub fn changes_of(&self, path: &Path) -> Option<Vec<PathChange>> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             let chain = live.history.chains.get(path).into_iter().flatten();
-            let mut changes: Vec<PathChange> = chain.map(|link| PathChange { by: link.by.clone(), after: link.after.clone() }).collect();
+            let mut changes: Vec<PathChange> =
+                chain.map(|link| PathChange { authors: link.authors.clone(), after: link.after.clone() }).collect();
             let now = self.now(live, counts, path)?;
             let last = live.known.as_ref().and_then(|known| known.get(path)).map(|known| &known.entry);
             let last = last.or_else(|| changes.last()?.after.as_ref());
             if last.is_some_and(|last| Some(last) != now.as_ref()) {
-                changes.push(PathChange { by: live.authors(), after: now });
+                changes.push(PathChange { authors: live.authors(), after: now });
             }
             Ok(changes)
         })
@@ -91,7 +92,7 @@ impl Recorder {
     /// Records the change of exactly one file.
     pub(super) fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
         let mut state = self.state();
-        let begun = self.keeping_on(&mut state, |live, counts| {
+        let begun = self.record_step_with_turn(&mut state, |live, counts| {
             let mut changes = Vec::new();
             let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
             for path in above.into_iter().rev().chain([path]) {
@@ -106,7 +107,7 @@ impl Recorder {
         });
         make();
         let Some((about, turn)) = begun else { return };
-        let made = self.keeping_within(&mut state, &turn, |live, counts| {
+        let made = self.record_step_within(&mut state, &turn, |live, counts| {
             let changes = self.after(live, counts, about)?;
             for change in &changes {
                 self.refresh(live, counts, &change.path)?;
@@ -133,7 +134,7 @@ impl Recorder {
     /// Updates the known state after the recorder's own change.
     pub(super) fn refresh(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
         let LogState { objects, known: Some(known), .. } = live else { return Ok(()) };
-        match self.look(objects, counts).at(path, None)? {
+        match self.scanner(objects, counts).at(path, None)? {
             Some(now) => drop(known.insert(path.to_path_buf(), now)),
             None => drop(known.remove(path)),
         }
@@ -163,7 +164,7 @@ fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
     /// Possible authors.
-    pub by: Vec<Author>,
+    pub authors: Vec<Author>,
     /// Content after the change.
     pub after: Option<Entry>,
 }

@@ -6,7 +6,7 @@ use crate::{ConflictKind, UndoError, UnrecordedReason};
 /// Returns the conflicts of a plan by path.
 fn conflicts(recorder: &Recorder, scope: &Scope) -> Vec<(String, ConflictKind)> {
     let plan = recorder.plan(scope, false).unwrap();
-    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why)).collect()
+    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.kind)).collect()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_is_not_kept_is_told_and_never_removed() {
         ]
     );
     assert!(recorder.plan(&Scope::Run {}, true).unwrap().changes.is_empty(), "no force helps");
-    let (left_out, count) = recorder.left_out().unwrap();
+    let (left_out, count) = recorder.unrecorded().unwrap();
     let names: Vec<_> = left_out.iter().map(|left| left.path.display().to_string()).collect();
     assert_eq!((names, count), ([".git", "big.bin", "target"].map(str::to_owned).to_vec(), 3));
 }

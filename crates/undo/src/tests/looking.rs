@@ -64,7 +64,7 @@ fn what_is_no_file_is_stepped_over() {
     place.by(&recorder, "t", |place| place.write("a.txt", "changed"));
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.read("a.txt"), "a\n");
-    assert_eq!(recorder.left_out().unwrap().0[0].path, Path::new("socket"));
+    assert_eq!(recorder.unrecorded().unwrap().0[0].path, Path::new("socket"));
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn whoever_is_at_work_elsewhere_may_have_done_it() {
     let later = place.recorder();
     let plan = later.plan(&Scope::task("one"), false).unwrap();
     assert_eq!(
-        plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(),
+        plan.conflicts.iter().map(|conflict| conflict.kind.clone()).collect::<Vec<_>>(),
         [ConflictKind::AlsoBy(vec!["two".to_owned()])]
     );
     assert_eq!(plan.changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>(), [Path::new("crlf.txt")]);

@@ -36,7 +36,7 @@ impl Hosts {
     async fn author_lines(&self, from: Option<&Commit>, to: &Commit) -> Vec<String> {
         let mut told = Vec::new();
         for step in self.there.past(from, to).await.unwrap().unwrap().steps {
-            let by = step.by.into_iter().collect::<Vec<_>>().join(" and ");
+            let by = step.authors.into_iter().collect::<Vec<_>>().join(" and ");
             for Changed { path, before, after } in step.changes {
                 let (before, after) = (self.text(before.as_ref()).await, self.text(after.as_ref()).await);
                 told.push(format!("{by}: {} {before:?} {after:?}", path.display()));

@@ -21,7 +21,7 @@ proptest! {
         above.spec.rules = rules;
         above.spec.max_steps = 9;
         for profile in profiles {
-            let Ok(below) = compose_under(Delegated { by: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
+            let Ok(below) = compose_under(Delegated { caller: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
             let below = below.input;
             prop_assert!(below.spec.max_steps <= above.spec.max_steps && below.depth > above.depth && !below.attended);
             for sheet in below.spec.tools.iter() {

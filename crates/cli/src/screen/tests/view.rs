@@ -173,7 +173,7 @@ fn every_phrase_is_said_in_both_languages() {
         P::After("a, b"),
         P::WaitsForYou,
         P::Thinking,
-        P::Said { status: "completed", message: "m" },
+        P::Report { status: "completed", message: "m" },
         P::CameTo("x"),
         P::Tool { tool: "grep", parameters: "{}" },
         P::Actor { profile: "atlas", model: "m", requests: 1, tokens: "12,345" },

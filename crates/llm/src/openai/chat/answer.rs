@@ -102,11 +102,11 @@ impl Answer {
                 self.turn.content.push_str(&text);
                 out.push_back(StreamPart::Text(text));
             }
-            Piece::Reasoning(text) => self.think(&text, out),
+            Piece::Reasoning(text) => self.push_reasoning(&text, out),
         }
     }
 
-    fn think(&mut self, text: &str, out: &mut VecDeque<StreamPart>) {
+    fn push_reasoning(&mut self, text: &str, out: &mut VecDeque<StreamPart>) {
         let text = self.thought.join(text);
         if !text.is_empty() {
             self.turn.reasoning.push_str(&text);
@@ -130,7 +130,7 @@ impl Answer {
             (!text.is_empty()).then_some(text)
         });
         if let Some(thought) = thought {
-            self.think(&thought, out);
+            self.push_reasoning(&thought, out);
         }
         match message.get("content") {
             Some(Value::Array(parts)) => {
@@ -162,7 +162,7 @@ impl Answer {
         match kind {
             "thinking" | "reasoning" => {
                 let thought = ["thinking", "reasoning", "text"].iter().find_map(|key| part.get(*key)).map(plain_text);
-                self.think(&thought.unwrap_or_default(), out);
+                self.push_reasoning(&thought.unwrap_or_default(), out);
             }
             "refusal" => self.refuse(part.get("refusal").and_then(Value::as_str).unwrap_or_default(), out),
             _ => self.push_text(&plain_text(part), out),

@@ -145,7 +145,7 @@ impl RunMachine {
         let (true, Ok(id)) = (runs, EvidenceId::new(lead_words_id(wake, number))) else {
             return self.lead.refuse(format!("`{task}` was not told: it has ended"));
         };
-        self.people.keep_of_lead(&id, task, text);
+        self.people.add_lead_message(&id, task, text);
         let evidence = Evidence {
             task: Some(task.clone()),
             ..Evidence::new(id, self.now, EvidenceKind::External, Significance::Low, format!("the lead says: {text}"))

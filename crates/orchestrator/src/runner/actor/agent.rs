@@ -9,7 +9,7 @@ use aime_tools::{Approval, ToolContext, WatchedProgram};
 use super::Attempt;
 use crate::{
     AgentOrder,
-    runner::{hooked::report_protected_changes, in_run, private::PrivatePlace},
+    runner::{hooks::report_protected_changes, in_run, private::PrivatePlace},
 };
 
 /// Guard of the places whose files run later against the process of an agent, which may change files at any time.

@@ -111,7 +111,7 @@ impl Attempt {
         let profile = request.profile.as_deref().or(own);
         let mut all = self.origins.clone();
         Origin::merge(&mut all, origins);
-        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }), &all).await?;
+        let made = self.compose(&spec, "", Some(Delegated { caller: by, call, profile, frame: &frame }), &all).await?;
         self.runner.budget.count_actor().map_err(|error| format!("{error}: no other actor can be made; do it yourself"))?;
         Ok(made)
     }

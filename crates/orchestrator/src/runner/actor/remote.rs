@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, LeadRest, PersonMessage};
-use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, carry_out_alone, fact_channel};
+use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, execute_effect, fact_channel};
 use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
@@ -12,15 +12,14 @@ use super::{Attempt, NewActor, effects::ActorRunner, reports::RefusedCalls};
 use crate::{
     ActorBrief, LeadWakeOrder, RunFact, RunMachine,
     runner::{
-        Context, RunRunner,
-        apart::{ActorOrder, CreatedActor, CreatedDelegate, PreparedLeadWake, RemoteEffects},
-        on_bound_of,
+        Context, RunRunner, on_bound_of,
+        remote::{ActorOrder, CreatedActor, CreatedDelegate, PreparedLeadWake, RemoteEffects},
     },
 };
 
 impl RemoteEffects {
     /// Calls the hooks, creates the actor for a task, and checks the criteria before its work. `said` are the messages of people to it.
-    /// Intermediate facts go to `told`. A folder without permanent content must not be handed back after that.
+    /// Intermediate facts go to `on_fact`. A folder without permanent content must not be handed back after that.
     ///
     /// # Errors
     ///
@@ -31,14 +30,14 @@ impl RemoteEffects {
         order: ActorOrder,
         said: Vec<PersonMessage>,
         cancel: CancellationToken,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> Result<CreatedActor, RunFact> {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
-        let made = self.made(id, order, said, EffectContext::new(cancel, facts).into()).await;
+        let made = self.create(id, order, said, EffectContext::new(cancel, facts).into()).await;
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(self.redactor()));
+            on_fact(fact.without_secrets(self.redactor()));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(self.redactor())));
         made.map_err(|fact| fact.without_secrets(self.redactor()))
     }
 
@@ -66,7 +65,7 @@ impl RemoteEffects {
         Ok(CreatedDelegate { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
-    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<CreatedActor, RunFact> {
+    async fn create(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<CreatedActor, RunFact> {
         if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
             return Err(ended);
         }
@@ -103,14 +102,14 @@ impl RemoteEffects {
     }
 
     /// Returns the end of a wake of the lead, whose conversation paused with `rest`, after the checks of its work. `state` is that of the
-    /// run. Intermediate facts go to `told`.
+    /// run. Intermediate facts go to `on_fact`.
     pub async fn lead_rested(
         &self,
         id: EffectId,
         rest: LeadRest,
         state: ProgressState,
         cancel: CancellationToken,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> RunFact {
         self.runner.live.insert(self.runner.run.clone(), state.clone());
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
@@ -118,21 +117,21 @@ impl RemoteEffects {
         let fact = self.runner.lead_rested(id, rest, &state, &context).await;
         context.revoked_if_out_of_budget().await;
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(self.redactor()));
+            on_fact(fact.without_secrets(self.redactor()));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(self.redactor())));
         fact.without_secrets(self.redactor())
     }
 
     /// Carries out one effect of an actor: [`ActorEffect::Model`], [`ActorEffect::Tool`] or [`ActorEffect::Plan`]. A call that was started
     /// before, at the time `begun`, and is neither read-only nor idempotent is in doubt and is not repeated. Intermediate
-    /// facts for the run go to `told`, in order.
+    /// facts for the run go to `on_fact`, in order.
     pub async fn act(
         &self,
         input: ActorInput,
         (issue, begun): (Issue<ActorEffect>, Option<UnixMillis>),
         cancel: CancellationToken,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> ActorFact {
         let redactor = self.redactor().clone();
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
@@ -141,19 +140,19 @@ impl RemoteEffects {
             let begun = begun.filter(|_| !self.runner.kept_files.is_passing());
             let calls_begun = begun.into_iter().map(|at| (issue.id.to_string(), at)).collect();
             let runner = Arc::new(ActorRunner { calls_begun, ..ActorRunner::apart(&self.runner, input, facts, cancel.clone()) });
-            let mut acting = pin!(carry_out_alone::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));
+            let mut acting = pin!(execute_effect::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));
             loop {
                 tokio::select! {
                     biased;
-                    Some(fact) = on_the_way.next() => told(fact.without_secrets(&redactor)),
+                    Some(fact) = on_the_way.next() => on_fact(fact.without_secrets(&redactor)),
                     fact = &mut acting => break fact,
                 }
             }
         };
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(&redactor));
+            on_fact(fact.without_secrets(&redactor));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(&redactor)));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(&redactor)));
         fact.without_secrets(&redactor)
     }
 }
@@ -170,7 +169,7 @@ impl Attempt {
             task,
             execution,
             origins,
-            known,
+            recalled: known,
             leads: false,
             private: None,
             turn: None,

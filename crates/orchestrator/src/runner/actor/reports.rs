@@ -63,7 +63,7 @@ pub(super) struct ReportingStream {
     pub(super) reports: Reports,
     pub(super) refused: Arc<RefusedCalls>,
     /// Appended events that are reported once they are durable.
-    pub(super) held: Vec<ProgressEvent>,
+    pub(super) pending: Vec<ProgressEvent>,
 }
 
 impl Sink<ActorMachine> for ReportingStream {
@@ -76,14 +76,14 @@ impl Sink<ActorMachine> for ReportingStream {
             {
                 self.refused.put(call.clone(), error);
             }
-            self.held.push(event.fact.clone());
+            self.pending.push(event.fact.clone());
         }
         Sink::<ActorMachine>::append(&mut self.writer, commit).await
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {
         self.writer.flush().await?;
-        std::mem::take(&mut self.held).into_iter().for_each(|event| self.reports.send(event));
+        std::mem::take(&mut self.pending).into_iter().for_each(|event| self.reports.send(event));
         Ok(())
     }
 

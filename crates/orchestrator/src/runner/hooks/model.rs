@@ -55,7 +55,7 @@ fn prompt(model: &str, request: &ChatRequest, answer: Option<&ChatResponse>) -> 
     HookPayload::Prompt {
         model: model.to_owned(),
         messages: request.messages.iter().map(|message| hook_message(message)).collect(),
-        answer: answer.map(|answer| spoken(&answer.content, &answer.tool_calls)),
+        answer: answer.map(|answer| assistant_message(&answer.content, &answer.tool_calls)),
     }
 }
 
@@ -64,12 +64,12 @@ fn hook_message(message: &Message) -> HookMessage {
     match message {
         Message::System { content } => plain("system", content),
         Message::User { content, .. } => plain("user", content),
-        Message::Assistant { content, tool_calls, .. } => spoken(content, tool_calls),
+        Message::Assistant { content, tool_calls, .. } => assistant_message(content, tool_calls),
         Message::Tool { content, .. } => plain("tool", content),
     }
 }
 
-fn spoken(content: &str, calls: &[ToolCall]) -> HookMessage {
+fn assistant_message(content: &str, calls: &[ToolCall]) -> HookMessage {
     let said = (!content.is_empty()).then(|| content.to_owned());
     let lines: Vec<String> = said.into_iter().chain(calls.iter().map(|call| format!("{} {}", call.name, call.arguments))).collect();
     HookMessage { role: "assistant".to_owned(), text: lines.join("\n") }

@@ -149,7 +149,7 @@ impl HookCaller {
     /// # Errors
     ///
     /// The reason for which a hook refuses the command.
-    pub(in crate::runner) async fn ask_about(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
+    pub(in crate::runner) async fn ask_goal_hooks(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
         let goal = goal.to_owned();
         let (before, after) = match command {
             LeadCommand::SubmitPlan { plan, .. } => {

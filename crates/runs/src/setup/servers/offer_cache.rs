@@ -53,7 +53,7 @@ impl Servers {
         }
         let context = setup.tool_context()?;
         let place = McpPlace { working_folder: setup.folder.clone(), environment: context.environment };
-        let known = kept(setup).servers.into_iter().filter(|(name, kept)| setup.config.mcp.servers.get(name) == Some(&kept.settings));
+        let known = load_cache(setup).servers.into_iter().filter(|(name, kept)| setup.config.mcp.servers.get(name) == Some(&kept.settings));
         let known = known.map(|(name, kept)| (name, kept.offer)).collect();
         Ok(Self {
             all: McpServers::new(McpSettings { listed_tools: setup.config.mcp.listed_tools, ..McpSettings::new(servers) }, &place, known),
@@ -79,11 +79,11 @@ impl Servers {
     }
 
     /// Stores the known offers for the next run, if there is a place for them.
-    pub fn keep(&self, setup: &Setup) {
-        if !setup.keep().is_dir() {
+    pub fn store(&self, setup: &Setup) {
+        if !setup.data_folder().is_dir() {
             return;
         }
-        let before = kept(setup).servers;
+        let before = load_cache(setup).servers;
         let mut servers = before.clone();
         servers.retain(|name, _| setup.config.mcp.servers.contains_key(name));
         for (name, mut offer) in self.all.offers() {
@@ -105,11 +105,11 @@ impl Servers {
 }
 
 fn file(setup: &Setup) -> PathBuf {
-    setup.keep().join("mcp.json")
+    setup.data_folder().join("mcp.json")
 }
 
 /// Reads the recorded offers; none if the file is missing or unreadable.
-fn kept(setup: &Setup) -> OfferCache {
+fn load_cache(setup: &Setup) -> OfferCache {
     let text = std::fs::read_to_string(file(setup)).unwrap_or_default();
     serde_json::from_str(&text).ok().filter(|kept: &OfferCache| kept.schema == SCHEMA).unwrap_or_default()
 }

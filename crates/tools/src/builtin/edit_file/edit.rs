@@ -73,7 +73,7 @@ fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), St
     let Places { ranges, ignored } = tolerant::find(text, &edit.old_text);
     let (Some(first), count) = (ranges.first(), ranges.len()) else { return missing(text, edit, path) };
     if count > 1 && !edit.replace_all {
-        let lines: Vec<_> = ranges.iter().take(MAX_PLACES).map(|range| shown(text, line_of(text, range.start))).collect();
+        let lines: Vec<_> = ranges.iter().take(MAX_PLACES).map(|range| line_excerpt(text, line_of(text, range.start))).collect();
         let more = if count > MAX_PLACES { "\n…" } else { "" };
         return Err(format!(
             "old_text occurs {count} times in `{path}`:\n{}{more}\nAdd the lines around the one you mean, or set replace_all",
@@ -132,6 +132,6 @@ fn line_of(text: &str, at: usize) -> usize {
     1 + text.get(..at).unwrap_or_default().matches('\n').count()
 }
 
-fn shown(text: &str, line: usize) -> String {
+fn line_excerpt(text: &str, line: usize) -> String {
     format!("{line}: {}", text.lines().nth(line - 1).unwrap_or_default().chars().take(MAX_SHOWN).collect::<String>())
 }

@@ -288,7 +288,7 @@ fn find(arguments: &[Word]) -> Vec<WrappedCommand> {
                     .map(|word| if text_of(&word).is_none_or(|word| word.contains("{}")) { anything().to_vec() } else { word });
                 found.push(WrappedCommand::Command { words: filled.collect(), sets: false });
                 // These options run the command in the folder of each file.
-                found.extend(argument.ends_with(&super::super::sign::known("dir")).then_some(WrappedCommand::Unknown));
+                found.extend(argument.ends_with(&super::super::sign::known_signs("dir")).then_some(WrappedCommand::Unknown));
             }
             // An unknown word may be one of these options.
             None => found.push(WrappedCommand::Unknown),
