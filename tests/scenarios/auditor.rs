@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, plan, said, task, write};
+use crate::harness::{World, actor, done, messages_text, plan, task, write};
 
 const AUDITS: &str = "You audit work";
 
@@ -38,7 +38,7 @@ fn record(request: &Value) -> String {
 }
 
 fn audits(world: &World) -> Vec<Value> {
-    world.server().requests().into_iter().filter(|request| said(request).contains(AUDITS)).collect()
+    world.server().requests().into_iter().filter(|request| messages_text(request).contains(AUDITS)).collect()
 }
 
 fn run(world: &World) -> Value {
@@ -67,9 +67,9 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
         .server()
         .requests()
         .into_iter()
-        .filter(|request| said(request).contains("WASH all") && !said(request).contains(AUDITS))
+        .filter(|request| messages_text(request).contains("WASH all") && !messages_text(request).contains(AUDITS))
         .collect();
-    let returned = said(worker.iter().find(|request| said(request).contains("not accepted yet")).unwrap());
+    let returned = messages_text(worker.iter().find(|request| messages_text(request).contains("not accepted yet")).unwrap());
     assert!(returned.contains("the forks are DRY") && returned.contains("WHY-3") && returned.contains("out.txt:1"), "{returned}");
     assert!(!["WHY-1", "WHY-2", "WHY-4", "WHY-5"].iter().any(|why| returned.contains(why)), "{returned}");
     let audits = audits(&world);
@@ -97,7 +97,11 @@ fn an_auditor_runs_commands_that_leave_nothing() {
     let run = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--run-id", "dishes", "--output", "json"];
     let ended = world.aime(run).must(0);
     let audits = audits(&world);
-    assert!(said(&audits[1]).contains("SPOTLESS") && said(&audits[1]).contains("exit code 3"), "{}", said(&audits[1]));
+    assert!(
+        messages_text(&audits[1]).contains("SPOTLESS") && messages_text(&audits[1]).contains("exit code 3"),
+        "{}",
+        messages_text(&audits[1])
+    );
     assert_eq!((world.read("out.txt").as_str(), world.exists("trace.txt")), ("SPOTLESS\n", false), "{ended}");
     assert_eq!(ended.json()["criteria"][0]["holds"], true, "{ended}");
     world.aime(["runs", "undo", "dishes", "--yes"]).must(0);
@@ -117,7 +121,7 @@ fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
     assert_eq!((&known["how"], &known["holds"]), (&json!("unchecked"), &Value::Null), "{result:#}");
     assert!(known["evidence"].as_str().unwrap().contains("cannot tell: WHY-1"), "{known}");
     let requests = world.server().requests();
-    let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());
+    let last = messages_text(requests.iter().rfind(|request| messages_text(request).contains("Every task is settled")).unwrap());
     assert!(last.contains("- was not decided: she was called: cannot tell: WHY-1 (out.txt:1)"), "the lead is told: {last}");
 }
 
@@ -156,7 +160,7 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     assert!(!listed.contains("long.txt ("), "the changes of another task are not its own: {listed}");
     // The lead sees the same when it writes the answer.
     let requests = world.server().requests();
-    let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());
+    let last = messages_text(requests.iter().rfind(|request| messages_text(request).contains("Every task is settled")).unwrap());
     for shown in
         ["- holds: line 900 is right: WHY-1", "- long.txt (changed): +1 -1", "> +line 900 is RIGHT", "- holds: all 60 plates are listed"]
     {

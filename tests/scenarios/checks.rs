@@ -317,7 +317,7 @@ fn amended(answer: &str) -> (World, Ended) {
     world.user_settings(&format!("{PROJECT}[triggers]\nmax_retries = 0\n"));
     let run = ["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--run-id", "sum", "--output", "json"];
     let asked = world.aime(run).must(5);
-    asked.tells(&["2 and 2 and 1 were meant"]);
+    asked.stderr_contains(&["2 and 2 and 1 were meant"]);
     world.aime(["answer", "sum", answer]).must(0);
     let ended = world.aime(["resume", "sum", "--output", "json"]);
     (world, ended)

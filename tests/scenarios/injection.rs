@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, bash, done, gives_up, said};
+use crate::harness::{World, bash, done, gives_up, messages_text};
 
 const ALL: [&str; 8] = ["run", "tidy up", "--mode", "direct", "--approve", "all", "--unattended", "--output=jsonl"];
 
@@ -37,7 +37,7 @@ fn a_file_sends_nobody_to_a_host_that_the_user_has_not_named() {
     world.plan("plan.json", &crate::harness::plan(&[task]));
     let run = ["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output=jsonl"];
     let ended = world.aime(run).must(0);
-    let told = said(&world.server().requests()[2]);
+    let told = messages_text(&world.server().requests()[2]);
     assert!(told.contains("evil.example, which web.allowed_hosts does not name") && told.contains("(files)"), "{told}");
     assert!(told.contains(" from files]") && told.contains("[end "), "{told}");
     assert_eq!(ended.events("tool_call_finished")[0]["origin"], "files");
@@ -71,7 +71,7 @@ fn a_secret_of_a_file_is_seen_by_nobody_and_stays_in_it() {
     world.user_settings("[secrets]\nenvironment = [\"MY_OWN\"]\n");
     world.set("MY_OWN", "value-of-the-user-0815");
     let ended = world.aime(ALL.into_iter().chain(["--run-id", "r", "-vv"])).must(0);
-    let last = said(world.server().requests().last().unwrap());
+    let last = messages_text(world.server().requests().last().unwrap());
     assert!(last.contains("API_KEY=[redacted-secret]") && last.contains("reads .env, which looks like a file of keys"), "{last}");
     assert!(last.contains("must not be written in the place of one"), "{last}");
     assert_eq!(world.read("copy"), "PORT=8080\nAPI_KEY=value-of-the-file-4711\n");

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, wait_until};
+use crate::harness::{World, actor, bash, done, messages_text, plan, wait_until};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const RUN: [&str; 10] = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--unattended", "--output", "json"];
@@ -46,22 +46,22 @@ fn patch(changes: &[Value]) -> Reply {
 // Requirement: 5.5
 #[test]
 fn a_merge_that_breaks_the_check_of_another_task_is_reported() {
-    for is_mended in [false, true] {
+    for is_repaired in [false, true] {
         let add = json!({"op": "add_task", "task": actor("mend", "MEND-PART", &[])});
-        let changes = if is_mended { vec![add] } else { Vec::new() };
+        let changes = if is_repaired { vec![add] } else { Vec::new() };
         let script = Script::new()
             .on(When::schema("aime_patch"), [patch(&changes)])
             .on(part("MEND", 0), [bash("rm b.txt")])
             .on(part("MEND", 1), [done("b.txt is gone")]);
         let world = world(script, "test ! -e b.txt", "echo b > b.txt", "true");
-        let ended = world.aime(RUN).must(i32::from(!is_mended));
+        let ended = world.aime(RUN).must(i32::from(!is_repaired));
         let result = ended.json();
         let criterion = &result["criteria"][0];
-        assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("executed"), &json!(is_mended)), "{ended}");
-        let asked = world.schema_requests("aime_patch").iter().map(said).collect::<String>();
+        assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("executed"), &json!(is_repaired)), "{ended}");
+        let asked = world.schema_requests("aime_patch").iter().map(messages_text).collect::<String>();
         let broken = "it held when the task ended, and does not since `b` changed files";
         assert!(asked.contains(broken), "{asked}\n{ended}");
-        if is_mended {
+        if is_repaired {
             // Before the work, after it, and twice after the merge, as a failed check is repeated; then after the change of the plan.
             assert_eq!(times(&world), 5, "{ended}");
         } else {

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{Ended, World, actor, bash, done, plan, said, task};
+use crate::harness::{Ended, World, actor, bash, done, messages_text, plan, task};
 
 /// Refuses every request for this long.
 fn quota(seconds: &str) -> Reply {
@@ -112,7 +112,7 @@ fn a_quota_that_the_auditor_meets_pauses_the_run() {
     let result = ended.json();
     assert_eq!((&task(&result, "wash")["status"], &result["criteria"][0]["how"]), (&json!("completed"), &json!("audited")), "{ended}");
     assert_eq!(world.read("log"), "once\n");
-    assert_eq!(world.server().requests().iter().filter(|request| said(request).contains(AUDITS)).count(), 2);
+    assert_eq!(world.server().requests().iter().filter(|request| messages_text(request).contains(AUDITS)).count(), 2);
 }
 
 /// Another model is asked first. The run pauses only when none is left, until the first of them answers again.

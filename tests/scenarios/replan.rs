@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, gives_up, plan, said, task, turn};
+use crate::harness::{World, actor, done, gives_up, messages_text, plan, task, turn};
 
 /// A patch that puts a new task in the place of one.
 fn replace(old: &str, id: &str, description: &str) -> Value {
@@ -35,10 +35,10 @@ fn a_task_that_fails_is_replanned_at_once_and_the_run_completes() {
     assert_eq!(task(&result, "other")["status"], "completed");
     assert_eq!(task(&result, "after")["status"], "completed");
     // What waited for the old task waits for the new one, and gets its result.
-    assert!(said(&world.actor_requests("AFTER-ALL")[0]).contains("the other way worked"));
+    assert!(messages_text(&world.actor_requests("AFTER-ALL")[0]).contains("the other way worked"));
     let asked = world.schema_requests("aime_patch");
     assert_eq!(asked.len(), 1);
-    assert!(said(&asked[0]).contains("the net is torn"), "the replanner is told what failed");
+    assert!(messages_text(&asked[0]).contains("the net is torn"), "the replanner is told what failed");
     let changed = ended.events("plan_changed");
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0]["decision"]["version"], 2);
@@ -82,7 +82,7 @@ fn the_same_task_over_again_is_refused_and_the_decision_says_what_became_of_it()
     let refused = ended.events("plan_refused");
     assert_eq!(refused.len(), 1, "{ended}");
     assert!(refused[0]["faults"].to_string().contains("does the same as it"), "{}", refused[0]);
-    assert!(said(&world.schema_requests("aime_patch")[1]).contains("does the same as it"), "the model is told why");
+    assert!(messages_text(&world.schema_requests("aime_patch")[1]).contains("does the same as it"), "the model is told why");
     let decision = &ended.events("plan_changed")[0]["decision"];
     assert_eq!(decision["lowered"], json!([{"task": "flaky", "how": "split", "into": ["mend", "cast"]}]));
     let shown = world.aime(["runs", "show", "last"]).must(0);
@@ -118,7 +118,7 @@ fn the_replanner_people_and_actors_read_the_progress_list() {
     let before = world.aime(["runs", "show", "trip", "--at", "1", "--format", "markdown"]).must(0).stdout;
     assert!(before.contains("- [ ] after (after flaky)"), "{before}");
     // An actor reads a line for each task, and which is its own.
-    let first = said(&world.actor_requests("AFTER-ALL")[0]);
+    let first = messages_text(&world.actor_requests("AFTER-ALL")[0]);
     assert!(first.contains("# The plan, of which you do one task\\n- [x] look\\n- [x] other\\n- [>] after (yours)\\n"), "{first}");
 }
 
@@ -139,7 +139,7 @@ fn a_patch_with_faults_is_asked_for_again() {
     let ended = world.aime(["run", "goal", "--mode", "complex", "--output", "json"]).must(0);
     let asked = world.schema_requests("aime_patch");
     assert_eq!(asked.len(), 2, "{ended}");
-    assert!(said(&asked[1]).contains("nowhere"), "the fault is told");
+    assert!(messages_text(&asked[1]).contains("nowhere"), "the fault is told");
     assert_eq!(ended.json()["replans"], 1);
 }
 
@@ -215,7 +215,7 @@ fn other_words_of_a_person_reach_the_planner() {
     world.aime(["resume", "walk"]).must(0);
     let asked = world.schema_requests("aime_patch");
     assert_eq!(asked.len(), 2);
-    assert!(said(&asked[1]).contains("take the tunnel"), "{:#}", asked[1]);
+    assert!(messages_text(&asked[1]).contains("take the tunnel"), "{:#}", asked[1]);
 }
 
 // Requirement: 6.8
@@ -252,5 +252,5 @@ fn evidence_of_weight_changes_the_plan() {
     let world = World::with(script);
     let ended = world.aime(["run", "go through", "--mode", "complex", "--output", "json"]).must(0);
     assert_eq!(ended.json()["replans"], 1, "{ended}");
-    assert!(said(&world.schema_requests("aime_patch")[0]).contains("the left door is shut"));
+    assert!(messages_text(&world.schema_requests("aime_patch")[0]).contains("the left door is shut"));
 }

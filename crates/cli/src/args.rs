@@ -10,7 +10,7 @@ mod subcommands;
 #[cfg(test)]
 mod tests;
 mod tips;
-mod told;
+mod usage_error;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -26,7 +26,7 @@ pub(crate) use self::{
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
-    told::{as_typed, color_in, language_in, read, tell},
+    usage_error::{as_typed, color_in, language_in, print_usage_error, read},
 };
 
 /// Help heading of the options that every command has.

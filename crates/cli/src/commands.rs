@@ -1,6 +1,7 @@
 //! Commands, one file each.
 
 mod acp;
+mod act_listener;
 mod check;
 mod check_run;
 mod config;
@@ -23,16 +24,15 @@ mod report;
 mod resume;
 mod review;
 mod run;
+mod run_display;
 mod runs;
 mod schema;
 mod serve;
 mod settings;
-mod showing;
 mod stats;
 mod steering;
 mod tools;
 mod undo;
-mod viewing;
 mod watch;
 
 use aime_messages::Language;
@@ -74,7 +74,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     match command {
         // These commands first print the model in use.
         Command::Run(_) | Command::Resume(_) | Command::Continue(_) => {}
-        _ => setup.tell_notes(),
+        _ => setup.report_notes(),
     }
     #[cfg(feature = "temporal")]
     if let (None, false, Some(option)) = (&global.engine.engine, matches!(command, Command::Worker(_)), global.engine.any()) {
@@ -99,7 +99,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Continue(args) => on_runs(setup, async |runs| resume::continue_run(args, &global, runs).await),
         Command::Runs { command, output } => on_runs(setup, async |runs| runs::runs(command, output, &global, runs).await),
         Command::Tell { run, task, text } => {
-            on_runs(setup, async |runs| steering::tell(&run, task.as_deref(), &text.join(" "), runs).await)
+            on_runs(setup, async |runs| steering::message(&run, task.as_deref(), &text.join(" "), runs).await)
         }
         Command::Pause { run } => on_runs(setup, async |runs| steering::pause(&run, runs).await),
         Command::Answer { run, text } => on_runs(setup, async |runs| steering::answer(&run, text.join(" "), runs).await),

@@ -1,7 +1,7 @@
 //! Messages of the command in the person's language.
 //!
 //! Messages are ids of the catalogues of `aime-messages` with their values: `msg!("tree-more", number = 3)` prints one, and errors carry
-//! [`Message`]s. Some English texts (a reason in a journal, the error of a library) are still recognised by their sentences: [`said`].
+//! [`Message`]s. Some English texts (a reason in a journal, the error of a library) are still recognised by their sentences: [`translated`].
 //! Everything that programs read (JSON, journals, field names, the log, texts for editors and other agents) stays English, and a
 //! sentence that no catalogue has is shown unchanged.
 
@@ -95,7 +95,7 @@ pub(crate) fn language() -> Language {
 
 /// Returns a message in the person's language.
 pub(crate) fn print(message: &Message) -> String {
-    message.render_with(language(), &said)
+    message.render_with(language(), &translated)
 }
 
 /// Returns the message with this id, which takes no values.
@@ -104,8 +104,8 @@ pub(crate) fn plain_message(id: &str) -> String {
 }
 
 /// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
-pub(crate) fn named(kind: &str, word: &str) -> String {
-    aime_messages::named(language(), kind, word)
+pub(crate) fn word_name(kind: &str, word: &str) -> String {
+    aime_messages::word_name(language(), kind, word)
 }
 
 /// Formats a count: `1 task`, `2 tasks`.
@@ -120,24 +120,24 @@ pub(crate) fn messages(messages: &[Message]) -> String {
 
 /// Joins several things into a list.
 pub(crate) fn row<T: AsRef<str>>(things: impl IntoIterator<Item = T>) -> String {
-    let said: Vec<String> = things.into_iter().map(|thing| said(thing.as_ref()).into_owned()).collect();
+    let said: Vec<String> = things.into_iter().map(|thing| translated(thing.as_ref()).into_owned()).collect();
     said.join(&msg!("row-separator"))
 }
 
 /// Translates an English text of the command or its libraries: as a whole if a catalogue has it, else line by line. Unknown text stays
 /// unchanged.
-pub(crate) fn said(text: &str) -> Cow<'_, str> {
+pub(crate) fn translated(text: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(text),
-        language => aime_messages::said(language, text),
+        language => aime_messages::translate_text(language, text),
     }
 }
 
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
-pub(crate) fn asked(question: &str) -> Cow<'_, str> {
+pub(crate) fn translated_question(question: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(question),
-        language => aime_messages::asked(language, question),
+        language => aime_messages::translate_question(language, question),
     }
 }
 

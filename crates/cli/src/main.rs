@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             if error.kind() != ErrorKind::DisplayVersion {
                 i18n::speak(commands::language_of_nothing(&environment));
             }
-            args::tell(&error);
+            args::print_usage_error(&error);
             // Help and version were requested; anything else is a usage error.
             return ExitCode::from(if error.use_stderr() { failure::code::USAGE } else { 0 });
         }

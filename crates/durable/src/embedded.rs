@@ -1,8 +1,8 @@
 //! The host in this process: effects are tokio tasks, facts come through a channel.
 
-mod alone;
 mod clock;
 mod runner;
+mod single_effect;
 mod sink;
 
 use std::{
@@ -23,10 +23,10 @@ use tokio_util::sync::CancellationToken;
 use self::runner::Sent;
 use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
 
-pub use alone::carry_out_alone;
 pub use clock::{Clock, SystemClock};
 pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, FailedEffect, fact_channel};
-pub use sink::{MemoryStream, Overtaken, Sink};
+pub use single_effect::execute_effect;
+pub use sink::{FencedWriter, MemoryStream, Sink};
 
 /// Maximum number of facts in one commit. A commit is one piece of text on its way to the journal; with this size it
 /// is large enough to share the fixed cost of a commit.
@@ -54,15 +54,15 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     /// True if a commit may not be durable yet.
     unflushed: bool,
     /// Function that is applied to every fact before the machine and the journal see it.
-    through: Option<ThroughFact<M>>,
+    through: Option<FactFilter<M>>,
 }
 
-type ThroughFact<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
+type FactFilter<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
 
 /// An effect that has not been answered.
 struct Running {
     cancel: CancellationToken,
-    why: Arc<OnceLock<Reason>>,
+    reason: Arc<OnceLock<Reason>>,
     task: JoinHandle<()>,
     /// Gives up on it at the deadline, once it was revoked.
     deadline: Option<AbortHandle>,
@@ -71,7 +71,7 @@ struct Running {
 impl Running {
     fn revoke(&self, why: Reason) {
         // The first reason stays.
-        drop(self.why.set(why));
+        drop(self.reason.set(why));
         self.cancel.cancel();
     }
 }
@@ -159,7 +159,7 @@ where
 
     fn issue(&mut self, issue: Issue<M::Effect>) {
         let (cancel, why) = (CancellationToken::new(), Arc::default());
-        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), why: Arc::clone(&why) };
+        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), reason: Arc::clone(&why) };
         let (id, runner, sender) = (issue.id.clone(), Arc::clone(&self.runner), self.sender.clone());
         let kind = M::kind(&issue.effect);
         let task = tokio::spawn({
@@ -184,7 +184,7 @@ where
                 drop(sender.send(Sent::new(fact)));
             }
         });
-        self.running.insert(id, Running { cancel, why, task, deadline: None });
+        self.running.insert(id, Running { cancel, reason: why, task, deadline: None });
     }
 
     fn revoke(&mut self, id: &EffectId, why: Reason) {

@@ -125,7 +125,7 @@ impl Growth {
 
     /// Records an update of the plan now. Returns the number of consecutive updates, including this one, without a
     /// completed task.
-    pub fn look(&mut self, state: &ProgressState) -> u32 {
+    pub fn observe(&mut self, state: &ProgressState) -> u32 {
         self.stagnant = if self.completed == 0 { self.stagnant.saturating_add(1) } else { 0 };
         self.completed = 0;
         self.failed.clear();

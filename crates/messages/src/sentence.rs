@@ -8,7 +8,7 @@ use fluent_syntax::{
     parser,
 };
 
-use crate::{Language, Value, format, named, texts};
+use crate::{Language, Value, format, texts, word_name};
 
 /// Largest nesting of reasons that is followed.
 const DEEPEST: usize = 4;
@@ -122,11 +122,11 @@ fn of_help() -> &'static [Sentence] {
 
 /// Translates an English text of a library: as a whole if a catalogue has it, else line by line. Unknown text stays unchanged.
 #[must_use]
-pub fn said(language: Language, text: &str) -> Cow<'_, str> {
-    said_within(language, text, DEEPEST)
+pub fn translate_text(language: Language, text: &str) -> Cow<'_, str> {
+    translate_nested(language, text, DEEPEST)
 }
 
-fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
+fn translate_nested(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     if depth == 0 {
         return Cow::Borrowed(text);
     }
@@ -141,7 +141,7 @@ fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
             return Cow::Owned(told.join(&format(language, "row-separator", &[]).unwrap_or_default()));
         }
     }
-    known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
+    translate_known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Translates one line and keeps its indent. Lines indented by four columns are quotations (a command, a file) and stay unchanged.
@@ -150,7 +150,7 @@ fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let bare = text.trim_start();
-    match said_within(language, bare, depth) {
+    match translate_nested(language, bare, depth) {
         Cow::Owned(said) => Cow::Owned(format!("{}{said}", text.strip_suffix(bare).unwrap_or_default())),
         Cow::Borrowed(_) => Cow::Borrowed(text),
     }
@@ -158,10 +158,10 @@ fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
 
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
 #[must_use]
-pub fn asked(language: Language, question: &str) -> Cow<'_, str> {
+pub fn translate_question(language: Language, question: &str) -> Cow<'_, str> {
     let mut told = Vec::new();
     for line in question.split('\n') {
-        let said = if line.starts_with(' ') { None } else { known(language, (of_questions(), true), line, DEEPEST) };
+        let said = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line, DEEPEST) };
         told.push(said.map_or(Cow::Borrowed(line), Cow::Owned));
     }
     Cow::Owned(told.join("\n"))
@@ -173,24 +173,25 @@ pub fn typed(language: Language, text: &str) -> String {
     let told = text.split('\n').map(|line| {
         let bare = line.trim_start();
         let indent = line.strip_suffix(bare).unwrap_or_default();
-        known(language, (of_help(), false), bare, DEEPEST).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
+        translate_known(language, (of_help(), false), bare, DEEPEST).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
     });
     told.collect::<Vec<_>>().join("\n")
 }
 
 /// Translates a text if it is a known sentence whose values have the required form.
-fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
+fn translate_known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
-        let told: Option<Vec<_>> = values.map(|(name, value)| Some((name, Value::Text(told(language, name, value, depth)?)))).collect();
+        let told: Option<Vec<_>> =
+            values.map(|(name, value)| Some((name, Value::Text(translate_value(language, name, value, depth)?)))).collect();
         format(language, sentence.id, &told?)
     })
 }
 
 /// Translates a value of a sentence. The prefix of its name states the required form: a number, one word, something in quotes, or a known
 /// sentence. Reasons, bounds and clap's texts are translated if they are known. Any other name accepts any value.
-fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
-    let within = || said_within(language, value, depth - 1);
+fn translate_value(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
+    let within = || translate_nested(language, value, depth - 1);
     let fits = match name.split('-').next() {
         Some("number") => value.bytes().all(|letter| letter.is_ascii_digit()),
         Some("word") => !value.contains(char::is_whitespace),
@@ -198,10 +199,10 @@ fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<Str
         Some("known") => return if let Cow::Owned(said) = within() { Some(said) } else { None },
         Some("reason") => return Some(within().into_owned()),
         Some("typed") => {
-            let told = if depth > 1 { known(language, (of_help(), false), value, depth - 1) } else { None };
+            let told = if depth > 1 { translate_known(language, (of_help(), false), value, depth - 1) } else { None };
             return Some(told.unwrap_or_else(|| within().into_owned()));
         }
-        Some("bound") => return Some(named(language, "bound", value)),
+        Some("bound") => return Some(word_name(language, "bound", value)),
         _ => true,
     };
     fits.then(|| value.to_owned())

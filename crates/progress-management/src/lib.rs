@@ -75,7 +75,7 @@ pub(crate) use settle::DependencyState;
 pub use settle::StatusChange;
 pub(crate) use snapshot::PROGRESS_SCHEMA;
 pub use snapshot::{Snapshot, SnapshotError, read_snapshot, write_snapshot};
-pub use spent::{Spent, SpentBy};
+pub use spent::{CostByRole, ModelCost};
 pub use state::{AmendedCriterion, CheckMethod, CheckedCriterion, ProgressState, Question, RunStatus, TriedCriterion, Turn};
 pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};

@@ -129,7 +129,7 @@ pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
 
 /// Refuses a call that would write the redaction mark in the place of a secret: the caller has not seen the secret.
 pub(crate) fn check_marks(sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
-    let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| holds(value, mark)));
+    let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| contains_mark(value, mark)));
     let Some(mark) = held.filter(|_| !sheet.read_only) else { return Ok(()) };
     // Allow edits of a file that contains the mark itself, such as a text about it.
     let path = parameters.get("path").and_then(Value::as_str);
@@ -143,11 +143,11 @@ pub(crate) fn check_marks(sheet: &ToolSpec, parameters: &Map<String, Value>, con
     )))
 }
 
-fn holds(value: &Value, mark: &str) -> bool {
+fn contains_mark(value: &Value, mark: &str) -> bool {
     match value {
         Value::String(text) => text.contains(mark),
-        Value::Array(items) => items.iter().any(|item| holds(item, mark)),
-        Value::Object(members) => members.iter().any(|(name, member)| name.contains(mark) || holds(member, mark)),
+        Value::Array(items) => items.iter().any(|item| contains_mark(item, mark)),
+        Value::Object(members) => members.iter().any(|(name, member)| name.contains(mark) || contains_mark(member, mark)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

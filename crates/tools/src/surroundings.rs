@@ -45,7 +45,7 @@ impl Surroundings {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
         }
-        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::look(context));
+        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::describe(context));
         let mut commands = context.confinement.in_words();
         if context.read_only {
             commands.push_str(" Nothing may be changed in this run.");

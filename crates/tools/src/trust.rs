@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     Approval, ToolScope, ToolSpec,
-    approval::{Decision, ProposedCall, question},
-    permission::Verdict,
+    approval::{PermissionDecision, ProposedCall, question},
+    permission::RuleMatch,
     secrets::key_file_read,
 };
 
@@ -118,7 +118,7 @@ impl Trust {
     /// Revises a decision for a caller whose prompt contains untrusted texts of these origins. A call that the mode allows may then need
     /// consent. A call that the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
     #[must_use]
-    pub(crate) fn beware(&self, decision: Decision, call: ProposedCall<'_>, origins: &[Origin]) -> Decision {
+    pub(crate) fn apply_trust(&self, decision: PermissionDecision, call: ProposedCall<'_>, origins: &[Origin]) -> PermissionDecision {
         if origins.is_empty() {
             return decision;
         }
@@ -127,28 +127,28 @@ impl Trust {
         let later = runs_later(call);
         let Some(risk) = later.clone().or_else(|| self.risk(call.sheet, call.parameters)) else { return decision };
         // A rule that allows the call is the user's own consent.
-        if later.is_none() && rules.judge(call.approval, call.sheet.name(), call.parameters) == Verdict::Allowed {
+        if later.is_none() && rules.evaluate(call.approval, call.sheet.name(), call.parameters) == RuleMatch::Allowed {
             return decision;
         }
         let read = Origin::line(origins);
         match decision {
-            Decision::Deny { .. } => decision,
-            Decision::Allow if call.approval == Approval::ReadOnly => Decision::Deny {
+            PermissionDecision::Deny { .. } => decision,
+            PermissionDecision::Allow if call.approval == Approval::ReadOnly => PermissionDecision::Deny {
                 reason: format!("`{}` {risk}, after text from others was read ({read}), and this run is read-only", call.sheet.name()),
             },
-            Decision::Allow => {
+            PermissionDecision::Allow => {
                 let question = question(call.sheet.name(), call.parameters);
                 let always = match later {
                     Some(_) => Vec::new(),
                     None => rules.to_remember(call.approval, call.sheet.name(), call.parameters),
                 };
-                Decision::Ask {
+                PermissionDecision::Ask {
                     question: format!("This call {risk}, and its caller has read text from others ({read}).\n{question}"),
                     always,
                 }
             }
-            Decision::Ask { question, always } => {
-                Decision::Ask { question: format!("Its caller has read text from others ({read}).\n{question}"), always }
+            PermissionDecision::Ask { question, always } => {
+                PermissionDecision::Ask { question: format!("Its caller has read text from others ({read}).\n{question}"), always }
             }
         }
     }

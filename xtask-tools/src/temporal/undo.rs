@@ -32,7 +32,7 @@ impl World {
     }
 
     /// Returns the file events of an ended run.
-    fn told_of_files(&self, folder: &str, run: &str, on: &[&str]) -> Result<Vec<Value>> {
+    fn file_events(&self, folder: &str, run: &str, on: &[&str]) -> Result<Vec<Value>> {
         let words = [&["runs", "events", run, "--output", "jsonl"][..], on].concat();
         let events = self.start(folder, &format!("{folder}-told"), "http://127.0.0.1:1", &words)?.printed(0)?;
         let mut events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
@@ -82,8 +82,7 @@ impl World {
             ensure!(made == expected, "{folder}: the run came to {after:?}");
         }
         self.record(&engine, "files", "aime-run-tidied", "undo/.aime/blobs")?;
-        let [here, others @ ..] =
-            ways.map(|(folder, on)| Ok((self.shown(folder, "tidied", on)?, self.told_of_files(folder, "tidied", on)?)));
+        let [here, others @ ..] = ways.map(|(folder, on)| Ok((self.shown(folder, "tidied", on)?, self.file_events(folder, "tidied", on)?)));
         let here: ((Value, Vec<String>), Vec<Value>) = here?;
         ensure!(here.1.len() == 2, "nothing is told of files: {here:#?}");
         for other in others {

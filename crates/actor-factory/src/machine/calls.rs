@@ -9,7 +9,7 @@ use aime_tools::{
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
     think::SHOWN,
-    turn::{Call, CallState, TERMINATE, Way, harmless},
+    turn::{Call, CallProgress, CallState, TERMINATE, harmless},
 };
 use crate::text::{cut, cut_with_note, id_text};
 
@@ -82,13 +82,13 @@ impl ActorMachine {
             (Executor::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
             (Executor::Actor, Some(Permission::Allow(allowed))) => {
                 // After a stop the actor may repeat a question to a person or a call to another actor.
-                self.set_way(index, Way::Allowed(allowed));
+                self.set_way(index, CallProgress::Allowed(allowed));
                 self.answer_own(index, &call, at, out);
             }
             (Executor::Runtime, Some(Permission::Allow(allowed))) => self.run(index, &call, allowed, out),
             (_, Some(Permission::Ask(open))) if self.input.attended => {
                 let question = open.question();
-                self.set_way(index, Way::Asked(open));
+                self.set_way(index, CallProgress::Asked(open));
                 self.ask(index, question, QuestionKind::Approval, out);
             }
             (_, Some(Permission::Ask(open))) => self.deny(index, &open.unanswered().to_string(), out),
@@ -100,18 +100,18 @@ impl ActorMachine {
     fn permission(&mut self, index: usize, call: &Call) -> Option<Permission> {
         let way = self.call_mut(index)?.way.take()?;
         Some(match way {
-            Way::Checked(checked) => {
+            CallProgress::Checked(checked) => {
                 let spec = &self.input.spec;
                 let (trust, origins) = (self.input.trust, self.origins.as_slice());
                 let permissions = Permissions { trust, origins, ..Permissions::new(spec.approval, &spec.rules) };
                 permissions.decide(spec.tool(&call.name)?, checked)
             }
-            Way::Asked(open) => Permission::Ask(open),
-            Way::Allowed(allowed) => Permission::Allow(allowed),
+            CallProgress::Asked(open) => Permission::Ask(open),
+            CallProgress::Allowed(allowed) => Permission::Allow(allowed),
         })
     }
 
-    fn set_way(&mut self, index: usize, way: Way) {
+    fn set_way(&mut self, index: usize, way: CallProgress) {
         if let Some(call) = self.call_mut(index) {
             call.way = Some(way);
         }
@@ -119,7 +119,7 @@ impl ActorMachine {
 
     /// Takes a person's answer to the question whether a call may be made.
     fn consented(&mut self, index: usize, answer: &str, out: &mut Outbox<Self>) {
-        let Some(Way::Asked(open)) = self.call_mut(index).and_then(|call| call.way.take()) else { return };
+        let Some(CallProgress::Asked(open)) = self.call_mut(index).and_then(|call| call.way.take()) else { return };
         match open.answered(answer) {
             Err(refused) => self.deny(index, &refused.to_string(), out),
             Ok(ConsentedCall { call: allowed, remember }) => {
@@ -129,7 +129,7 @@ impl ActorMachine {
                     out.emit(ProgressEvent::ConsentGiven { task: self.works_for(), rules });
                 }
                 if let Some(call) = self.call_mut(index) {
-                    call.way = Some(Way::Allowed(allowed));
+                    call.way = Some(CallProgress::Allowed(allowed));
                     call.state = CallState::Waiting;
                 }
             }

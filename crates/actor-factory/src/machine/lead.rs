@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep,
-    turn::{Call, CallState, Way},
+    turn::{Call, CallProgress, CallState},
 };
 use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
 
@@ -126,7 +126,7 @@ impl ActorMachine {
         self.conclusion = None;
         Origin::merge(&mut self.origins, &wake.origins);
         if self.stopping.take().is_some() {
-            self.tell_ended_processes();
+            self.note_ended_processes();
         }
         (self.steps, self.plain_in_row, self.unread_in_row, self.failed_in_row) = (0, 0, 0, 0);
         self.repeats = Repeats::default();
@@ -137,7 +137,7 @@ impl ActorMachine {
             self.go(ActorStep::Calls);
             self.end_turn(at, out);
         } else {
-            self.history.say(&wake.text, Speaker::Person);
+            self.history.append_text(&wake.text, Speaker::Person);
             self.next_step(at, out);
         }
     }
@@ -162,7 +162,7 @@ impl ActorMachine {
         call.handed_on += 1;
         let effect = EffectId::new(format!("{name}/plan{}", call.handed_on));
         // After a stop the call is handed to the run again.
-        call.way = Some(Way::Allowed(allowed.clone()));
+        call.way = Some(CallProgress::Allowed(allowed.clone()));
         call.state = CallState::Delegated { effect: effect.clone() };
         out.issue(effect, ActorEffect::Plan { of, call: allowed });
     }

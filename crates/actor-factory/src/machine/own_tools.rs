@@ -142,7 +142,7 @@ impl ActorMachine {
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
         let success = said.status == TerminateStatus::Success;
-        if self.must_hear() {
+        if self.has_unread_messages() {
             return Err(SAID_MEANWHILE.to_owned());
         }
         if success && let Some(failed) = self.failed_before(index) {

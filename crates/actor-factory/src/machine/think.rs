@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_llm::{CallsInText, ChatRequest, ChatResponse, FinishReason, Message, ToolChoice, ToolDefinition, calls_in_text};
-use aime_progress_management::{FailureCause, ProgressEvent, Spent, render_todos};
+use aime_progress_management::{FailureCause, ModelCost, ProgressEvent, render_todos};
 
 use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
@@ -44,12 +44,12 @@ impl ActorMachine {
             self.out_of_steps();
             return;
         }
-        let heard = self.hear(out);
+        let heard = self.append_messages(out);
         // A request that is repeated after a stop or a refusal as too long already has its note.
         if std::mem::take(&mut self.note_due)
             && let Some(note) = self.step_note(heard)
         {
-            self.history.say(&note, Speaker::Runtime);
+            self.history.append_text(&note, Speaker::Runtime);
         }
         self.make_room(self.tools_tokens, out);
         self.requests += 1;
@@ -141,7 +141,7 @@ impl ActorMachine {
             return;
         }
         match answer {
-            ModelAnswer::Response { response } => self.take_in(at, response, estimated, duration_ms, out),
+            ModelAnswer::Response { response } => self.record_answer(at, response, estimated, duration_ms, out),
             ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if !self.overflowed && self.shrink(estimated, out) => {
                 self.overflowed = true;
                 self.next_step(at, out);
@@ -161,7 +161,7 @@ impl ActorMachine {
         self.compact(refused * REFUSED / 100, extra, out)
     }
 
-    fn take_in(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
+    fn record_answer(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
         self.steps += 1;
         self.overflowed = false;
         self.history.all_seen();
@@ -174,7 +174,7 @@ impl ActorMachine {
             task: self.works_for(),
             purpose: if self.leads().is_some() { "lead" } else { "act" }.to_owned(),
             model: model.clone(),
-            spent: Spent {
+            spent: ModelCost {
                 requests: 1,
                 input_tokens: response.usage.input_tokens,
                 cached_input_tokens: response.usage.cached_input_tokens,
@@ -200,7 +200,7 @@ impl ActorMachine {
             let cut_off = response.finish == FinishReason::Length;
             let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
             self.remember_beside(if attempted { "" } else { &content }, &turn);
-            self.history.push(Message::Assistant { content, tool_calls: turn.spoken(), native: response.native.clone() });
+            self.history.push(Message::Assistant { content, tool_calls: turn.written_calls(), native: response.native.clone() });
             self.turn = Some(turn);
             self.go(ActorStep::Calls);
             self.advance(at, out);
@@ -254,8 +254,8 @@ impl ActorMachine {
         let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
         self.remember(&content);
         // Some servers refuse an empty message.
-        self.keep_words(if empty { "(no answer)".to_owned() } else { content }, response);
-        if self.must_hear() && *finish != FinishReason::ContentFilter {
+        self.record_text(if empty { "(no answer)".to_owned() } else { content }, response);
+        if self.has_unread_messages() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }
         let again = self.plain_in_row > 1;
@@ -281,10 +281,10 @@ impl ActorMachine {
         self.unread_in_row += 1;
         let again = self.unread_in_row > 1;
         let beginning = cut(&content.split_whitespace().collect::<Vec<_>>().join(" "), UNREAD);
-        self.keep_words(content, response);
+        self.record_text(content, response);
         match response.finish {
             FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
-            _ if self.must_hear() => self.next_step(at, out),
+            _ if self.has_unread_messages() => self.next_step(at, out),
             FinishReason::Length if again => self.fail(CUT.to_owned(), None),
             _ if again => self.fail(format!("the model writes tool calls as text that cannot be read: {beginning}"), None),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
@@ -292,14 +292,14 @@ impl ActorMachine {
         }
     }
 
-    fn keep_words(&mut self, content: String, response: &ChatResponse) {
+    fn record_text(&mut self, content: String, response: &ChatResponse) {
         self.history.push(Message::Assistant { content, tool_calls: Vec::new(), native: response.native.clone() });
     }
 
     /// Asks the model again after an answer without a tool call.
     fn answer_nudged(&mut self, at: UnixMillis, note: Note, out: &mut Outbox<Self>) {
         let text = self.nudge(note, out);
-        self.history.say(&text, Speaker::Runtime);
+        self.history.append_text(&text, Speaker::Runtime);
         self.next_step(at, out);
     }
 

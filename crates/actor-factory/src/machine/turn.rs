@@ -45,7 +45,7 @@ pub(super) struct Call {
     /// Reason why the call cannot run.
     pub(super) fault: Option<String>,
     /// Progress of the call before it runs.
-    pub(super) way: Option<Way>,
+    pub(super) way: Option<CallProgress>,
     /// Number of times that the call was handed to a person or another actor. Each time is its own effect.
     pub(super) handed_on: u32,
     /// True if its start was reported.
@@ -71,7 +71,7 @@ pub(super) struct Call {
 /// Progress of a call before it runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Way {
+pub(super) enum CallProgress {
     /// Its arguments were parsed and checked.
     Checked(CheckedCall),
     /// A person is asked for consent.
@@ -140,7 +140,7 @@ impl Call {
         // Servers read the history too, and some refuse arguments that are not JSON.
         let arguments = if strict { call.arguments } else { Value::Object(parameters.clone()).to_string() };
         let (way, fault) = match checked {
-            Ok(checked) => (Some(Way::Checked(checked)), None),
+            Ok(checked) => (Some(CallProgress::Checked(checked)), None),
             Err(fault) => (None, Some(fault)),
         };
         Self {
@@ -194,7 +194,7 @@ impl Turn {
     }
 
     /// Returns the calls as the history holds them.
-    pub(super) fn spoken(&self) -> Vec<ToolCall> {
+    pub(super) fn written_calls(&self) -> Vec<ToolCall> {
         let call = |c: &Call| ToolCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
         self.calls.iter().map(call).collect()
     }

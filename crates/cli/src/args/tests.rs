@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 
 use super::{
     tips::with_tip,
-    told::{command, explained},
+    usage_error::{command, explained},
     *,
 };
 use aime_messages::Language;

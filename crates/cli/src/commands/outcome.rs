@@ -9,20 +9,20 @@ use crate::{
     args::Output,
     failure::Failure,
     hints::{next_step, with_commands},
-    i18n::{msg, named, row, said},
+    i18n::{msg, row, translated, word_name},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
 };
 
 /// Prints the documented result for a run that ends before it starts or resumes, because no model is available or planning for a review
 /// fails.
-pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
+pub(super) fn print_failure_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
     let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
     if let Some(code) = end.filter(|_| form != Output::Text) {
         let hint = failure.hint.as_ref().map(ToString::to_string);
         let failed = RunFailure { hint, ..RunFailure::new(code, failure.message.to_string(), None) };
-        if let Err(lost) = tell(&result(failed), form) {
+        if let Err(lost) = print_outcome(&result(failed), form) {
             return lost;
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce
 }
 
 /// Prints the documented result of a run that was stopped immediately, as far as its journal has it.
-pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
+pub(super) fn print_interrupted(run: &RunId, form: Output, setup: &Setup) {
     if form == Output::Text {
         return;
     }
@@ -42,13 +42,13 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
             RunResult::unbegun(run.clone(), failure)
         }
     };
-    if let Err(failure) = tell(&result, form) {
+    if let Err(failure) = print_outcome(&result, form) {
         output::failure(&failure.message, failure.hint.as_ref());
     }
 }
 
 /// Prints the result and returns the exit code.
-pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
+pub(super) fn print_outcome(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Json => output::json(&with_commands(result), true)?,
         Output::Jsonl => output::json(&with_commands(result), false)?,
@@ -111,7 +111,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
     let line = |known: &CriterionOutcome| {
         let (unchecked, before) = (known.how == CheckMethod::Unchecked && !known.evidence.is_empty(), known.held_before == Some(true));
         let said = match (unchecked, before) {
-            (true, _) => msg!("run-unchecked", criterion = plain(&known.text), reason = first_line(&said(&known.evidence), REASON)),
+            (true, _) => msg!("run-unchecked", criterion = plain(&known.text), reason = first_line(&translated(&known.evidence), REASON)),
             (false, true) => msg!("run-held-before", criterion = plain(&known.text)),
             (false, false) => return None,
         };
@@ -134,7 +134,7 @@ pub(super) fn summary(result: &RunResult) -> String {
         (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests), "request"))),
     ];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
-    let told = msg!("run-summary", run = result.run_id, ended = named("ended", &ended), told);
+    let told = msg!("run-summary", run = result.run_id, ended = word_name("ended", &ended), told);
     let cached = match result.usage.cached_input_tokens {
         0 => String::new(),
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens)),

@@ -17,7 +17,7 @@ use crate::{
 /// working folder.
 pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u8, Failure> {
     let others: Vec<Setup> = more.iter().map(|folder| setup.opener().open(Some(folder))).collect::<Result<_, _>>()?;
-    others.iter().for_each(Setup::tell_notes);
+    others.iter().for_each(Setup::report_notes);
     let taken = |error| Failure::usage(format!("nothing can listen on 127.0.0.1:{port}: {error}")).hint("choose another --port, or none");
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;
     // The token has 244 random bits.

@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::{
     args::Output,
     failure::Failure,
-    i18n::{msg, said},
+    i18n::{msg, translated},
     output::{self, BOLD, DIM, count},
     screen::{column, span},
 };
 
 /// Prints the statistics.
-pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {
+pub(super) fn print_stats(stats: &RunStats, form: Output) -> Result<(), Failure> {
     for left_out in &stats.left_out {
-        output::note(&msg!("stats-not-counted", what = said(left_out)));
+        output::note(&msg!("stats-not-counted", what = translated(left_out)));
     }
     if form == Output::Text {
         output::result(&text(stats));

@@ -9,9 +9,9 @@ use aime_progress_management::{
 use anstyle::Style;
 use serde_json::{Map, Value};
 
-use super::{column, describe_file_change, first_line, span, telling_line, tree::describe_plan};
+use super::{column, describe_file_change, first_line, span, summary_line, tree::describe_plan};
 use crate::{
-    i18n::{asked, messages, msg, named, plain_message, print, said},
+    i18n::{messages, msg, plain_message, print, translated, translated_question, word_name},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -27,13 +27,13 @@ pub(crate) fn head(style: Style, id: &str) -> String {
 }
 
 /// Returns the task of an event, or the lead for events before its own work.
-fn who(task: Option<&TaskId>) -> String {
+fn actor_name(task: Option<&TaskId>) -> String {
     task.map_or_else(|| plain_message("head-lead"), ToString::to_string)
 }
 
 /// Shortens a text from elsewhere to one line.
-fn told(text: &str, limit: usize) -> String {
-    first_line(&said(text), limit)
+fn translated_line(text: &str, limit: usize) -> String {
+    first_line(&translated(text), limit)
 }
 
 /// Lists the names of images on one line.
@@ -44,7 +44,7 @@ fn images_line(images: &[GoalImage]) -> Option<String> {
 
 /// Formats an answer. For a withdrawn question it is the run's own text.
 fn answered(answer: &str) -> String {
-    if answer.starts_with("(withdrawn: ") { said(answer).into_owned() } else { named("answer", answer) }
+    if answer.starts_with("(withdrawn: ") { translated(answer).into_owned() } else { word_name("answer", answer) }
 }
 
 /// Formats an event; `None` if it needs no line.
@@ -59,7 +59,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             }
         }
         E::Routed { mode, by, category, reasons, .. } => {
-            let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), messages(reasons));
+            let (mode, by, reasons) = (word_name("mode", &mode.to_string()), word_name("by", by), messages(reasons));
             let route = match category.as_str() {
                 "" => msg!("line-route", mode, by, reasons),
                 category => msg!("line-route-category", mode, by, category, reasons),
@@ -67,11 +67,11 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             head(BOLD, "head-route") + &route
         }
         E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
-        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), told(message, 2 * WIDTH)),
+        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), translated_line(message, 2 * WIDTH)),
         // The lead's own lines follow.
         E::PlanningStarted { purpose } if purpose == "lead" => return None,
         E::PlanningStarted { purpose } => {
-            format!("{DIM}{}{DIM:#}", msg!("line-asking", what = named("purpose", purpose)))
+            format!("{DIM}{}{DIM:#}", msg!("line-asking", what = word_name("purpose", purpose)))
         }
         E::PlanRefused { attempt, faults } => {
             format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt, faults = plain(&messages(faults))))
@@ -123,26 +123,28 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{DIM}{task}: {}{DIM:#}", first_line(&conclusion.summary, WIDTH))
         }
         E::ActorCreated { task, profile, model, .. } => {
-            let task = who(task.as_ref());
+            let task = actor_name(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile, model))
         }
         E::ToolCallStarted { tool, .. } if SHOWN_BY_EFFECT.contains(&tool.as_str()) => return None,
         E::ToolCallStarted { task, tool, parameters, .. } => {
-            let task = who(task.as_ref());
+            let task = actor_name(task.as_ref());
             format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters))
         }
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
-            let task = who(task.as_ref());
-            let what = format!("{YELLOW}{tool} {}{YELLOW:#}", named("outcome", outcome_word(*outcome)));
+            let task = actor_name(task.as_ref());
+            let what = format!("{YELLOW}{tool} {}{YELLOW:#}", word_name("outcome", outcome_word(*outcome)));
             format!("{task}: {}", msg!("line-call", what, span = span(*duration_ms), output = first_line(output, WIDTH)))
         }
         E::ProgressReported { task, report } => {
-            let task = who(task.as_ref());
-            format!("{task}: {}: {}", named("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
+            let task = actor_name(task.as_ref());
+            format!("{task}: {}: {}", word_name("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
         }
         E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
-        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&said(reason))),
-        E::QuestionAsked { kind, question, .. } => format!("{BOLD}{}{BOLD:#} {}", named("kind", kind), plain(&asked(question))),
+        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&translated(reason))),
+        E::QuestionAsked { kind, question, .. } => {
+            format!("{BOLD}{}{BOLD:#} {}", word_name("kind", kind), plain(&translated_question(question)))
+        }
         E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&answered(answer), WIDTH)),
         E::ConsentGiven { rules, .. } => format!("{}{}", head(BOLD, "head-always"), plain(&rules.join(", "))),
         E::CriterionChecked { criterion, passed, reason, .. } => {
@@ -151,29 +153,29 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
                 Some(false) => head(RED, "head-fails"),
                 None => head(YELLOW, "head-unknown"),
             };
-            format!("{verdict}{} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), told(reason, WIDTH))
+            format!("{verdict}{} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), translated_line(reason, WIDTH))
         }
         E::MergeConflicted { conflicts, .. } => conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n"),
         E::BoundReached { bound, detail } => {
-            format!("{}{}: {}", head(RED, "head-bound"), named("bound", bound), plain(&said(detail)))
+            format!("{}{}: {}", head(RED, "head-bound"), word_name("bound", bound), plain(&translated(detail)))
         }
         E::RunInterrupted { reason } => {
             let reason = reason.strip_prefix("stopped ").unwrap_or(reason);
-            format!("{}{}", head(YELLOW, "head-stopped"), plain(&said(reason)))
+            format!("{}{}", head(YELLOW, "head-stopped"), plain(&translated(reason)))
         }
         E::RunContinued { goal } => format!("{}{}", head(BOLD, "head-follow-up"), first_line(goal, WIDTH)),
         E::RunResumed {} => format!("{BOLD}{}{BOLD:#}", msg!("head-resumed")),
         E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => {
-            format!("{}{}", head(BOLD, "head-run"), named("status", &to.to_string()))
+            format!("{}{}", head(BOLD, "head-run"), word_name("status", &to.to_string()))
         }
         E::HistoryCompacted { task, tokens_before, tokens_after } => {
-            let task = who(task.as_ref());
+            let task = actor_name(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-compacted", before = tokens_before, after = tokens_after))
         }
         E::ActorNudged { task, kind, .. } if kind == "stuck" => {
-            format!("{YELLOW}{}: {}{YELLOW:#}", who(task.as_ref()), msg!("line-stuck"))
+            format!("{YELLOW}{}: {}{YELLOW:#}", actor_name(task.as_ref()), msg!("line-stuck"))
         }
-        E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", who(task.as_ref()), msg!("line-told")),
+        E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", actor_name(task.as_ref()), msg!("line-told")),
         E::HookActed(act) => hook_line(act),
         E::FileChanged(change) => describe_file_change(change),
         // A line for each of the first files follows.
@@ -181,7 +183,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ChangesMerged { task, files, .. } => {
             format!("{}{}", head(GREEN, "head-merged"), msg!("line-merged", task = task, files = count(*files, "file")))
         }
-        E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH)),
+        E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), translated_line(message, 2 * WIDTH)),
         E::FolderAwaited { task } => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited")),
         E::CancelRefused { task, faults } => {
             format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-not-cancelled", why = first_line(&messages(faults), 2 * WIDTH)))
@@ -203,7 +205,7 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
         match reason.kind {
             TriggerKind::TaskFailed if !tasks.is_empty() => msg!("line-task-failed", tasks),
             TriggerKind::Blocked if !tasks.is_empty() => msg!("line-task-blocked", tasks),
-            _ => told(&reason.detail, WIDTH),
+            _ => translated_line(&reason.detail, WIDTH),
         }
     };
     triggers.iter().map(why).collect::<Vec<_>>().join(&msg!("row-separator"))
@@ -212,7 +214,7 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
 /// Describes a conflict between the changes of tasks in one line.
 pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
     let MergeConflict { task, path, kind, kept, resolved } = conflict;
-    let kind = named("conflict", kind.name());
+    let kind = word_name("conflict", kind.name());
     let (style, told) = if *resolved {
         (GREEN, msg!("line-conflict-resolved", task, path, kind))
     } else {
@@ -252,12 +254,12 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
 fn hook_line(HookAct { hook, point, task, did, detail }: &HookAct) -> String {
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
     let color = if *did == HookDeed::Changed { DIM } else { YELLOW };
-    let what = msg!("line-hook", hook = plain(hook), did = named("did", did.name()), point = point);
+    let what = msg!("line-hook", hook = plain(hook), did = word_name("did", did.name()), point = point);
     format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(detail, WIDTH))
 }
 
 fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&str>) -> Option<String> {
-    let why = reason.map(|reason| format!(": {}", told(reason, WIDTH))).unwrap_or_default();
+    let why = reason.map(|reason| format!(": {}", translated_line(reason, WIDTH))).unwrap_or_default();
     let line = match to {
         TaskStatus::Running if attempt > 1 => format!("{}{task} {}", head(BOLD, "head-start"), msg!("attempt", number = attempt)),
         TaskStatus::Running => format!("{}{task}", head(BOLD, "head-start")),
@@ -291,7 +293,7 @@ pub(super) fn parameter_text(parameters: &Map<String, Value>) -> String {
             Value::String(text) => {
                 let more = text.trim().lines().count().saturating_sub(1);
                 let more = if more > 0 { format!(" {}", msg!("line-more", lines = count(more, "line"))) } else { String::new() };
-                format!("{name}={}{more}", first_line(telling_line(text), 60))
+                format!("{name}={}{more}", first_line(summary_line(text), 60))
             }
             other => format!("{name}={}", first_line(&other.to_string(), 60)),
         })

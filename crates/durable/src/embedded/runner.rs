@@ -37,20 +37,20 @@ pub struct EffectContext<M: Machine> {
     pub cancel: CancellationToken,
     /// Takes facts that answer no effect, such as reports on the way.
     pub facts: FactSender<M>,
-    pub(super) why: Arc<OnceLock<Reason>>,
+    pub(super) reason: Arc<OnceLock<Reason>>,
 }
 
 impl<M: Machine> EffectContext<M> {
     /// Creates a context for an effect that no host of this process has issued.
     #[must_use]
     pub fn new(cancel: CancellationToken, facts: FactSender<M>) -> Self {
-        Self { cancel, facts, why: Arc::default() }
+        Self { cancel, facts, reason: Arc::default() }
     }
 
     /// Returns the reason of the revocation; `None` while the effect is still wanted.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
-        self.why.get().cloned()
+        self.reason.get().cloned()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Errors of the planner.
 
-use aime_llm::{ModelError, Refused, StructuredError};
-use aime_progress_management::Spent;
+use aime_llm::{InvalidAnswer, ModelError, StructuredError};
+use aime_progress_management::ModelCost;
 
-use crate::{PromptError, spent};
+use crate::{PlannerPromptError, spent};
 
 /// Reason why there is no plan or patch, with the cost so far.
 #[derive(Debug, thiserror::Error)]
@@ -18,9 +18,9 @@ pub enum PlannerError {
         #[source]
         source: Box<ModelError>,
         /// The refused answers before the error.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost until the error.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// No answer could be used, and the settings forbid the fallback.
     #[error("no plan of {model} could be used; the last was refused because: {}", last_faults(.refused))]
@@ -28,9 +28,9 @@ pub enum PlannerError {
         /// The model.
         model: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost of the requests.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// No patch could be used: the plan stays unchanged.
     #[error("no patch of {model} could be used; the last was refused because: {}", last_faults(.refused))]
@@ -38,9 +38,9 @@ pub enum PlannerError {
         /// The model.
         model: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost of the requests.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// No verdict could be parsed.
     #[error("no verdict of {model} could be read; the last was refused because: {}", last_faults(.refused))]
@@ -48,13 +48,13 @@ pub enum PlannerError {
         /// The model.
         model: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost of the requests.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// A prompt that a user replaced cannot be filled in.
     #[error("a prompt cannot be used")]
-    Prompt(#[from] PromptError),
+    Prompt(#[from] PlannerPromptError),
     /// The schema of a request is invalid, for example because of a tool's odd name.
     #[error("the question cannot be asked: {reason}")]
     Question {
@@ -63,13 +63,13 @@ pub enum PlannerError {
     },
 }
 
-fn last_faults(refused: &[Refused]) -> String {
+fn last_faults(refused: &[InvalidAnswer]) -> String {
     refused.last().map(|last| aime_messages::Message::list("; ", &last.faults).to_string()).unwrap_or_default()
 }
 
 impl PlannerError {
     /// Converts the error of a request. `refused` makes the error if every answer was refused.
-    pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<Refused>, Spent) -> Self) -> Self {
+    pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<InvalidAnswer>, ModelCost) -> Self) -> Self {
         match error {
             StructuredError::Refused { refused: all, spent, .. } => refused(model, all, spent::of(spent)),
             StructuredError::Model { source, refused, spent, .. } => {
@@ -81,16 +81,16 @@ impl PlannerError {
 
     /// Returns the cost until the failure.
     #[must_use]
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ModelCost {
         match self {
             Self::Model { spent, .. } | Self::NoPlan { spent, .. } | Self::NoPatch { spent, .. } | Self::NoVerdict { spent, .. } => *spent,
-            Self::Prompt(_) | Self::Question { .. } => Spent::default(),
+            Self::Prompt(_) | Self::Question { .. } => ModelCost::default(),
         }
     }
 
     /// Returns the refused answers.
     #[must_use]
-    pub fn refused(&self) -> &[Refused] {
+    pub fn refused(&self) -> &[InvalidAnswer] {
         match self {
             Self::Model { refused, .. }
             | Self::NoPlan { refused, .. }

@@ -1,7 +1,7 @@
 //! Results of effects: members of the facts that answer them.
 
 use aime_messages::Message;
-use aime_progress_management::{Check, CheckMethod, Criterion, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
+use aime_progress_management::{Check, CheckMethod, Criterion, ModelCost, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem};
 use serde::{Deserialize, Serialize};
 
 /// Memories of earlier runs and pieces of documents that fit a goal.
@@ -48,7 +48,7 @@ pub struct ModelUse {
     /// The model.
     pub model: String,
     /// Tokens and cost.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Finish reason that the model reported, if the call was a single request.

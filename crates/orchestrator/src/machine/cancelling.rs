@@ -105,7 +105,7 @@ impl RunMachine {
         let error = Some(RunFailure::new(FailureCode::Cancelled, reason, next));
         self.stopping.give_up(reason);
         self.phase = Phase::Over;
-        self.stopping.stay();
+        self.stopping.cancel_leaving();
         self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
     }
 

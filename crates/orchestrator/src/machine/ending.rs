@@ -143,7 +143,7 @@ impl RunMachine {
     pub(super) fn verified(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>, out: &mut Out) {
         self.report_checks(None, checks, out);
         again.iter().for_each(|(task, checks)| self.report_checks(Some(task), checks, out));
-        self.criteria.look(checks, again);
+        self.criteria.record_checks(checks, again);
         self.phase = Phase::Executing;
         self.advance(out);
     }

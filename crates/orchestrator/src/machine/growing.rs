@@ -35,7 +35,7 @@ impl RunMachine {
         };
         let Some(detail) = due else { return };
         let allowed = self.input.settings.growth.stagnant_rounds;
-        let stagnant = self.replans.growth_mut().look(&self.state);
+        let stagnant = self.replans.growth_mut().observe(&self.state);
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);
         }

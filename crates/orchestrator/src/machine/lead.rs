@@ -248,7 +248,7 @@ impl RunMachine {
     /// Returns the messages of people that no change of the plan has dealt with.
     fn unhandled_words(&self) -> Vec<PersonWords> {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
-        let said = self.said().iter().filter(|said| !said.by_lead && open(&said.id));
+        let said = self.person_messages().iter().filter(|said| !said.by_lead && open(&said.id));
         said.map(|said| PersonWords { id: said.id.clone(), task: said.task.clone(), text: said.text.clone() }).collect()
     }
 
@@ -419,7 +419,7 @@ impl RunMachine {
             self.begin_main("the lead works on the goal itself", "", out);
         }
         let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
-        self.hear((journal, number), call.is_some(), event, out)
+        self.apply_actor_event((journal, number), call.is_some(), event, out)
     }
 }
 

@@ -4,7 +4,7 @@ use aime_progress_management::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
     TaskStatus, TriggerKind, TriggerReason,
 };
-use aime_replan_triggers::{TokenBudget, Verdict, evaluate_with};
+use aime_replan_triggers::{FrequencyDecision, TokenBudget, evaluate_with};
 
 use super::{FailureCode, Out, RunMachine, effects::Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning, run_context::words_of_cancels};
@@ -93,10 +93,10 @@ impl RunMachine {
             self.replans.nothing_waits();
             return;
         }
-        match aime_replan_triggers::decide(&reasons, self.replans.history(), self.now, self.idle(), &self.input.settings.frequency) {
-            Verdict::Allow => self.ask_patch("patch", reasons, out),
-            Verdict::Wait { reason, .. } => self.announce(&reasons, &reason, out),
-            Verdict::Escalate { reason } => {
+        match aime_replan_triggers::decide_replan(&reasons, self.replans.history(), self.now, self.idle(), &self.input.settings.frequency) {
+            FrequencyDecision::Allow => self.ask_patch("patch", reasons, out),
+            FrequencyDecision::Wait { reason, .. } => self.announce(&reasons, &reason, out),
+            FrequencyDecision::Escalate { reason } => {
                 self.announce(&reasons, &reason, out);
                 self.escalate(&reasons, &reason, out);
             }
@@ -187,14 +187,14 @@ impl RunMachine {
         }
         if let Some(decision) = self.replans.take_decision() {
             self.cancellations.decided(&decision.patch);
-            self.decide(decision, out);
+            self.apply_decision(decision, out);
             self.carry_out_requests(out);
             self.carry_out_shelved(out);
         }
         self.advance(out);
     }
 
-    fn decide(&mut self, mut decision: Decision, out: &mut Out) {
+    fn apply_decision(&mut self, mut decision: Decision, out: &mut Out) {
         let cancelled = self.cancellations.take_stopping();
         if self.state.check_patch(&decision.patch).is_err() {
             // Tasks may have settled while the actors stopped. The changes that still fit are kept.
@@ -210,7 +210,7 @@ impl RunMachine {
                 self.handle(&decision.triggers);
                 self.criteria.plan_changed();
                 self.emit(ProgressEvent::PlanChanged { decision: decision.clone() }, out);
-                self.people.keep_of_run(words_of_cancels(&decision, &self.working()));
+                self.people.add_run_messages(words_of_cancels(&decision, &self.working()));
                 self.doubt_calls_of_settled(out);
             }
             Err(faults) => {

@@ -52,7 +52,7 @@ impl StopState {
     }
 
     /// Cancels leaving the run.
-    pub(super) fn stay(&mut self) {
+    pub(super) fn cancel_leaving(&mut self) {
         self.leaving = None;
     }
 
@@ -232,7 +232,7 @@ impl RunMachine {
             }
             return;
         }
-        self.stopping.stay();
+        self.stopping.cancel_leaving();
         self.budgets.resume(self.now, bounds);
         self.emit(ProgressEvent::RunResumed {}, out);
         self.revoke_open((CallOutcome::InDoubt, CUT_OFF), true, out);

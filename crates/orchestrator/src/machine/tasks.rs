@@ -208,7 +208,7 @@ impl RunMachine {
         self.withdraw_approvals(task, out);
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
-        let read_only = goes_unnoticed(&sheet);
+        let read_only = is_repeatable(&sheet);
         self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, Work::Task(task.clone()), out);
     }
 
@@ -247,12 +247,18 @@ impl RunMachine {
         if !hears || !may_come_from_actor(event, task) || !self.executions.is_current(task, execution) {
             return false;
         }
-        self.hear((effect_prefix(task, execution, call), number), call.is_some(), event, out)
+        self.apply_actor_event((effect_prefix(task, execution, call), number), call.is_some(), event, out)
     }
 
     /// Emits the report `number` in the journal of an actor, each once, if it fits the state. `below` is true for an actor
     /// to which another one delegated. Returns whether it was emitted.
-    pub(super) fn hear(&mut self, (journal, number): (String, u64), below: bool, event: &ProgressEvent, out: &mut Out) -> bool {
+    pub(super) fn apply_actor_event(
+        &mut self,
+        (journal, number): (String, u64),
+        below: bool,
+        event: &ProgressEvent,
+        out: &mut Out,
+    ) -> bool {
         // The TODO list of a task is that of its own actor, and not of those to which it delegates.
         let hears = self.executions.take_report(journal, number) && !(below && matches!(event, ProgressEvent::TodosChanged { .. }));
         let fits = hears && self.state.apply(self.now, event).is_ok();
@@ -444,7 +450,7 @@ impl RunMachine {
 }
 
 /// Returns whether a call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
-const fn goes_unnoticed(sheet: &ToolSpec) -> bool {
+const fn is_repeatable(sheet: &ToolSpec) -> bool {
     sheet.read_only && matches!(sheet.touches, ToolScope::Nothing | ToolScope::Files)
 }
 

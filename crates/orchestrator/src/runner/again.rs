@@ -14,9 +14,9 @@ use crate::CriterionResult;
 
 /// The changes of files after a check.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Later {
+struct LaterChanges {
     /// Tasks that could change files at the same time as the checked task, and people or programs outside of the run.
-    beside: BTreeSet<String>,
+    concurrent_tasks: BTreeSet<String>,
     /// Tasks that the plan puts after the checked task. They may replace its work.
     after: BTreeSet<String>,
     /// The changed files, if changes are recorded.
@@ -53,7 +53,7 @@ impl RunRunner {
                 None => of_times(state, &graph, task),
             };
             let result = match &later {
-                Later { beside, after, .. } if beside.is_empty() && after.is_empty() => {
+                LaterChanges { concurrent_tasks: beside, after, .. } if beside.is_empty() && after.is_empty() => {
                     (known.holds == Some(false)).then(|| result_of(known))
                 }
                 later if known.how == CheckMethod::Audited => with_note(known, later),
@@ -99,7 +99,7 @@ fn result_of(CheckedCriterion { task: _, criterion, owner, how, holds, evidence,
 }
 
 /// Returns the known verdict with a note, if a file of its evidence was changed since.
-fn with_note(known: &CheckedCriterion, later: &Later) -> Option<CriterionResult> {
+fn with_note(known: &CheckedCriterion, later: &LaterChanges) -> Option<CriterionResult> {
     let named: Vec<String> = later.paths.iter().filter(|path| names(&known.evidence, path)).map(|path| format!("`{path}`")).collect();
     let reason = format!("{} (judged before {} changed {})", known.evidence, words_of(later), named.join(", "));
     (!named.is_empty()).then(|| CriterionResult { reason, ..result_of(known) })
@@ -114,11 +114,11 @@ fn names(text: &str, path: &str) -> bool {
 }
 
 /// Returns the result of a check that held before later changes.
-fn judged(result: CriterionResult, later: &Later) -> CriterionResult {
+fn judged(result: CriterionResult, later: &LaterChanges) -> CriterionResult {
     if result.passed != Some(false) {
         return result;
     }
-    let (passed, reason) = if later.beside.is_empty() {
+    let (passed, reason) = if later.concurrent_tasks.is_empty() {
         let after = words_of(later);
         (
             None,
@@ -134,19 +134,19 @@ fn judged(result: CriterionResult, later: &Later) -> CriterionResult {
 }
 
 /// Names those that changed files, the tasks beside first.
-fn words_of(Later { beside, after, .. }: &Later) -> String {
+fn words_of(LaterChanges { concurrent_tasks: beside, after, .. }: &LaterChanges) -> String {
     let names = if beside.is_empty() { after } else { beside };
     names.iter().cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the changes that others made after a check of a task.
-fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, changes: impl Iterator<Item = &'a LaterChange>) -> Later {
-    let (mut later, mut others) = (Later::default(), BTreeMap::new());
-    for LaterChange { by, path, .. } in changes {
+fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, changes: impl Iterator<Item = &'a LaterChange>) -> LaterChanges {
+    let (mut later, mut others) = (LaterChanges::default(), BTreeMap::new());
+    for LaterChange { authors: by, path, .. } in changes {
         let tasks = by.iter().filter_map(|author| state.tasks.get(author.task.as_deref()?));
         others.extend(tasks.map(|other| (&other.spec.id, other)));
         if by.is_empty() {
-            later.beside.insert("somebody outside of the run".to_owned());
+            later.concurrent_tasks.insert("somebody outside of the run".to_owned());
         }
         later.paths.insert(path.clone());
     }
@@ -155,14 +155,14 @@ fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, chang
 }
 
 /// Returns the tasks that were in progress after the task began, for runs whose changes are not recorded.
-fn of_times(state: &ProgressState, graph: &TaskGraph, task: &Task) -> Later {
+fn of_times(state: &ProgressState, graph: &TaskGraph, task: &Task) -> LaterChanges {
     let worked = |other: &&Task| other.spec.kind != TaskKind::Group && other.started_at.is_some() && other.finished_at >= task.started_at;
-    let mut later = Later::default();
+    let mut later = LaterChanges::default();
     later.add(state, graph, task, state.tasks.values().filter(worked));
     later
 }
 
-impl Later {
+impl LaterChanges {
     /// Adds the tasks other than those that the plan puts before the checked one.
     fn add<'a>(&mut self, state: &ProgressState, graph: &TaskGraph, task: &Task, others: impl Iterator<Item = &'a Task>) {
         let id = &task.spec.id;
@@ -174,7 +174,7 @@ impl Later {
         for other in others.into_iter().filter(|other| !before.contains(&other.spec.id)) {
             // A change of the plan that came after the end of the task took its work into account.
             let is_beside = beside.contains(&other.spec.id) && planned_at(state, other) < task.finished_at;
-            if is_beside { &mut self.beside } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
+            if is_beside { &mut self.concurrent_tasks } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
         }
     }
 }
@@ -213,7 +213,7 @@ mod tests {
             (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
             (&[][..], &["`d`"][..], None, "does not since `d`, which the plan puts after it: exit code 1"),
         ] {
-            let later = Later { beside: of(beside), after: of(after), paths: BTreeSet::new() };
+            let later = LaterChanges { concurrent_tasks: of(beside), after: of(after), paths: BTreeSet::new() };
             let result = judged(open.clone(), &later);
             assert_eq!(result.passed, passed);
             assert!(result.reason.ends_with(told), "{}", result.reason);

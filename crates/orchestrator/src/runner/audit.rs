@@ -11,13 +11,13 @@ use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
 use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
-use aime_undo::{Author, Change, Entry, Kept, line_diff};
+use aime_undo::{Author, Change, Entry, UndoData, line_diff};
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
 use super::{
     Context, RunRunner,
-    actor::{Attempt, Made},
+    actor::{Attempt, NewActor},
     kept_files::{did, with_children},
     on_bound,
 };
@@ -60,7 +60,7 @@ pub(super) struct Work<'a> {
     /// The worker's own statement on the result.
     pub(super) claim: &'a str,
     /// The results that the worker was given, in Markdown.
-    pub(super) given: &'a str,
+    pub(super) earlier_results: &'a str,
     /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
 }
@@ -127,7 +127,7 @@ impl RunRunner {
             brief: Box::new(ActorBrief::of_lead(&state, spec)),
             execution: 1,
             origins: work.origins.clone(),
-            known: String::new(),
+            recalled: String::new(),
             leads: false,
             private: None,
             turn: None,
@@ -141,7 +141,7 @@ impl RunRunner {
             claim: work.claim.to_owned(),
             changes: self.changes_of(&state, work.task).await,
             calls,
-            given: work.given.to_owned(),
+            earlier_results: work.earlier_results.to_owned(),
         };
         let call = format!("audit/{}", work.name);
         let made = attempt.compose_auditor(&call, &brief);
@@ -191,11 +191,11 @@ impl RunRunner {
         }
         let (keep, run) = (self.parts.keep.clone(), self.run.clone());
         // The changes of a folder without permanent content are in no record until they are brought in.
-        let past = self.kept_files.bring_past().await;
+        let past = self.kept_files.load_past_changes().await;
         let keep = past.as_ref().map_or(keep, |(keep, _)| keep.clone());
         let read = move || {
             let _lease = past;
-            let kept = Kept::read(&keep, run.as_str()).ok().flatten()?;
+            let kept = UndoData::read(&keep, run.as_str()).ok().flatten()?;
             let of_group = |group: &Option<BTreeSet<String>>| {
                 let Some(tasks) = group else {
                     return kept.changes().filter_map(|(change, _)| changed_file(&kept, &change)).collect();
@@ -216,9 +216,9 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the auditor.
-    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<Made, String> {
+    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<NewActor, String> {
         let runner = &self.runner;
-        let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
+        let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
         let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
@@ -232,7 +232,7 @@ impl Attempt {
         input.notes = BTreeMap::from(NOTES.map(|(name, text)| (name.to_owned(), text.to_owned())));
         (input.images, input.named_files, input.risks) = (Vec::new(), Vec::new(), Vec::new());
         (input.plain_answer_ends, input.must_write_files, input.nudge_each_step, input.attended) = (false, false, false, false);
-        Ok(Made { input, created })
+        Ok(NewActor { input, created })
     }
 }
 
@@ -255,7 +255,7 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
 }
 
 /// Returns a change of a file in the form for a model; `None` for folders and caches.
-fn changed_file(kept: &Kept, change: &Change) -> Option<ChangedFile> {
+fn changed_file(kept: &UndoData, change: &Change) -> Option<ChangedFile> {
     let did = did(change)?;
     let path = change.path.to_string_lossy().into_owned();
     let shown = ChangedFile { did: did.name().to_owned(), ..ChangedFile::default() };

@@ -15,7 +15,7 @@ use aime_actor_factory::select;
 use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ProtectedPlaces, ToolContext};
-use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
+use aime_work_tree::{Extras, FileConflict, FolderMerge, PrivateFolder, PrivateFolders, WorkTreeError};
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
@@ -254,9 +254,9 @@ impl RunRunner {
         let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms, files, changes });
         let (conflicts, resolved) =
             match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {
-                Joined::Unchanged | Joined::Clean => return Ok(Vec::new()),
-                Joined::Resolved(conflicts) => (conflicts, true),
-                Joined::Conflict(conflicts) => (conflicts, false),
+                FolderMerge::Unchanged | FolderMerge::Clean => return Ok(Vec::new()),
+                FolderMerge::Resolved(conflicts) => (conflicts, true),
+                FolderMerge::Conflict(conflicts) => (conflicts, false),
             };
         let kept = |own: PathBuf| own.strip_prefix(&self.private.folder).map_or_else(|_| own.clone(), Path::to_path_buf);
         let found = conflicts.into_iter().map(|FileConflict { path, kind, hunks, own }| FoundConflict {

@@ -10,11 +10,11 @@ use aime_durable::EffectId;
 use aime_dynamic_planner::{Verdict, verdict};
 use aime_messages::Describe;
 use aime_progress_management::{
-    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
+    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, ModelCost, Outcome, Owner, PlanMode, ProgressState, TaskId, TaskKind,
     TaskSpec,
 };
 use aime_tools::{CriterionVerdict, Holds, Permission, Permissions, ToolError};
-use aime_undo::SinceBegin;
+use aime_undo::PathComparison;
 use serde_json::Map;
 use tokio::time::Instant;
 
@@ -54,7 +54,7 @@ impl RunRunner {
             Reflect::Never => Vec::new(),
             Reflect::Criteria | Reflect::Always => {
                 let name = format!("run-{}-{}", state.version, state.tool_calls);
-                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", given: "", origins: author.origins };
+                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", earlier_results: "", origins: author.origins };
                 self.judge(work, &mut checks, || Ok(of_run(state)), context).await
             }
         };
@@ -101,7 +101,7 @@ impl RunRunner {
             return (checks, Vec::new());
         }
         let goal = format!("{}\n{}", spec.title(), spec.description);
-        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), given, origins: author.origins };
+        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), earlier_results: given, origins: author.origins };
         let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, &mut checks, evidence, context))).await;
         // Nobody reads the result of an attempt that is being stopped. It is judged when the run continues.
         let calls = judged.unwrap_or_default();
@@ -148,14 +148,14 @@ impl RunRunner {
             [evidence, words, files].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
         });
         let judged = match (self.model("planner", context), evidence) {
-            (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
-            (_, Err(error)) => Err((error, Spent::default())),
+            (None, _) => Err(("there is no model to judge it".to_owned(), ModelCost::default())),
+            (_, Err(error)) => Err((error, ModelCost::default())),
             (Some(model), Ok(evidence)) => verdict(&model, &self.parts.tiers, &self.parts.prompts, &work.goal, &open, &evidence)
                 .await
                 .map_err(|error| (error.to_string(), error.spent())),
         };
         let (passed, reason, model, spent) = match judged {
-            Ok(judged) => (Some(judged.verdict.passed), told(&judged.verdict), judged.model, judged.spent),
+            Ok(judged) => (Some(judged.verdict.passed), verdict_text(&judged.verdict), judged.model, judged.spent),
             Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
         };
         for check in checks.iter_mut().filter(|check| is_open(check)) {
@@ -198,7 +198,7 @@ impl RunRunner {
                         Holds::No => (Some(false), CheckMethod::Audited),
                         Holds::CannotTell => (None, CheckMethod::Unchecked),
                     };
-                    check.reason = found(&verdict);
+                    check.reason = finding_text(&verdict);
                 }
                 None => check.reason.clone_from(&missing),
             }
@@ -226,11 +226,11 @@ impl RunRunner {
         context: &Context,
     ) -> CriterionResult {
         let begun = Instant::now();
-        let result = self.look_at(criterion, task, author, context).await;
+        let result = self.check_criterion(criterion, task, author, context).await;
         CriterionResult { duration_ms: millis_since(begun), ..result }
     }
 
-    async fn look_at(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
+    async fn check_criterion(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
         let open = CriterionResult::open(criterion);
         let file = match &criterion.check {
             Check::File(file) => Some(file.clone()),
@@ -259,9 +259,9 @@ impl RunRunner {
             return (None, format!("{path} is no path within the working folder"));
         }
         match self.kept_files.since_begin(within).await {
-            Some(SinceBegin::Same) => (Some(true), format!("{path} is as it was when the run began")),
-            Some(SinceBegin::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
-            Some(SinceBegin::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
+            Some(PathComparison::Same) => (Some(true), format!("{path} is as it was when the run began")),
+            Some(PathComparison::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
+            Some(PathComparison::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
             None => (None, "changes of files are not recorded in this run".to_owned()),
         }
     }
@@ -301,14 +301,14 @@ const fn is_open(check: &CriterionResult) -> bool {
 }
 
 /// Returns the explanation of an auditor's verdict on one criterion.
-fn found(verdict: &CriterionVerdict) -> String {
+fn finding_text(verdict: &CriterionVerdict) -> String {
     let cannot_tell = if verdict.holds == Holds::CannotTell { "cannot tell: " } else { "" };
     let (why, evidence) = (verdict.why.trim(), verdict.evidence.trim());
     if evidence.is_empty() { format!("{cannot_tell}{why}") } else { format!("{cannot_tell}{why} ({evidence})") }
 }
 
 /// Formats a verdict; a refusal includes the missing parts and suggestions.
-fn told(verdict: &Verdict) -> String {
+fn verdict_text(verdict: &Verdict) -> String {
     let mut parts = vec![verdict.reason.clone()];
     if !verdict.passed {
         parts.push(verdict.feedback.clone());

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::Captured;
+use super::CapturedOutput;
 
 /// Line before standard error in the output of a process.
 pub const STDERR_HEADING: &str = "[stderr]\n";
@@ -48,13 +48,13 @@ impl Keeper {
     }
 
     /// Returns the parts kept so far.
-    pub(super) fn so_far(&self) -> Captured {
+    pub(super) fn captured(&self) -> CapturedOutput {
         self.clone().finish()
     }
 
-    pub(super) fn finish(mut self) -> Captured {
+    pub(super) fn finish(mut self) -> CapturedOutput {
         self.head.extend(self.tail);
-        Captured { bytes: self.head, total: self.total }
+        CapturedOutput { bytes: self.head, total: self.total }
     }
 }
 
@@ -68,13 +68,13 @@ pub(super) enum Stream {
 /// Both streams of a process in the order in which they arrive. A heading comes before standard error, and before standard output
 /// that comes after it.
 #[derive(Debug)]
-pub(super) struct Printed {
+pub(super) struct InterleavedOutput {
     keeper: Keeper,
     stream: Stream,
     in_line: bool,
 }
 
-impl Printed {
+impl InterleavedOutput {
     pub(super) fn new(limit: usize) -> Self {
         Self { keeper: Keeper::new(limit), stream: Stream::Stdout, in_line: false }
     }
@@ -92,13 +92,13 @@ impl Printed {
         self.in_line = bytes.last().is_some_and(|byte| *byte != b'\n');
     }
 
-    pub(super) fn finish(self) -> Captured {
+    pub(super) fn finish(self) -> CapturedOutput {
         self.keeper.finish()
     }
 }
 
 /// Reads a pipe to its end, so that the writer never blocks. An error counts as the end.
-pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, keeper: &mut Keeper, printed: &Mutex<Printed>) {
+pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, keeper: &mut Keeper, printed: &Mutex<InterleavedOutput>) {
     let Some(mut pipe) = pipe else {
         return;
     };
@@ -113,7 +113,7 @@ pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, 
     }
 }
 
-impl Captured {
+impl CapturedOutput {
     /// Returns the number of dropped bytes in the middle.
     #[must_use]
     pub fn left_out(&self) -> u64 {
@@ -140,7 +140,7 @@ impl Captured {
 mod tests {
     use super::*;
 
-    fn keep(limit: usize, chunks: &[&[u8]]) -> Captured {
+    fn keep(limit: usize, chunks: &[&[u8]]) -> CapturedOutput {
         let mut keeper = Keeper::new(limit);
         for chunk in chunks {
             keeper.push(chunk);
@@ -175,7 +175,7 @@ mod tests {
             (&[(Stdout, "1, "), (Stdout, "2"), (Stderr, "b")], "1, 2\n[stderr]\nb"),
             (&[], ""),
         ] {
-            let mut printed = Printed::new(1_000);
+            let mut printed = InterleavedOutput::new(1_000);
             pieces.iter().for_each(|(stream, text)| printed.push(*stream, text.as_bytes()));
             assert_eq!(printed.finish().text(), expected);
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_is_drained_into_both() {
-        let (mut keeper, printed) = (Keeper::new(100), Mutex::new(Printed::new(100)));
+        let (mut keeper, printed) = (Keeper::new(100), Mutex::new(InterleavedOutput::new(100)));
         drain(Some(&b"x\n"[..]), Stream::Stderr, &mut keeper, &printed).await;
         assert_eq!(keeper.finish().text(), "x\n");
         assert_eq!(printed.into_inner().unwrap().finish().text(), "[stderr]\nx\n");

@@ -31,7 +31,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use self::wrap::Inner;
+use self::wrap::WrappedCommand;
 use super::sign::{Sign, text_of};
 
 /// Maximum length of an analysed text in bytes. A longer one needs a person's consent.
@@ -92,7 +92,7 @@ pub(super) struct Redirect {
 
 /// A file that the shell empties before a pipeline begins, and the commands of that pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Emptied {
+pub(super) struct EmptiedFile {
     pub(super) path: Word,
     pub(super) commands: Vec<Vec<Word>>,
 }
@@ -136,7 +136,7 @@ pub(super) struct Script {
     /// All files of redirections.
     pub(super) redirects: Vec<Redirect>,
     /// Files of redirections that are emptied first.
-    pub(super) emptied: Vec<Emptied>,
+    pub(super) emptied: Vec<EmptiedFile>,
     /// True if a part of the text is unknown, so that it may do anything.
     pub(super) unknown: bool,
     /// True if parts of the text may run more than once.
@@ -196,9 +196,9 @@ impl Script {
         self.commands.push(SimpleCommand { transparent, ..command });
         for inner in inner {
             match inner {
-                Inner::Command { words, sets } => self.add_command(SimpleCommand { words, sets, transparent: false }, deepest - 1),
-                Inner::Text(text) => self.add(&text, deepest - 1),
-                Inner::Unknown => self.unknown = true,
+                WrappedCommand::Command { words, sets } => self.add_command(SimpleCommand { words, sets, transparent: false }, deepest - 1),
+                WrappedCommand::Text(text) => self.add(&text, deepest - 1),
+                WrappedCommand::Unknown => self.unknown = true,
             }
         }
     }
@@ -209,7 +209,7 @@ impl Script {
 struct Parsed {
     commands: Vec<SimpleCommand>,
     redirects: Vec<Redirect>,
-    emptied: Vec<Emptied>,
+    emptied: Vec<EmptiedFile>,
     unknown: bool,
     /// True if the text contains a loop or a function.
     repeats: bool,

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Recorder, State, Undone};
-use crate::{Author, Change, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan, log::Record};
+use super::{Recorder, State, UndoResult};
+use crate::{Author, Change, Conflict, ConflictKind, Entry, Scope, UndoError, UndoPlan, UnrecordedReason, log::Record};
 
 /// A path now, compared with the path when the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SinceBegin {
+pub enum PathComparison {
     /// The path is as it was.
     Same,
     /// The path, or something in it, differs.
     Changed,
     /// The content of the path is not recorded.
-    NotKept(NotKept),
+    NotKept(UnrecordedReason),
 }
 
 impl Recorder {
@@ -22,17 +22,17 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`]; [`UndoError::AtWork`] while the author is at work.
-    pub fn put_back(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<(Undone, Vec<Conflict>), UndoError> {
+    pub fn put_back(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<(UndoResult, Vec<Conflict>), UndoError> {
         if !self.made_effects(author)? {
-            return Ok((Undone { number: None, changes: Vec::new(), failed: Vec::new() }, Vec::new()));
+            return Ok((UndoResult { number: None, changes: Vec::new(), failed: Vec::new() }, Vec::new()));
         }
         let mut plan = self.plan(&Scope::Effects { author: author.clone() }, false)?;
         leave(&mut plan, stays);
         let undone = self.undo(&plan)?;
-        let conflicts = plan.conflicts.into_iter().filter(|conflict| match conflict.why {
+        let conflicts = plan.conflicts.into_iter().filter(|conflict| match conflict.kind {
             ConflictKind::ChangedSince => true,
             ConflictKind::NotKept(why) | ConflictKind::Stays(why) => {
-                matches!(why, NotKept::TooLarge | NotKept::NoRoom | NotKept::Unreadable)
+                matches!(why, UnrecordedReason::TooLarge | UnrecordedReason::NoRoom | UnrecordedReason::Unreadable)
             }
             ConflictKind::ChangedBetween | ConflictKind::AlsoBy(_) | ConflictKind::NotEmpty => false,
         });
@@ -43,9 +43,9 @@ impl Recorder {
     fn made_effects(&self, author: &Author) -> Result<bool, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let (live, _turn) = self.live(live, counts)?;
+        let (live, _turn) = self.open_log(live, counts)?;
         let chains = live.history.chains.values();
-        Ok(chains.filter_map(|links| links.last()).any(|link| link.by.iter().all(|by| by == author) && !link.by.is_empty()))
+        Ok(chains.filter_map(|links| links.last()).any(|link| link.authors.iter().all(|by| by == author) && !link.authors.is_empty()))
     }
 
     /// Counts the recorded changes so far, including those that were undone later, without the changes that `tool` alone made and those
@@ -53,9 +53,9 @@ impl Recorder {
     /// not recorded.
     #[must_use]
     pub fn count_changes(&self, tool: &str) -> Option<u64> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             if live.known.is_some() {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
             Ok(counted(&live.records, tool).count() as u64)
         })
@@ -65,9 +65,9 @@ impl Recorder {
     /// records before it and its possible authors. An undo has none. Returns `None` where changes are not recorded.
     #[must_use]
     pub fn changes_after(&self, count: u64, tool: &str) -> Option<Vec<(u64, Vec<Author>, Change)>> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             if live.known.is_some() {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
             let later = (0..).zip(counted(&live.records, tool)).filter(|(number, _)| *number >= count);
             Ok(later.flat_map(|(number, (by, changes))| changes.iter().map(move |change| (number, by.to_vec(), change.clone()))).collect())
@@ -76,25 +76,25 @@ impl Recorder {
 
     /// Compares a path with its state when the run began; returns `None` where changes are not recorded. A change that was undone is none.
     #[must_use]
-    pub fn since_begin(&self, path: &Path) -> Option<SinceBegin> {
-        self.keeping(&mut self.state(), |live, counts| {
+    pub fn since_begin(&self, path: &Path) -> Option<PathComparison> {
+        self.record_step(&mut self.state(), |live, counts| {
             if live.known.is_some() {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
             let known = |path: &Path| live.known.as_ref().and_then(|known| known.get(path)?.entry.not_kept());
-            let unseen = path.ancestors().find_map(known).filter(|why| *why != NotKept::TooLarge);
+            let unseen = path.ancestors().find_map(known).filter(|why| *why != UnrecordedReason::TooLarge);
             if let Some(why) = unseen {
-                return Ok(SinceBegin::NotKept(why));
+                return Ok(PathComparison::NotKept(why));
             }
             let chains = live.history.chains.range(path.to_path_buf()..).take_while(|(below, _)| below.starts_with(path));
             let first: Vec<(PathBuf, Option<Entry>)> =
                 chains.filter_map(|(path, links)| Some((path.clone(), links.first()?.before.clone()))).collect();
             for (path, before) in first {
                 if self.now(live, counts, &path)? != before {
-                    return Ok(SinceBegin::Changed);
+                    return Ok(PathComparison::Changed);
                 }
             }
-            Ok(SinceBegin::Same)
+            Ok(PathComparison::Same)
         })
     }
 }

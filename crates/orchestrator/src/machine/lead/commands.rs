@@ -46,7 +46,7 @@ impl RunMachine {
                     patch.reasoning.push_str(&format!("{said}{evidence}"));
                     patch.changes.push(PlanChange::amend(number, criterion, &evidence));
                 }
-                LeadCommand::TellTask { task, text } => self.tell_task(wake.number, number, &task, &text, out),
+                LeadCommand::TellTask { task, text } => self.message_task(wake.number, number, &task, &text, out),
                 LeadCommand::HoldTask { task } => self.hold_task(&task, out),
                 LeadCommand::ReleaseTask { task } => self.release_task(&task, out),
             }
@@ -140,12 +140,12 @@ impl RunMachine {
     }
 
     /// Forwards a message of the lead to the actor of a task.
-    fn tell_task(&mut self, wake: u32, number: usize, task: &TaskId, text: &str, out: &mut Out) {
+    fn message_task(&mut self, wake: u32, number: usize, task: &TaskId, text: &str, out: &mut Out) {
         let runs = self.state.tasks.get(task).is_some_and(|known| known.status.is_open());
         let (true, Ok(id)) = (runs, EvidenceId::new(lead_words_id(wake, number))) else {
             return self.lead.refuse(format!("`{task}` was not told: it has ended"));
         };
-        self.people.keep_of_lead(&id, task, text);
+        self.people.add_lead_message(&id, task, text);
         let evidence = Evidence {
             task: Some(task.clone()),
             ..Evidence::new(id, self.now, EvidenceKind::External, Significance::Low, format!("the lead says: {text}"))

@@ -42,7 +42,7 @@ fn a_task_is_completed_by_its_claim_and_its_criteria() {
     for (checks, completed) in table {
         let mut world = World::of("a");
         claims(&mut world, checks);
-        assert_eq!(world.told("criterion_checked").len(), checks.len(), "what nobody could look at is told of too: {checks:?}");
+        assert_eq!(world.events_named("criterion_checked").len(), checks.len(), "what nobody could look at is told of too: {checks:?}");
         if completed {
             assert_eq!(world.ended(), "completed", "{checks:?}");
             continue;
@@ -122,7 +122,7 @@ fn criteria_that_do_not_hold_change_the_plan_and_are_looked_at_again() {
     let mut world = World::given(must_exist);
     world.done("a").verified(&[("a.md exists", Some(false))]);
     assert_eq!(world.open(), "replan");
-    let [ProgressEvent::TriggersFired { reasons }] = world.told("triggers_fired")[..] else { panic!() };
+    let [ProgressEvent::TriggersFired { reasons }] = world.events_named("triggers_fired")[..] else { panic!() };
     assert!(reasons[0].detail.contains("a.md exists: looked"), "{reasons:?}");
     world.patched(vec![add("b: a", &[])]);
     assert_eq!(world.open(), "b");

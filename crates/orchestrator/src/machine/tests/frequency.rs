@@ -24,11 +24,11 @@ fn beside_running_work_a_cooldown_is_kept_and_nothing_is_lost() {
         world.later(10);
         world.reports("a", 1, evidence("second", "a", significance));
         assert_eq!(world.open(), "a");
-        let [ProgressEvent::ReplanSuppressed { reason, triggers }] = world.told("replan_suppressed")[..] else { panic!() };
+        let [ProgressEvent::ReplanSuppressed { reason, triggers }] = world.events_named("replan_suppressed")[..] else { panic!() };
         assert!(reason.contains("the last replan was 10 s ago; the next is allowed in 50 s"), "{reason}");
         assert_eq!(triggers[0].evidence[0].as_str(), "second");
         world.later(49);
-        assert_eq!((world.open().as_str(), world.told("replan_suppressed").len()), ("a", 1), "told once");
+        assert_eq!((world.open().as_str(), world.events_named("replan_suppressed").len()), ("a", 1), "told once");
         world.later(1);
         assert_eq!(world.open(), "a replan");
         world.patched(vec![]);
@@ -42,7 +42,7 @@ fn in_an_idle_run_a_cooldown_would_only_lose_time() {
     world.later(1);
     world.fails_for_good("a");
     assert_eq!(world.open(), "replan");
-    assert!(world.told("replan_suppressed").is_empty());
+    assert!(world.events_named("replan_suppressed").is_empty());
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_cooldown_that_holds_when_idle_is_waited_for() {
     let mut world = World::with("a; b: a", |settings| settings.frequency.cooldown_when_idle = true);
     world.reports("a", 0, evidence("first", "a", Significance::High)).patched(vec![]);
     world.fails_for_good("a");
-    assert_eq!((world.open().as_str(), world.told("replan_suppressed").len()), ("", 1));
+    assert_eq!((world.open().as_str(), world.events_named("replan_suppressed").len()), ("", 1));
     assert!(world.output.is_none(), "the timer will wake it");
     world.later(60);
     assert_eq!(world.open(), "replan");
@@ -78,7 +78,7 @@ fn a_cap_on_replans_asks_a_person() {
     let [question] = &world.state().questions[..] else { panic!() };
     assert!(question.question.contains("the plan was changed 3 times, 3 allowed"), "{}", question.question);
     assert!(question.question.contains("task t3 failed once: it broke"), "{}", question.question);
-    assert_eq!(world.told("replan_suppressed").len(), 1);
+    assert_eq!(world.events_named("replan_suppressed").len(), 1);
     world.later(100_000);
     assert_eq!(world.open(), "ask-escalation", "whoever is there has time");
     world.deferred("escalation");

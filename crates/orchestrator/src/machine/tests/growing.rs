@@ -116,7 +116,7 @@ fn without_an_answer_the_plan_stays_and_ends() {
     let mut world = emergent("a");
     world.done("a").no_patch();
     assert_eq!(world.ended(), "completed");
-    assert_eq!(world.told("replan_suppressed").len(), 0);
+    assert_eq!(world.events_named("replan_suppressed").len(), 0);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn the_bounds_of_growth_can_be_set() {
     assert_eq!(world.status("b"), TaskStatus::Running);
     assert_eq!(
         world
-            .told("planning_started")
+            .events_named("planning_started")
             .iter()
             .filter(|event| matches!(event, ProgressEvent::PlanningStarted { purpose } if purpose == "update"))
             .count(),

@@ -48,7 +48,7 @@ impl World {
         self.wants(vec![LeadCommand::ChangePlan { patch: patch(changes), handled: vec![], repairs: vec![] }])
     }
 
-    fn says(&mut self, text: &str) -> &mut Self {
+    fn lead_answers(&mut self, text: &str) -> &mut Self {
         self.rests(LeadRest { said: text.to_owned(), ..LeadRest::default() })
     }
 
@@ -74,11 +74,11 @@ fn own_work_is_one_task_from_the_first_change_on() {
     world.lead_reports(0, None);
     assert_eq!((world.state().version, world.open()), (0, "lead begin".to_owned()));
     world.lead_reports(1, Some("main")).lead_reports(1, Some("main"));
-    assert_eq!((world.statuses(), world.told("tool_call_started").len()), ("main:running".to_owned(), 2));
+    assert_eq!((world.statuses(), world.events_named("tool_call_started").len()), ("main:running".to_owned(), 2));
     world.stopped().resumed();
     assert_eq!((world.statuses(), world.open()), ("main:running".to_owned(), "lead begin".to_owned()));
     world.concludes(conclusion(Outcome::Success, None, None));
-    assert_eq!((world.ended(), world.statuses(), world.told("routed").len()), ("completed", "main:completed".to_owned(), 1));
+    assert_eq!((world.ended(), world.statuses(), world.events_named("routed").len()), ("completed", "main:completed".to_owned(), 1));
     world.replayed();
 }
 
@@ -137,7 +137,7 @@ fn what_does_not_fit_comes_back_at_once() {
     world.submits("a; b: a; c").fails_for_good("c");
     world.done("a").changes(vec![PlanChange::RemoveTask { id: task("a"), reason: String::new() }, add("d", &["c"])]);
     assert_eq!((world.status("d"), world.woken().wake.kind, world.woken().wake.dropped.len()), (TaskStatus::Running, WakeKind::Refused, 1));
-    world.says("so be it");
+    world.lead_answers("so be it");
     assert_eq!(world.open(), "b d");
     world.replayed();
 }
@@ -162,7 +162,7 @@ fn words_of_a_person_stay_until_the_lead_has_handled_them() {
     world.submits("a; b: a");
     world.send(RunFact::PersonSaid { id: "p-1".parse().unwrap(), task: None, text: "no plates".to_owned() });
     assert_eq!((world.woken().wake.kind, world.woken().wake.words.len()), (WakeKind::Person, 1));
-    world.says("I see").done("a").done("b");
+    world.lead_answers("I see").done("a").done("b");
     assert_eq!(world.woken().wake.words.len(), 1, "nobody has handled them");
     let handled = vec!["p-1".parse().unwrap()];
     world.wants(vec![LeadCommand::ChangePlan { patch: patch(vec![]), handled, repairs: vec![] }]);
@@ -245,7 +245,7 @@ fn a_lead_that_gives_the_goal_up_stops_what_runs() {
 fn a_change_without_content_is_no_replan() {
     let mut world = World::led();
     world.submits("a; b").fails_for_good("a");
-    world.says("b is enough");
+    world.lead_answers("b is enough");
     assert_eq!((world.machine.replans.history().count, world.open()), (0, "b".to_owned()));
     world.done("b");
     assert_eq!(world.woken().wake.kind, WakeKind::Done);

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Attempt, NO_MODEL, agent::AgentGuard, reports::Refused};
+use super::{Attempt, NO_MODEL, agent::AgentGuard, reports::RefusedCalls};
 use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
@@ -33,7 +33,7 @@ pub(super) struct ActorRunner {
     /// The model; without one only tool calls are carried out.
     pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<RefusedCalls>,
     /// Guard of the folder against the process of an external agent.
     pub(super) guard: Option<Arc<AgentGuard>>,
     /// Start times of the calls that had not ended when the actor was resumed.
@@ -81,7 +81,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                 ActorEffect::Tool { call, seen, .. } => {
                     let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {
-                        let known = Box::pin(self.known_of(id.as_str())).await;
+                        let known = Box::pin(self.interruption_text(id.as_str())).await;
                         return ended(id, CallOutcome::InDoubt, known, begun);
                     }
                     if self.refuses(id.as_str(), &context).await {
@@ -119,7 +119,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
 
 impl ActorRunner {
     /// Describes an interrupted call: its start time, and the files changed since.
-    async fn known_of(&self, call: &str) -> String {
+    async fn interruption_text(&self, call: &str) -> String {
         let Some(at) = self.calls_begun.get(call) else { return String::new() };
         let seconds = self.attempt.runner.parts.clock.now().saturating_sub(*at) / 1_000;
         let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(*at).unwrap_or_default());

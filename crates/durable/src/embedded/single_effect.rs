@@ -6,14 +6,14 @@ use crate::{EffectRunner, EmbeddedHost, FailedEffect, Host as _, Issue, Machine,
 
 /// Carries out one effect in this process and gives the fact that answers it. The machine is elsewhere.
 ///
-/// Facts that the effect sends go to `told`, in order and before the answer. When `cancelled` is ready the effect is
+/// Facts that the effect sends go to `on_fact`, in order and before the answer. When `cancelled` is ready the effect is
 /// revoked: it has 10 s to end by itself and is then aborted. A panic is answered by the runner's
 /// [`failed`](EffectRunner::failed). Must be awaited within a tokio runtime; dropping it aborts the effect.
-pub async fn carry_out_alone<M, R>(
+pub async fn execute_effect<M, R>(
     runner: Arc<R>,
     issue: Issue<M::Effect>,
     cancelled: impl Future<Output = ()> + Send,
-    mut told: impl FnMut(M::Fact) + Send,
+    mut on_fact: impl FnMut(M::Fact) + Send,
 ) -> M::Fact
 where
     M: Machine,
@@ -44,7 +44,7 @@ where
             if M::answers(&recorded.fact) == Some(&id) {
                 return recorded.fact;
             }
-            told(recorded.fact);
+            on_fact(recorded.fact);
         }
     }
 }

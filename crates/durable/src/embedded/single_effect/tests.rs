@@ -2,7 +2,7 @@ use std::{future::pending, sync::Arc};
 
 use futures::future::BoxFuture;
 
-use super::carry_out_alone;
+use super::execute_effect;
 use crate::{
     EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason,
     contract::{LATE, Toy, ToyEffect, ToyFact, World},
@@ -18,7 +18,7 @@ fn done(value: u64) -> ToyFact {
 
 #[tokio::test]
 async fn an_effect_is_answered() {
-    let fact = carry_out_alone::<Toy, _>(Arc::<World>::default(), issue(ToyEffect::Work(7)), pending(), |_| {}).await;
+    let fact = execute_effect::<Toy, _>(Arc::<World>::default(), issue(ToyEffect::Work(7)), pending(), |_| {}).await;
     assert_eq!(fact, done(7));
 }
 
@@ -30,14 +30,14 @@ async fn an_effect_that_is_cancelled_is_answered_once_it_has_ended() {
             tokio::task::yield_now().await;
         }
     };
-    let fact = carry_out_alone::<Toy, _>(Arc::clone(&world), issue(ToyEffect::Stubborn), begun, |_| {}).await;
+    let fact = execute_effect::<Toy, _>(Arc::clone(&world), issue(ToyEffect::Stubborn), begun, |_| {}).await;
     assert_eq!(fact, done(LATE));
 }
 
 #[tokio::test]
 async fn an_effect_that_is_cancelled_before_it_begins_does_not_begin() {
     let world = Arc::<World>::default();
-    let fact = carry_out_alone::<Toy, _>(Arc::clone(&world), issue(ToyEffect::Work(7)), async {}, |_| {}).await;
+    let fact = execute_effect::<Toy, _>(Arc::clone(&world), issue(ToyEffect::Work(7)), async {}, |_| {}).await;
     assert_eq!(fact, ToyFact::Revoked { id: EffectId::new("0/0/work"), why: Reason::Cancelled });
     assert_eq!(world.started(), []);
 }
@@ -67,7 +67,7 @@ impl EffectRunner<Toy> for Talker {
 async fn what_is_told_on_the_way_comes_before_the_answer_also_of_one_that_panics() {
     for (panics, answer) in [(false, 1), (true, 2)] {
         let mut told = Vec::new();
-        let fact = carry_out_alone::<Toy, _>(Arc::new(Talker { panics }), issue(ToyEffect::Wait), pending(), |fact| told.push(fact)).await;
+        let fact = execute_effect::<Toy, _>(Arc::new(Talker { panics }), issue(ToyEffect::Wait), pending(), |fact| told.push(fact)).await;
         assert_eq!(fact, done(answer));
         assert_eq!(told, ["one", "two"].map(|text| ToyFact::Note { text: text.to_owned() }));
     }

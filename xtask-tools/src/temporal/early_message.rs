@@ -14,7 +14,7 @@ const WORDS: &str = "write-it-in-green";
 
 impl World {
     /// No worker can make the actor when its task gets the message. The first request to its model contains it.
-    pub(super) fn told_while_it_is_made(&self) -> Result<String> {
+    pub(super) fn message_before_creation(&self) -> Result<String> {
         let act = json!({"id": "act", "name": "act", "kind": "actor", "description": "act", "dependencies": ["wait"]});
         let plan = json!({"goal": "two things", "tasks": [tool("wait", &gate("wait"), &[]), act]});
         fs::write(self.root.join("told/plan.json"), plan.to_string())?;
@@ -27,7 +27,7 @@ impl World {
             ["run", "--plan", "plan.json", "--run-id", "told", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = self.start("told", "told-run", &url, &run)?;
         self.appears("told/at-wait")?;
-        plans.told_to_end()?;
+        plans.terminate()?;
         plans.printed(0).context("the worker that plans and makes actors")?;
         fs::write(self.root.join("told/go-wait"), "")?;
         until("the task has begun", || {

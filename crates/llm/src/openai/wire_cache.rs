@@ -29,17 +29,17 @@ pub(super) struct WrittenTools {
 
 /// The messages and tools that were written for earlier requests, for as long as the messages themselves live.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WireCache {
     /// The form in which all of them were written.
     form: Option<(Protocol, MessageForm, usize)>,
     messages: HashMap<usize, (Weak<Message>, Items)>,
     tools: Option<(Weak<[ToolDefinition]>, Protocol, ToolForms, WrittenTools)>,
     bytes: usize,
     /// Size at which the next cleanup runs.
-    full: usize,
+    cleanup_at: usize,
 }
 
-impl Written {
+impl WireCache {
     /// Returns the messages of a conversation, in order.
     pub(super) fn messages(
         &mut self,
@@ -51,7 +51,7 @@ impl Written {
         if self.form.replace(form) != Some(form) {
             self.messages.clear();
             self.bytes = 0;
-            self.full = 0;
+            self.cleanup_at = 0;
         }
         messages.iter().map(|message| self.message(message, dialect, writing)).collect()
     }
@@ -80,10 +80,10 @@ impl Written {
     /// Returns true if that many more bytes may be kept. Drops the texts of messages that no longer exist to make
     /// room.
     fn has_room(&mut self, length: usize) -> bool {
-        if self.bytes + length > self.full {
+        if self.bytes + length > self.cleanup_at {
             self.messages.retain(|_, (message, _)| message.strong_count() > 0);
             self.bytes = self.messages.values().map(|(_, written)| self::length(written)).sum();
-            self.full = (self.bytes * 2).max(self.bytes + GONE).min(KEPT);
+            self.cleanup_at = (self.bytes * 2).max(self.bytes + GONE).min(KEPT);
         }
         self.bytes + length <= KEPT
     }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::{Provider, ToolCall, TurnSource};
 
-    fn write(written: &mut Written, messages: &[Arc<Message>]) -> Vec<Items> {
+    fn write(written: &mut WireCache, messages: &[Arc<Message>]) -> Vec<Items> {
         let source = TurnSource { protocol: Protocol::Chat, host: "h", model: "m" };
         let refused = HashSet::new();
         let writing = Writing { source, provider: Provider::Other, effort: None, bound: None, longest: 1, refused: &refused };
@@ -183,18 +183,18 @@ mod tests {
         Dialect::new(Provider::Other, Protocol::Chat, "m", true)
     }
 
-    fn said(length: usize) -> Arc<Message> {
+    fn user_message(length: usize) -> Arc<Message> {
         Arc::new(Message::user("x".repeat(length)))
     }
 
     #[test]
     fn what_was_written_once_is_sent_again_as_it_is() {
-        let mut written = Written::default();
+        let mut written = WireCache::default();
         // Most of a long conversation are short messages: calls, and what they gave.
         let call = ToolCall { id: "c".to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
-        let mut history = vec![said(256), said(1), Arc::new(Message::assistant(String::new(), vec![call]))];
+        let mut history = vec![user_message(256), user_message(1), Arc::new(Message::assistant(String::new(), vec![call]))];
         let first = write(&mut written, &history);
-        history.push(said(1));
+        history.push(user_message(1));
         let second = write(&mut written, &history);
         let same: Vec<bool> = first.iter().zip(&second).map(|(one, other)| Arc::ptr_eq(one, other)).collect();
         assert_eq!((same, second.len()), (vec![true; 3], 4));
@@ -211,12 +211,12 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_forgotten_and_no_more_is_kept_than_there_is_room_for() {
-        let mut written = Written::default();
+        let mut written = WireCache::default();
         for _ in 0..64 {
-            write(&mut written, &[said(GONE / 8)]);
+            write(&mut written, &[user_message(GONE / 8)]);
         }
         assert!(written.bytes <= 2 * GONE, "{} bytes of messages that are gone", written.bytes);
-        let all: Vec<_> = (0..20).map(|_| said(1 << 20)).collect();
+        let all: Vec<_> = (0..20).map(|_| user_message(1 << 20)).collect();
         assert_eq!(write(&mut written, &all).len(), all.len());
         assert!(written.bytes <= KEPT && written.bytes > KEPT / 2, "{}", written.bytes);
         let kept: usize = written.messages.values().map(|(_, written)| length(written)).sum();

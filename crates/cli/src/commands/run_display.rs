@@ -11,19 +11,19 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::viewing::{Hearing, acts};
+use super::act_listener::{ActListener, acts};
 use crate::{
     args::{Global, Output},
     failure::Failure,
     i18n::{msg, print},
     output::{self, BOLD},
-    person::{AtTerminal, OnScreen},
-    screen::{Form, Screen, Sight, Whole, column, limits_of},
+    person::{AtTerminal, ScreenPerson},
+    screen::{DisplayOptions, Form, Screen, Whole, column, limits_of},
     signals::interrupted,
 };
 
 /// Run with its display options.
-pub(super) struct Carry {
+pub(super) struct DisplayedRun {
     pub(super) run: RunId,
     pub(super) output: Output,
     pub(super) unattended: bool,
@@ -33,7 +33,7 @@ pub(super) struct Carry {
 }
 
 /// Display of a run, and the channel for questions to people.
-pub(super) struct Shown {
+pub(super) struct RunDisplay {
     pub(super) screen: Arc<Screen>,
     pub(super) human: Arc<dyn HumanChannel>,
     /// Task that carries out the acts of the whole-screen view.
@@ -42,9 +42,9 @@ pub(super) struct Shown {
     stops: Arc<Notify>,
 }
 
-impl Shown {
+impl RunDisplay {
     /// Takes over the terminal, if there is one.
-    pub(super) fn begin(carry: &Carry, global: &Global, setup: &Setup, before: Option<&ProgressState>) -> Result<Self, Failure> {
+    pub(super) fn begin(carry: &DisplayedRun, global: &Global, setup: &Setup, before: Option<&ProgressState>) -> Result<Self, Failure> {
         let attended = !carry.unattended && output::can_type();
         let (run, stops) = (&carry.run, Arc::new(Notify::new()));
         let form = Form::of(carry.output, sight(global, setup, attended));
@@ -56,9 +56,9 @@ impl Shown {
             }
             // If the whole-screen view is unavailable, another display is used.
             if let Ok(Some(whole)) = Whole::open(screen, heard) {
-                let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(OnScreen::default()));
-                let hearing = Hearing::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
-                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.hear(acts))), stops });
+                let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(ScreenPerson::default()));
+                let hearing = ActListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
+                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.handle_acts(acts))), stops });
             }
         }
         let screen = Arc::new(Screen::new(form, run));
@@ -70,7 +70,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for RunDisplay {
     fn drop(&mut self) {
         if let Some(hearing) = self.hearing.take() {
             hearing.abort();
@@ -100,8 +100,8 @@ pub(super) fn teach() {
 }
 
 /// Describes the terminal and the options for the choice of the display.
-pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> Sight {
-    Sight {
+pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> DisplayOptions {
+    DisplayOptions {
         quiet: global.quiet,
         plain: global.plain || setup.config.run.plain,
         logs: global.verbose > 0,
@@ -123,7 +123,7 @@ pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<
     while let Some(news) = news.recv().await {
         match news {
             RunNews::Event(event) => screen.show(&event)?,
-            RunNews::Note(note) => screen.say(&print(&note)),
+            RunNews::Note(note) => screen.note(&print(&note)),
         }
     }
     screen.close();
@@ -141,15 +141,15 @@ pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen
 }
 
 /// Stops the run resumably at the first Ctrl-C or TERM. The second one ends the wait for that.
-pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &Shown) {
+pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &RunDisplay) {
     stopped(seen).await;
     stop.cancel();
-    seen.screen.say(&msg!("run-stopping"));
+    seen.screen.note(&msg!("run-stopping"));
     stopped(seen).await;
 }
 
 /// Waits for a signal, or for Ctrl-C on a screen in raw mode.
-async fn stopped(seen: &Shown) {
+async fn stopped(seen: &RunDisplay) {
     tokio::select! {
         () = interrupted() => {}
         () = seen.stops.notified() => {}

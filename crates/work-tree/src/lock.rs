@@ -18,14 +18,14 @@ const NAMES: &str = "refs/aime";
 
 /// Exclusive right among processes to use a repository; released on drop, or when the process dies.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "it is held, and never read")] File);
+pub struct RepositoryLock(#[expect(dead_code, reason = "it is held, and never read")] File);
 
 impl WorkTree {
     /// Locks the repository against other processes. Also removes the locks of a killed `git`.
     ///
     /// # Errors
     /// [`WorkTreeError::InUse`] if another process holds it, unless `awaited`.
-    pub async fn hold(&self, awaited: bool) -> Result<Held, WorkTreeError> {
+    pub async fn lock(&self, awaited: bool) -> Result<RepositoryLock, WorkTreeError> {
         let repository = self.git.repository.clone();
         let path = repository.join(LOCK);
         let held = spawn_blocking(move || {
@@ -41,11 +41,11 @@ impl WorkTree {
             file.set_modified(SystemTime::now())?;
             let mut locks = vec![repository.join("index.lock"), repository.join("HEAD.lock"), repository.join("packed-refs.lock")];
             locks.extend(files(&repository.join("refs"))?.into_iter().filter(|file| file.extension().is_some_and(|end| end == "lock")));
-            locks.iter().try_for_each(|lock| gone(fs::remove_file(lock)))?;
+            locks.iter().try_for_each(|lock| ignore_missing(fs::remove_file(lock)))?;
             Ok(Some(file))
         });
         let held = held.await.map_err(io::Error::other).and_then(|held| held).map_err(of(&path))?;
-        held.map(Held).ok_or_else(|| WorkTreeError::InUse { folder: self.git.folder.clone() })
+        held.map(RepositoryLock).ok_or_else(|| WorkTreeError::InUse { folder: self.git.folder.clone() })
     }
 
     /// Removes the locks of a `git` that was killed in this process, while the repository is held.
@@ -54,7 +54,7 @@ impl WorkTree {
     /// [`WorkTreeError::File`].
     pub async fn free(&self) -> Result<(), WorkTreeError> {
         let lock = self.git.repository.join("index.lock");
-        gone(tokio::fs::remove_file(&lock).await).map_err(of(&lock))
+        ignore_missing(tokio::fs::remove_file(&lock).await).map_err(of(&lock))
     }
 
     /// Removes the states and their names that were not used since a time, and the objects that only they need. Returns their number.
@@ -132,6 +132,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Treats a missing file as removed.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

@@ -30,7 +30,7 @@ pub struct Step<M: Machine> {
 }
 
 struct QueueState<M: Machine> {
-    wishes: Vec<Command<M::Effect>>,
+    commands: Vec<Command<M::Effect>>,
     steps: Vec<Step<M>>,
     facts: Vec<Recorded<M::Fact>>,
 }
@@ -46,7 +46,7 @@ impl<M: Machine> TemporalHost<M> {
     /// Creates a host and its desk.
     #[must_use]
     pub fn new() -> (Self, EffectQueue<M>) {
-        let laid = Arc::new(Mutex::new(QueueState { wishes: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
+        let laid = Arc::new(Mutex::new(QueueState { commands: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
         (Self(Arc::clone(&laid)), EffectQueue(laid))
     }
 }
@@ -58,8 +58,8 @@ fn open<M: Machine>(laid: &Mutex<QueueState<M>>) -> MutexGuard<'_, QueueState<M>
 impl<M: Machine> EffectQueue<M> {
     /// Takes the wishes, in the machine's order.
     #[must_use]
-    pub fn wishes(&self) -> Vec<Command<M::Effect>> {
-        std::mem::take(&mut open(&self.0).wishes)
+    pub fn take_commands(&self) -> Vec<Command<M::Effect>> {
+        std::mem::take(&mut open(&self.0).commands)
     }
 
     /// Takes what the machine has taken in since the last call.
@@ -69,7 +69,7 @@ impl<M: Machine> EffectQueue<M> {
     }
 
     /// Adds facts that were learnt at a time. The driver of the host polls it next.
-    pub fn lay(&self, at: UnixMillis, facts: impl IntoIterator<Item = M::Fact>) {
+    pub fn push_facts(&self, at: UnixMillis, facts: impl IntoIterator<Item = M::Fact>) {
         open(&self.0).facts.extend(facts.into_iter().map(|fact| Recorded { at, fact }));
     }
 }
@@ -78,11 +78,11 @@ impl<M: Machine> Host<M> for TemporalHost<M> {
     type Error = Infallible;
 
     fn issue(&mut self, effect: Issue<M::Effect>) {
-        open(&self.0).wishes.push(Command::Issue(effect));
+        open(&self.0).commands.push(Command::Issue(effect));
     }
 
     fn revoke(&mut self, id: &EffectId, why: Reason) {
-        open(&self.0).wishes.push(Command::Revoke(id.clone(), why));
+        open(&self.0).commands.push(Command::Revoke(id.clone(), why));
     }
 
     async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, Infallible> {

@@ -4,40 +4,41 @@ use std::{path::Path, sync::Arc};
 
 use aime_sandbox::WatchChanges;
 
-use super::{Live, Recorder};
+use super::{LogState, Recorder};
 use crate::{
     Author, Change, Entry, UndoError,
-    known::{self, KnownFolder},
-    log::{LeftOut, Record},
+    known_path::{self, KnownFolder},
+    log::{Record, UnrecordedEntry},
     objects::Objects,
-    scan::{Look, LookCounts},
+    scan::{FolderScanner, LookCounts},
 };
 
 /// Maximum number of paths without recorded content that the log names.
 const NAMED: usize = 50;
 
 impl Recorder {
-    pub(super) fn look<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> Look<'a> {
-        Look { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
+    pub(super) fn scanner<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> FolderScanner<'a> {
+        FolderScanner { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
     }
 
-    pub(super) fn now(&self, live: &Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
-        at(&mut self.look(&live.objects, counts), live.known.as_ref(), path)
+    pub(super) fn now(&self, live: &LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+        at(&mut self.scanner(&live.objects, counts), live.known.as_ref(), path)
     }
 
     /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
-    pub(super) fn look_around(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
+    pub(super) fn scan_folder(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
         // Before the scan, because a process that ends during it may still change files that were already scanned.
         self.without_the_gone(live);
-        let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
+        let found = self.scanner(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
             None => {
-                let left_out = found.iter().filter_map(|(path, known)| Some(LeftOut { path: path.clone(), why: known.entry.not_kept()? }));
-                let left_out: Vec<LeftOut> = left_out.collect();
+                let left_out =
+                    found.iter().filter_map(|(path, known)| Some(UnrecordedEntry { path: path.clone(), why: known.entry.not_kept()? }));
+                let left_out: Vec<UnrecordedEntry> = left_out.collect();
                 if !left_out.is_empty() {
                     live.add(Record::NotKept { count: left_out.len(), first: left_out.into_iter().take(NAMED).collect() })?;
                 }
-                known::write(&self.store.baseline(&self.run), &found, live.records.len())?;
+                known_path::write(&self.store.baseline(&self.run), &found, live.records.len())?;
                 live.baseline = Some(live.records.len());
             }
             Some(known) => {
@@ -47,7 +48,7 @@ impl Recorder {
                 }
             }
         }
-        (live.known, live.looked) = (Some(found), true);
+        (live.known, live.has_scanned) = (Some(found), true);
         let ended: Vec<u64> = live.since.keys().filter(|window| !live.open.contains_key(window)).copied().collect();
         for window in ended {
             live.add(Record::Closed { window })?;
@@ -58,7 +59,7 @@ impl Recorder {
 
     /// Returns the current state of a path. Records changes by windows since the last scan first, because the path is about to be changed
     /// again.
-    pub(super) fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+    pub(super) fn settled(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         let now = self.now(live, counts, path)?;
         let Some(known) = live.known.as_ref().filter(|_| !live.since.is_empty()) else { return Ok(now) };
         let before = known.get(path).map(|known| known.entry.clone());
@@ -74,14 +75,15 @@ impl Recorder {
     /// A change without authors was made outside of the run.
     #[must_use]
     pub fn changes_of(&self, path: &Path) -> Option<Vec<PathChange>> {
-        self.keeping(&mut self.state(), |live, counts| {
+        self.record_step(&mut self.state(), |live, counts| {
             let chain = live.history.chains.get(path).into_iter().flatten();
-            let mut changes: Vec<PathChange> = chain.map(|link| PathChange { by: link.by.clone(), after: link.after.clone() }).collect();
+            let mut changes: Vec<PathChange> =
+                chain.map(|link| PathChange { authors: link.authors.clone(), after: link.after.clone() }).collect();
             let now = self.now(live, counts, path)?;
             let last = live.known.as_ref().and_then(|known| known.get(path)).map(|known| &known.entry);
             let last = last.or_else(|| changes.last()?.after.as_ref());
             if last.is_some_and(|last| Some(last) != now.as_ref()) {
-                changes.push(PathChange { by: live.authors(), after: now });
+                changes.push(PathChange { authors: live.authors(), after: now });
             }
             Ok(changes)
         })
@@ -90,7 +92,7 @@ impl Recorder {
     /// Records the change of exactly one file.
     pub(super) fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
         let mut state = self.state();
-        let begun = self.keeping_on(&mut state, |live, counts| {
+        let begun = self.record_step_with_turn(&mut state, |live, counts| {
             let mut changes = Vec::new();
             let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
             for path in above.into_iter().rev().chain([path]) {
@@ -105,7 +107,7 @@ impl Recorder {
         });
         make();
         let Some((about, turn)) = begun else { return };
-        let made = self.keeping_within(&mut state, &turn, |live, counts| {
+        let made = self.record_step_within(&mut state, &turn, |live, counts| {
             let changes = self.after(live, counts, about)?;
             for change in &changes {
                 self.refresh(live, counts, &change.path)?;
@@ -118,7 +120,7 @@ impl Recorder {
     }
 
     /// Returns the changes with the current state of the paths. Omits those without a difference.
-    pub(super) fn after(&self, live: &Live, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn after(&self, live: &LogState, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
         let mut made = Vec::new();
         for change in changes {
             let after = self.now(live, counts, &change.path)?;
@@ -130,9 +132,9 @@ impl Recorder {
     }
 
     /// Updates the known state after the recorder's own change.
-    pub(super) fn refresh(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
-        let Live { objects, known: Some(known), .. } = live else { return Ok(()) };
-        match self.look(objects, counts).at(path, None)? {
+    pub(super) fn refresh(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
+        let LogState { objects, known: Some(known), .. } = live else { return Ok(()) };
+        match self.scanner(objects, counts).at(path, None)? {
             Some(now) => drop(known.insert(path.to_path_buf(), now)),
             None => drop(known.remove(path)),
         }
@@ -141,7 +143,7 @@ impl Recorder {
 }
 
 /// Returns the current state of a path.
-pub(super) fn at(look: &mut Look<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
+pub(super) fn at(look: &mut FolderScanner<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
     Ok(look.at(path, known.and_then(|known| known.get(path)))?.map(|known| known.entry))
 }
 
@@ -162,7 +164,7 @@ fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
     /// Possible authors.
-    pub by: Vec<Author>,
+    pub authors: Vec<Author>,
     /// Content after the change.
     pub after: Option<Entry>,
 }

@@ -10,7 +10,7 @@ use aime_messages::{Message, message};
 use aime_orchestrator::{RunFact, RunView};
 use aime_progress_management::{EvidenceId, RunId, RunStatus};
 use aime_runs::{Setup, asks_nothing, has_ended, hearer, not_driven, part_of};
-use aime_temporal::{EngineError, ListedRun, Runs, Watched};
+use aime_temporal::{EngineError, ListedRun, Runs, WatchReply};
 use tokio::time::{Instant, sleep};
 
 use super::{LOOK, failure_of};
@@ -22,19 +22,19 @@ const NEWEST: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Run that receives a message.
-pub(super) struct Spoken<'a> {
+pub(super) struct MessageTarget<'a> {
     runs: &'a Runs,
     run: RunId,
     /// State of the run; none if no worker can report it.
-    seen: Option<RunView>,
+    view: Option<RunView>,
     /// True if the run was left or is a fork, so that nothing drives it now.
-    left: bool,
+    is_left: bool,
 }
 
-impl<'a> Spoken<'a> {
+impl<'a> MessageTarget<'a> {
     /// Finds the run with this name, and its state.
     pub(super) async fn to(name: &str, runs: &'a Runs) -> Result<Self, Failure> {
-        let run = named(name, runs).await?;
+        let run = find_run(name, runs).await?;
         let (all, left) = match runs.watch(&run, usize::MAX).await {
             Ok(watched) => (watched.all, watched.result.is_some()),
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(error)),
@@ -42,14 +42,14 @@ impl<'a> Spoken<'a> {
         };
         // A run that is just continuing in a new history may be reported incompletely.
         let seen = if all > 0 { runs.view(&run).await.ok().filter(|seen| seen.events.len() >= all) } else { None };
-        Ok(Self { runs, run, seen, left })
+        Ok(Self { runs, run, view: seen, is_left: left })
     }
 
     /// Answers the first open question.
     pub(super) async fn answer(self, text: String, setup: &Setup) -> Result<u8, Failure> {
         let (mut question, mut text, mut told) = (None, text, msg!("engine-told", then = msg!("engine-answered"), run = self.run));
-        if let Some(seen) = &self.seen {
-            let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.over);
+        if let Some(seen) = &self.view {
+            let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.is_over);
             let more = seen.state.questions.iter().any(|question| question.answer.is_some());
             let open = open.ok_or_else(|| asks_nothing(&self.run, more))?;
             if open.kind == "approval" {
@@ -58,42 +58,42 @@ impl<'a> Spoken<'a> {
             question = Some(open.id.clone());
             told = format!("answered: {}\nit goes on by itself", first_line(&open.question, 100));
         }
-        self.say(RunFact::PersonAnswered { question, text }, &told, setup).await
+        self.send(RunFact::PersonAnswered { question, text }, &told, setup).await
     }
 
     /// Sends a message to the run or to the actor of a task.
-    pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
-        let task = match &self.seen {
+    pub(super) async fn message(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
+        let task = match &self.view {
             Some(seen) => hearer(&self.run, seen, task.as_deref())?,
             None => task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(&error))?,
         };
         let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)?;
-        let told = match self.then() {
+        let told = match self.next_step_note() {
             Some(then) => format!("{}\n{then}", msg!("sent", text = first_line(&text, 100))),
             None => msg!("engine-told", then = msg!("head-told"), run = self.run),
         };
-        self.say(RunFact::PersonSaid { id, task, text }, &told, setup).await
+        self.send(RunFact::PersonSaid { id, task, text }, &told, setup).await
     }
 
     /// Stops a run that is under way.
     pub(super) async fn pause(self, setup: &Setup) -> Result<u8, Failure> {
-        if self.left {
+        if self.is_left {
             return Err(not_driven(&self.run).into());
         }
         let told = msg!("run-stops", run = self.run);
-        self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
+        self.send(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
     }
 
     /// Says when the run reads its messages; none if no worker can report it.
-    fn then(&self) -> Option<String> {
-        let then = if self.left { msg!("hint-resume", run = self.run) } else { msg!("run-takes-up") };
-        self.seen.is_some().then_some(then)
+    fn next_step_note(&self) -> Option<String> {
+        let then = if self.is_left { msg!("hint-resume", run = self.run) } else { msg!("run-takes-up") };
+        self.view.is_some().then_some(then)
     }
 
     /// Cancels a run for good, or removes a task from its plan.
     pub(super) async fn cancel(self, task: Option<String>, setup: &Setup) -> Result<u8, Failure> {
-        if let Some(seen) = &self.seen {
-            if seen.over {
+        if let Some(seen) = &self.view {
+            if seen.is_over {
                 return Err(has_ended(&self.run, &seen.state).into());
             }
             if let Some(task) = &task {
@@ -101,7 +101,7 @@ impl<'a> Spoken<'a> {
             }
         }
         let task = task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(&error))?;
-        let (ends, then) = (task.is_none(), self.then());
+        let (ends, then) = (task.is_none(), self.next_step_note());
         let told = match (&then, &task) {
             (Some(then), Some(task)) => format!("{}\n{then}", msg!("cancel-task", task)),
             _ => msg!("engine-told", then = msg!("engine-cancelled"), run = self.run),
@@ -111,14 +111,14 @@ impl<'a> Spoken<'a> {
             self.put(fact, setup).await?;
             return self.until_it_has_ended().await;
         }
-        self.say(fact, &told, setup).await
+        self.send(fact, &told, setup).await
     }
 
     /// Waits until the run has ended, as a cancel does for a run in a folder.
     async fn until_it_has_ended(self) -> Result<u8, Failure> {
         let (run, patience) = (&self.run, Instant::now() + PATIENCE);
         while Instant::now() < patience {
-            if let Ok(Watched { over: true, result: Some(result), .. }) = self.runs.watch(run, usize::MAX).await {
+            if let Ok(WatchReply { over: true, result: Some(result), .. }) = self.runs.watch(run, usize::MAX).await {
                 if result.status == RunStatus::Cancelled {
                     output::note(&msg!("cancel-done", run));
                     return Ok(0);
@@ -132,7 +132,7 @@ impl<'a> Spoken<'a> {
         Ok(0)
     }
 
-    async fn say(self, fact: RunFact, told: &str, setup: &Setup) -> Result<u8, Failure> {
+    async fn send(self, fact: RunFact, told: &str, setup: &Setup) -> Result<u8, Failure> {
         self.put(fact, setup).await?;
         output::note(told);
         Ok(0)
@@ -140,12 +140,12 @@ impl<'a> Spoken<'a> {
 
     async fn put(&self, fact: RunFact, setup: &Setup) -> Result<(), Failure> {
         let fact = setup.redactor().typed(fact);
-        self.runs.tell(&self.run, vec![fact]).await.map_err(failure_of)
+        self.runs.send_facts(&self.run, vec![fact]).await.map_err(failure_of)
     }
 }
 
 /// Finds the run that a text refers to: its name, a prefix of its name, or `last`. A run that the engine does not list may still exist.
-pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
+pub(super) async fn find_run(text: &str, runs: &Runs) -> Result<RunId, Failure> {
     // The list contains only the newest runs. An exact name takes precedence over a prefix.
     if text != "last"
         && let Ok(run) = RunId::new(text)
@@ -155,7 +155,7 @@ pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
     }
     let mut listed = runs.list().await.unwrap_or_default();
     if text == "last" {
-        begun(runs, &mut listed).await;
+        add_start_times(runs, &mut listed).await;
     }
     match meant(text, &listed).as_slice() {
         [one] => RunId::new(*one).map_err(|error| Failure::usage(&error)),
@@ -168,7 +168,7 @@ pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
 }
 
 /// Fills in the start times of the newest runs. The engine lists a run with a new history as new.
-async fn begun(runs: &Runs, listed: &mut Vec<ListedRun>) {
+async fn add_start_times(runs: &Runs, listed: &mut Vec<ListedRun>) {
     listed.sort_by_key(|run| Reverse(run.since));
     listed.truncate(NEWEST);
     for run in listed {

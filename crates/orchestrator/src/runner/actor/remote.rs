@@ -3,24 +3,23 @@
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, LeadRest, PersonMessage};
-use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, carry_out_alone, fact_channel};
+use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, execute_effect, fact_channel};
 use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
+use super::{Attempt, NewActor, effects::ActorRunner, reports::RefusedCalls};
 use crate::{
     ActorBrief, LeadWakeOrder, RunFact, RunMachine,
     runner::{
-        Context, RunRunner,
-        apart::{ActorOrder, MadeActor, MadeBelow, RemoteEffects, WokenLead},
-        on_bound_of,
+        Context, RunRunner, on_bound_of,
+        remote::{ActorOrder, CreatedActor, CreatedDelegate, PreparedLeadWake, RemoteEffects},
     },
 };
 
 impl RemoteEffects {
     /// Calls the hooks, creates the actor for a task, and checks the criteria before its work. `said` are the messages of people to it.
-    /// Intermediate facts go to `told`. A folder without permanent content must not be handed back after that.
+    /// Intermediate facts go to `on_fact`. A folder without permanent content must not be handed back after that.
     ///
     /// # Errors
     ///
@@ -31,14 +30,14 @@ impl RemoteEffects {
         order: ActorOrder,
         said: Vec<PersonMessage>,
         cancel: CancellationToken,
-        mut told: impl FnMut(RunFact) + Send,
-    ) -> Result<MadeActor, RunFact> {
+        mut on_fact: impl FnMut(RunFact) + Send,
+    ) -> Result<CreatedActor, RunFact> {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
-        let made = self.made(id, order, said, EffectContext::new(cancel, facts).into()).await;
+        let made = self.create(id, order, said, EffectContext::new(cancel, facts).into()).await;
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(self.redactor()));
+            on_fact(fact.without_secrets(self.redactor()));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(self.redactor())));
         made.map_err(|fact| fact.without_secrets(self.redactor()))
     }
 
@@ -54,19 +53,19 @@ impl RemoteEffects {
         by: &ActorInput,
         (call, request, origins): (&str, &DelegateTask, &[Origin]),
         state: Option<ProgressState>,
-    ) -> Result<MadeBelow, String> {
+    ) -> Result<CreatedDelegate, String> {
         if let Some(state) = state {
             self.runner.live.insert(self.runner.run.clone(), state);
         }
         let (facts, _) = fact_channel::<RunMachine>();
         let made = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins).await;
-        let Made { input, created } = made.and_then(not_external)?;
+        let NewActor { input, created } = made.and_then(not_external)?;
         let redactor = self.redactor();
-        let actor = MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
-        Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
+        let actor = CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
+        Ok(CreatedDelegate { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
-    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<MadeActor, RunFact> {
+    async fn create(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<CreatedActor, RunFact> {
         if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
             return Err(ended);
         }
@@ -76,10 +75,10 @@ impl RemoteEffects {
             let tried = self.runner.try_criteria(&attempt.brief.spec, &attempt.origins, &context);
             context.cancel.run_until_cancelled(Box::pin(tried)).await;
         }
-        let Made { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
+        let NewActor { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
         input.told = said;
         let redactor = self.redactor();
-        Ok(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
+        Ok(CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }
 
     /// Composes the message of a wake of the lead, and the lead itself if its conversation begins (`is_new`).
@@ -87,7 +86,7 @@ impl RemoteEffects {
     /// # Errors
     ///
     /// The reason why there is no lead.
-    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<WokenLead, String> {
+    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<PreparedLeadWake, String> {
         let redactor = self.redactor();
         let (wake, first) = self.runner.lead_wake(order).await;
         let (facts, _) = fact_channel::<RunMachine>();
@@ -95,22 +94,22 @@ impl RemoteEffects {
             false => None,
             true => {
                 let attempt = self.runner.lead_attempt(order, facts.clone(), on_bound_of(facts));
-                let Made { input, created } = attempt.compose_lead(&first).await?;
-                Some(Box::new(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) }))
+                let NewActor { input, created } = attempt.compose_lead(&first).await?;
+                Some(Box::new(CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) }))
             }
         };
-        Ok(WokenLead { wake: redactor.typed(wake), lead })
+        Ok(PreparedLeadWake { wake: redactor.typed(wake), lead })
     }
 
     /// Returns the end of a wake of the lead, whose conversation paused with `rest`, after the checks of its work. `state` is that of the
-    /// run. Intermediate facts go to `told`.
+    /// run. Intermediate facts go to `on_fact`.
     pub async fn lead_rested(
         &self,
         id: EffectId,
         rest: LeadRest,
         state: ProgressState,
         cancel: CancellationToken,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> RunFact {
         self.runner.live.insert(self.runner.run.clone(), state.clone());
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
@@ -118,21 +117,21 @@ impl RemoteEffects {
         let fact = self.runner.lead_rested(id, rest, &state, &context).await;
         context.revoked_if_out_of_budget().await;
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(self.redactor()));
+            on_fact(fact.without_secrets(self.redactor()));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(self.redactor())));
         fact.without_secrets(self.redactor())
     }
 
     /// Carries out one effect of an actor: [`ActorEffect::Model`], [`ActorEffect::Tool`] or [`ActorEffect::Plan`]. A call that was started
     /// before, at the time `begun`, and is neither read-only nor idempotent is in doubt and is not repeated. Intermediate
-    /// facts for the run go to `told`, in order.
+    /// facts for the run go to `on_fact`, in order.
     pub async fn act(
         &self,
         input: ActorInput,
         (issue, begun): (Issue<ActorEffect>, Option<UnixMillis>),
         cancel: CancellationToken,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> ActorFact {
         let redactor = self.redactor().clone();
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
@@ -141,19 +140,19 @@ impl RemoteEffects {
             let begun = begun.filter(|_| !self.runner.kept_files.is_passing());
             let calls_begun = begun.into_iter().map(|at| (issue.id.to_string(), at)).collect();
             let runner = Arc::new(ActorRunner { calls_begun, ..ActorRunner::apart(&self.runner, input, facts, cancel.clone()) });
-            let mut acting = pin!(carry_out_alone::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));
+            let mut acting = pin!(execute_effect::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));
             loop {
                 tokio::select! {
                     biased;
-                    Some(fact) = on_the_way.next() => told(fact.without_secrets(&redactor)),
+                    Some(fact) = on_the_way.next() => on_fact(fact.without_secrets(&redactor)),
                     fact = &mut acting => break fact,
                 }
             }
         };
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(&redactor));
+            on_fact(fact.without_secrets(&redactor));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(&redactor)));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(&redactor)));
         fact.without_secrets(&redactor)
     }
 }
@@ -170,7 +169,7 @@ impl Attempt {
             task,
             execution,
             origins,
-            known,
+            recalled: known,
             leads: false,
             private: None,
             turn: None,
@@ -201,13 +200,13 @@ impl ActorRunner {
         let attempt = Arc::new(Attempt { leads: input.lead.is_some(), ..Attempt::apart(runner, order, facts) });
         let model = attempt.model(&input.spec.model);
         let tool_context = runner.tool_context(cancel, &attempt.task).for_model(input.limits);
-        let refused = Arc::new(Refused::default());
+        let refused = Arc::new(RefusedCalls::default());
         Self { attempt, input, model, tool_context, refused, guard: None, calls_begun: BTreeMap::new() }
     }
 }
 
 /// Refuses an actor that is an external agent: its process cannot move between the hosts that carry out its effects.
-fn not_external(made: Made) -> Result<Made, String> {
+fn not_external(made: NewActor) -> Result<NewActor, String> {
     if made.input.spec.agent {
         return Err(format!(
             "profile `{}` is an external agent, which works in local runs alone: give the task another profile",

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Prints the reason why no command runs: the requested help or version, or the fault in the arguments.
-pub(crate) fn tell(fault: &clap::Error) {
+pub(crate) fn print_usage_error(fault: &clap::Error) {
     if i18n::is_english() {
         // A closed pipe is no error.
         return drop(fault.print());
@@ -29,7 +29,7 @@ pub(crate) fn tell(fault: &clap::Error) {
             let told = explained(fault);
             let (first, rest) = told.split_once('\n').unwrap_or((&told, ""));
             output::failure(&Message::text(first), None);
-            rest.lines().for_each(output::tell);
+            rest.lines().for_each(output::alert);
         }
     }
 }
@@ -72,16 +72,16 @@ pub(super) fn command() -> Command {
     let mut command = Cli::command();
     // From here on the arguments that clap adds (`--help`, `help`) exist.
     command.build();
-    spoken(command)
+    translated_command(command)
 }
 
-fn spoken(command: Command) -> Command {
+fn translated_command(command: Command) -> Command {
     let about = command.get_about().map(|text| typed(&text.to_string()));
     let after = command.get_after_help().map(|text| typed(&text.to_string()));
     let style = *command.get_styles().get_usage();
     let command = command
         .mut_args(argument)
-        .mut_subcommands(spoken)
+        .mut_subcommands(translated_command)
         .subcommand_help_heading(heading(msg!("shown-commands")))
         .help_template(format!("{{about-with-newline}}\n{style}{}{style:#} {{usage}}\n\n{{all-args}}{{after-help}}", msg!("shown-usage")));
     let command = if let Some(about) = about { command.about(about) } else { command };

@@ -1,9 +1,9 @@
 //! Undo of recorded changes.
 
-use super::{Live, Recorder, State, looking::at};
+use super::{LogState, Recorder, State, scanning::at};
 use crate::{
     Change, Entry, UndoError,
-    log::{LeftOut, Record},
+    log::{Record, UnrecordedEntry},
     plan::{UndoPlan, plan},
     restore::{Failed, restore},
     scope::Scope,
@@ -11,7 +11,7 @@ use crate::{
 
 /// Result of an undo.
 #[derive(Debug)]
-pub struct Undone {
+pub struct UndoResult {
     /// Number of the undo in the run, by which it can be undone; `None` if there was nothing to do.
     pub number: Option<u64>,
     /// Changes that were made.
@@ -29,7 +29,7 @@ impl Recorder {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
         match entry.and_then(Entry::hash) {
-            Some(hash) => self.live(live, counts)?.0.objects.get(hash),
+            Some(hash) => self.open_log(live, counts)?.0.objects.get(hash),
             None => Ok(Vec::new()),
         }
     }
@@ -41,17 +41,17 @@ impl Recorder {
     pub fn plan(&self, scope: &Scope, force: bool) -> Result<UndoPlan, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let (live, _turn) = self.live(live, counts)?;
+        let (live, _turn) = self.open_log(live, counts)?;
         self.nobody_at_work(live, scope)?;
         if live.known.is_some() {
-            self.look_around(live, counts)?;
+            self.scan_folder(live, counts)?;
         }
         let of_undo = match scope {
             Scope::Undo { number } => live.history.changes_of(*number, &live.records),
             Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => Vec::new(),
         };
-        let Live { objects, known, history, .. } = live;
-        let mut look = self.look(objects, counts);
+        let LogState { objects, known, history, .. } = live;
+        let mut look = self.scanner(objects, counts);
         plan(history, &of_undo, scope, force, |path| at(&mut look, known.as_ref(), path))
     }
 
@@ -60,20 +60,20 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`] if nothing was done.
-    pub fn undo(&self, plan: &UndoPlan) -> Result<Undone, UndoError> {
+    pub fn undo(&self, plan: &UndoPlan) -> Result<UndoResult, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let (live, _turn) = self.live(live, counts)?;
+        let (live, _turn) = self.open_log(live, counts)?;
         if plan.changes.is_empty() {
-            return Ok(Undone { number: None, changes: Vec::new(), failed: Vec::new() });
+            return Ok(UndoResult { number: None, changes: Vec::new(), failed: Vec::new() });
         }
         // A task may have begun since the plan was made.
-        self.nobody_at_work(live, &plan.of)?;
+        self.nobody_at_work(live, &plan.scope)?;
         let number = live.history.last + 1;
-        live.add(Record::Undo { number, of: plan.of.clone(), changes: plan.changes.clone() })?;
+        live.add(Record::Undo { number, of: plan.scope.clone(), changes: plan.changes.clone() })?;
         let failed = {
-            let Live { objects, known, .. } = &*live;
-            let mut look = self.look(objects, counts);
+            let LogState { objects, known, .. } = &*live;
+            let mut look = self.scanner(objects, counts);
             restore(&self.folder, objects, &plan.changes, |path| at(&mut look, known.as_ref(), path))
         };
         live.add(Record::Undone { number, failed: failed.iter().map(|failed| failed.path.clone()).collect() })?;
@@ -82,12 +82,12 @@ impl Recorder {
         for change in &changes {
             self.refresh(live, counts, &change.path)?;
         }
-        Ok(Undone { number: Some(number), changes, failed })
+        Ok(UndoResult { number: Some(number), changes, failed })
     }
 
-    fn nobody_at_work(&self, live: &mut Live, scope: &Scope) -> Result<(), UndoError> {
+    fn nobody_at_work(&self, live: &mut LogState, scope: &Scope) -> Result<(), UndoError> {
         self.without_the_gone(live);
-        let at_work = live.open.values().filter(|author| scope.holds(author)).find_map(|author| author.task.clone());
+        let at_work = live.open.values().filter(|author| scope.contains(author)).find_map(|author| author.task.clone());
         at_work.map_or(Ok(()), |task| Err(UndoError::AtWork { task }))
     }
 
@@ -98,7 +98,7 @@ impl Recorder {
     pub fn last_undo(&self) -> Result<Option<u64>, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        Ok(self.live(live, counts)?.0.history.undos.last().copied())
+        Ok(self.open_log(live, counts)?.0.history.undos.last().copied())
     }
 
     /// Returns the reason why recording stopped, if it did.
@@ -108,17 +108,17 @@ impl Recorder {
     pub fn lost(&self) -> Result<Option<String>, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        Ok(self.live(live, counts)?.0.history.lost.clone())
+        Ok(self.open_log(live, counts)?.0.history.stop_reason.clone())
     }
 
     /// Returns the entries without recorded content at the first scan: the first of them, and their number.
     ///
     /// # Errors
     /// [`UndoError`].
-    pub fn left_out(&self) -> Result<(Vec<LeftOut>, usize), UndoError> {
+    pub fn unrecorded(&self) -> Result<(Vec<UnrecordedEntry>, usize), UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let records = &self.live(live, counts)?.0.records;
+        let records = &self.open_log(live, counts)?.0.records;
         let found = records.iter().rev().find_map(|record| match record {
             Record::NotKept { first, count } => Some((first.clone(), *count)),
             _ => None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_durable::{EffectContext, EffectId, Issue, carry_out_alone, fact_channel};
+use aime_durable::{EffectContext, EffectId, Issue, execute_effect, fact_channel};
 use aime_progress_management::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::Redactor;
 use tokio::sync::{OnceCell, mpsc};
@@ -15,8 +15,8 @@ use super::{
     private::{PrivatePlaces, check_of_conflicts},
 };
 use crate::{
-    Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words,
-    questions::Answers,
+    Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult,
+    messages::MessageChannel, questions::Answers,
 };
 
 /// Carries out single effects of one run. Here nothing is stored of a run except the recorded changes of the working
@@ -30,7 +30,7 @@ pub struct RemoteEffects {
 }
 
 /// An attempt at a task that an actor has ended.
-pub struct Attempted<'a> {
+pub struct EndedAttempt<'a> {
     /// The effect that started the attempt.
     pub id: EffectId,
     /// The task.
@@ -48,7 +48,7 @@ pub struct Attempted<'a> {
 impl Orchestrator {
     /// Returns the executor of single effects of a run that is driven elsewhere.
     #[must_use]
-    pub fn apart(&self, input: RunInput, so_far: &RunContext) -> RemoteEffects {
+    pub fn remote_effects(&self, input: RunInput, so_far: &RunContext) -> RemoteEffects {
         let run = input.run.clone();
         let live = Arc::<LiveStore>::default();
         // Actors are driven elsewhere too, so no actor journal can fail here.
@@ -67,9 +67,9 @@ impl Orchestrator {
             parts,
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
-            answers: Arc::new(Answers::given(so_far.answers.iter().cloned())),
-            words: Arc::new(Words::default()),
-            kept_files: self.kept_apart(&run, &live),
+            answers: Arc::new(Answers::with_answers(so_far.answers.iter().cloned())),
+            words: Arc::new(MessageChannel::default()),
+            kept_files: self.remote_files(&run, &live),
             live,
             tried: TriedCriteria::default(),
             broken,
@@ -94,7 +94,7 @@ impl RemoteEffects {
     }
 
     /// Carries out one effect of the run machine. A call that was started before and is neither read-only nor
-    /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `told`.
+    /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `on_fact`.
     ///
     /// [`RunEffect::StartActor`] is not a single effect: see [`make_actor`](Self::make_actor), [`act`](Self::act) and
     /// [`judge`](Self::judge). Nor is [`RunEffect::Lead`]: see [`wake_lead`](Self::wake_lead), [`act`](Self::act) and
@@ -103,7 +103,7 @@ impl RemoteEffects {
         &self,
         issue: Issue<RunEffect>,
         cancelled: impl Future<Output = ()> + Send,
-        mut told: impl FnMut(RunFact) + Send,
+        mut on_fact: impl FnMut(RunFact) + Send,
     ) -> RunFact {
         let redactor = self.redactor();
         if let RunEffect::StartActor { .. } | RunEffect::Lead { .. } = &issue.effect {
@@ -116,15 +116,15 @@ impl RemoteEffects {
         if let RunEffect::Verify { state } = &issue.effect {
             self.runner.live.insert(self.runner.run.clone(), ProgressState::clone(state));
         }
-        let mut told = |fact: RunFact| told(fact.without_secrets(redactor));
-        let fact = carry_out_alone::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, &mut told).await;
-        self.runner.kept_files.leave().await.into_iter().for_each(told);
+        let mut on_fact = |fact: RunFact| on_fact(fact.without_secrets(redactor));
+        let fact = execute_effect::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, &mut on_fact).await;
+        self.runner.kept_files.leave().await.into_iter().for_each(on_fact);
         fact.without_secrets(redactor)
     }
 
-    /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `told`.
-    pub async fn judge(&self, attempted: Attempted<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
-        let Attempted { id, spec, conclusion, calls, conflicts, duration_ms } = attempted;
+    /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `on_fact`.
+    pub async fn judge(&self, attempted: EndedAttempt<'_>, cancel: CancellationToken, mut on_fact: impl FnMut(RunFact) + Send) -> RunFact {
+        let EndedAttempt { id, spec, conclusion, calls, conflicts, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence());
@@ -135,9 +135,9 @@ impl RemoteEffects {
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;
         while let Some(fact) = on_the_way.ready() {
-            told(fact.without_secrets(self.redactor()));
+            on_fact(fact.without_secrets(self.redactor()));
         }
-        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| on_fact(fact.without_secrets(self.redactor())));
         fact.without_secrets(self.redactor())
     }
 
@@ -180,7 +180,7 @@ impl RemoteEffects {
 
 /// A new actor and its first report.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct MadeActor {
+pub struct CreatedActor {
     /// Input of the actor's machine.
     pub input: aime_actor_factory::ActorInput,
     /// The report that the actor was created.
@@ -189,18 +189,18 @@ pub struct MadeActor {
 
 /// A wake of the lead.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct WokenLead {
+pub struct PreparedLeadWake {
     /// The message, with what the lead may do now.
     pub wake: aime_actor_factory::LeadWake,
     /// The lead, if its conversation begins with this wake. The message is a part of its prompt then.
-    pub lead: Option<Box<MadeActor>>,
+    pub lead: Option<Box<CreatedActor>>,
 }
 
 /// A new actor that does a part of a task for another actor.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct MadeBelow {
+pub struct CreatedDelegate {
     /// The actor.
-    pub actor: MadeActor,
+    pub actor: CreatedActor,
     /// Maximum number of bytes of its result text that the calling actor receives: for [`delegated`](crate::delegated).
     pub text_limit: Option<usize>,
 }

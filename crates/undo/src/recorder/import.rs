@@ -7,14 +7,14 @@ use std::{
 
 use aime_sandbox::RESERVED_FOLDER;
 
-use super::{Live, Recorder};
-use crate::{Author, Change, Entry, NotKept, UndoError, log::Record, objects::Objects, scope::Scope};
+use super::{LogState, Recorder};
+use crate::{Author, Change, Entry, UndoError, UnrecordedReason, log::Record, objects::Objects, scope::Scope};
 
 /// A piece of work that was done elsewhere and is imported into the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedWork {
     /// Possible authors; empty if the author is not part of the run.
-    pub by: Vec<Author>,
+    pub authors: Vec<Author>,
     /// Scope of the undo, if the piece was one.
     pub undoes: Option<Scope>,
     /// Changed paths, relative to the folder, each once, with their new content. If no later piece changed the path, the content is not
@@ -57,7 +57,7 @@ impl Recorder {
     /// The errors of `come`.
     pub fn import<T, E>(&self, on_behalf: &Author, work: &[ImportedWork], come: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut state = self.state();
-        let begun = self.keeping_on(&mut state, |live, counts| {
+        let begun = self.record_step_with_turn(&mut state, |live, counts| {
             let mut before = BTreeMap::new();
             for path in work.iter().flat_map(|piece| &piece.changes).map(|(path, _)| path).filter(|path| is_kept(path)) {
                 for path in path.ancestors().filter(|path| !path.as_os_str().is_empty()) {
@@ -75,7 +75,7 @@ impl Recorder {
         });
         let come = come();
         let Some((before, turn)) = begun else { return come };
-        self.keeping_within(&mut state, &turn, |live, counts| {
+        self.record_step_within(&mut state, &turn, |live, counts| {
             let mut ends = Ends::new();
             for (path, before) in before {
                 let after = self.now(live, counts, &path)?;
@@ -96,7 +96,7 @@ impl Recorder {
     }
 
     /// Returns the records of each piece: from the state after the piece before it to its own.
-    fn pieces(&self, live: &Live, work: &[ImportedWork], ends: &Ends) -> Result<Vec<Record>, UndoError> {
+    fn pieces(&self, live: &LogState, work: &[ImportedWork], ends: &Ends) -> Result<Vec<Record>, UndoError> {
         let mut last: BTreeMap<&Path, usize> = BTreeMap::new();
         for (number, piece) in work.iter().enumerate() {
             last.extend(piece.changes.iter().map(|(path, _)| (path.as_path(), number)));
@@ -125,14 +125,14 @@ impl Recorder {
             changes.sort_by(|one, other| one.path.cmp(&other.path));
             // An undo restores earlier states; any other state results from something else, such as a merge with other work.
             let (undone, done): (Vec<Change>, Vec<Change>) =
-                changes.into_iter().partition(|change| piece.undoes.is_some() && ahead.stood(&change.path, change.after.as_ref()));
+                changes.into_iter().partition(|change| piece.undoes.is_some() && ahead.had_entry(&change.path, change.after.as_ref()));
             let mut of_piece = Vec::new();
             if let Some(of) = piece.undoes.clone().filter(|_| !undone.is_empty()) {
                 let number = ahead.last + 1;
                 of_piece.extend([Record::Undo { number, of, changes: undone }, Record::Undone { number, failed: Vec::new() }]);
             }
             if !done.is_empty() {
-                of_piece.push(Record::Changed { by: piece.by.clone(), changes: done });
+                of_piece.push(Record::Changed { by: piece.authors.clone(), changes: done });
             }
             of_piece.iter().for_each(|record| ahead.add(record));
             records.extend(of_piece);
@@ -143,7 +143,7 @@ impl Recorder {
     /// Returns the state of a path between two pieces, with its content stored. The other place only reports if a file is executable; other
     /// mode bits come from the state before and after the whole import.
     fn entry(&self, objects: &Objects, content: &Content, (before, after): &(Option<Entry>, Option<Entry>)) -> Result<Entry, UndoError> {
-        let too_large = |size| Entry::NotKept { why: NotKept::TooLarge, size, modified: 0 };
+        let too_large = |size| Entry::NotKept { why: UnrecordedReason::TooLarge, size, modified: 0 };
         Ok(match content {
             Content::Link { target } => Entry::Link { target: target.clone() },
             Content::TooLarge { size } => too_large(*size),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aime_orchestrator::{Bounds, RunRequest, RunResult};
 use aime_progress_management::{PlanMode, RunId, RunStatus};
-use aime_runs::{Answered, Drive, RunHandle, RunNews, Runs, RunsError, list_document};
+use aime_runs::{AnswerReceipt, Drive, RunHandle, RunNews, Runs, RunsError, list_document};
 use aime_terminal::plain;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Texts,
-    client::{person, tell},
+    client::{event_reporter, person},
 };
 
 /// Timeout of a tool call. The duration of a goal is unknown, so only the client's cancel limits it.
@@ -125,13 +125,13 @@ struct RunsParameters {
 }
 
 /// Runs of a folder, with the texts by which they are shown.
-pub(crate) struct Offered {
+pub(crate) struct RunServer {
     pub(crate) runs: Runs,
     pub(crate) texts: Texts,
 }
 
 /// All tools.
-pub(crate) fn tools(offered: &Arc<Offered>) -> ToolRegistry {
+pub(crate) fn tools(offered: &Arc<RunServer>) -> ToolRegistry {
     /// Defines a tool that acts on the runs.
     macro_rules! tool {
         ($name:literal, $description:literal, $act:path) => {{
@@ -159,7 +159,7 @@ pub(crate) fn tools(offered: &Arc<Offered>) -> ToolRegistry {
     all.into_iter().collect()
 }
 
-async fn plan(offered: &Arc<Offered>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn plan(offered: &Arc<RunServer>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let PlanParameters { goal, choice } = parameters;
     let goal = text_of("goal", goal)?;
     let planned = async {
@@ -169,15 +169,17 @@ async fn plan(offered: &Arc<Offered>, parameters: PlanParameters, context: ToolC
         let settings = &mut request.settings;
         settings.mode = choice.mode.map_or(settings.mode, Mode::chosen);
         choice.bound(&mut settings.bounds);
-        let planned =
-            offered.runs.plan(request, models, None, CancellationToken::new(), tell(offered.texts, context.progress.clone())).await?;
+        let planned = offered
+            .runs
+            .plan(request, models, None, CancellationToken::new(), event_reporter(offered.texts, context.progress.clone()))
+            .await?;
         planned.plan.map_err(RunsError::from)
     };
     let plan = context.cancel.run_until_cancelled(planned).await.ok_or(ToolError::Cancelled)?.map_err(failed)?;
     whole(&plan)
 }
 
-async fn run(offered: &Arc<Offered>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn run(offered: &Arc<RunServer>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let wait = parameters.wait.unwrap_or(true);
     let begun = async {
         match parameters {
@@ -193,7 +195,7 @@ async fn run(offered: &Arc<Offered>, parameters: RunParameters, context: ToolCon
                 let bounds = (bounds != before).then_some(bounds);
                 let drive = drive(choice.model, &context, wait);
                 let driven = offered.runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
-                Ok(told_of(offered, driven, &context, wait))
+                Ok(forward_events(offered, driven, &context, wait))
             }
             RunParameters { run_id: Some(_), .. } => Err(ToolError::InvalidParameters(
                 "`run_id` goes on with a run: leave out `plan` and `mode`. `goal` is the next goal of a run that has ended.".to_owned(),
@@ -209,7 +211,7 @@ async fn run(offered: &Arc<Offered>, parameters: RunParameters, context: ToolCon
 }
 
 /// Starts a run.
-async fn start(offered: &Arc<Offered>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
+async fn start(offered: &Arc<RunServer>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
     offered.runs.ready().await.map_err(failed)?;
     let plan = new
         .plan
@@ -229,19 +231,19 @@ async fn start(offered: &Arc<Offered>, new: RunParameters, context: &ToolContext
     settings.unattended = new.unattended.unwrap_or(false);
     new.choice.bound(&mut settings.bounds);
     let driven = offered.runs.start(request, drive(new.choice.model, context, wait)).await.map_err(failed)?;
-    Ok(told_of(offered, driven, context, wait))
+    Ok(forward_events(offered, driven, context, wait))
 }
 
 /// Continues a run that was left.
 async fn go_on(
-    offered: &Arc<Offered>,
+    offered: &Arc<RunServer>,
     run: &RunId,
     model: Option<String>,
     context: &ToolContext,
     wait: bool,
 ) -> Result<RunHandle, ToolError> {
     let driven = offered.runs.resume(run, None, drive(model, context, wait)).await.map_err(failed)?;
-    Ok(told_of(offered, driven, context, wait))
+    Ok(forward_events(offered, driven, context, wait))
 }
 
 /// Drives a run. Without a waiting client nobody answers its questions.
@@ -250,9 +252,9 @@ fn drive(model: Option<String>, context: &ToolContext, wait: bool) -> Drive {
 }
 
 /// Reports the events of a run to the client, if it waits for the run.
-fn told_of(offered: &Arc<Offered>, mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
+fn forward_events(offered: &Arc<RunServer>, mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
     let mut news = driven.take_news();
-    let tell = tell(offered.texts, if wait { context.progress.clone() } else { None });
+    let tell = event_reporter(offered.texts, if wait { context.progress.clone() } else { None });
     let offered = Arc::clone(offered);
     tokio::spawn(async move {
         while let Some(news) = news.recv().await {
@@ -266,7 +268,7 @@ fn told_of(offered: &Arc<Offered>, mut driven: RunHandle, context: &ToolContext,
 }
 
 /// Waits for the end of a run, or returns its id immediately.
-async fn settle(offered: &Offered, driven: RunHandle, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
+async fn settle(offered: &RunServer, driven: RunHandle, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
     let run = driven.id();
     if !wait {
         let text = format!("Run {run} is under way. `progress` tells how far it is.");
@@ -277,11 +279,11 @@ async fn settle(offered: &Offered, driven: RunHandle, context: &ToolContext, wai
         stop.cancel();
         return Err(ToolError::Cancelled);
     };
-    told(offered.texts, &result.map_err(failed)?)
+    tool_output(offered.texts, &result.map_err(failed)?)
 }
 
 /// Returns the result of a run, as text for a model and as data for a program.
-fn told(texts: Texts, result: &RunResult) -> Result<ToolOutput, ToolError> {
+fn tool_output(texts: Texts, result: &RunResult) -> Result<ToolOutput, ToolError> {
     let mut text = (texts.summary)(result);
     if !result.answer.is_empty() {
         text = format!("{text}\n\n{}", result.answer);
@@ -298,7 +300,7 @@ fn told(texts: Texts, result: &RunResult) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { value: whole(result)?.value, ..ToolOutput::text(text) })
 }
 
-async fn progress(offered: &Arc<Offered>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn progress(offered: &Arc<RunServer>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
     let (run, seen) = offered.runs.read(&parameters.run_id).map_err(failed)?;
     let under_way = offered.runs.is_driven(&run);
     let state = &seen.state;
@@ -319,11 +321,11 @@ async fn progress(offered: &Arc<Offered>, parameters: OneRun, _: ToolContext) ->
     Ok(ToolOutput { value, ..ToolOutput::text(text) })
 }
 
-async fn answer(offered: &Arc<Offered>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn answer(offered: &Arc<RunServer>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let text = text_of("text", parameters.text)?;
     let wait = parameters.wait.unwrap_or(true);
     let run = offered.runs.find(&parameters.run_id).map_err(failed)?;
-    let Answered { question, .. } = offered.runs.answer(&run, None, text).await.map_err(failed)?;
+    let AnswerReceipt { question, .. } = offered.runs.answer(&run, None, text).await.map_err(failed)?;
     if offered.runs.is_driven(&run) {
         let text = format!("Answered: {}\nThe run is under way and takes it up.", question.question);
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
@@ -332,13 +334,13 @@ async fn answer(offered: &Arc<Offered>, parameters: AnswerParameters, context: T
     settle(offered, begun.ok_or(ToolError::Cancelled)??, &context, wait).await
 }
 
-async fn stop(offered: &Arc<Offered>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn stop(offered: &Arc<RunServer>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
     let run = offered.runs.find(&parameters.run_id).map_err(failed)?;
     offered.runs.pause(&run).await.map_err(failed)?;
     Ok(ToolOutput::text("It stops; `run` with its run_id goes on."))
 }
 
-async fn list(offered: &Arc<Offered>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn list(offered: &Arc<RunServer>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
     let limit = parameters.limit.unwrap_or(USUAL_RUNS).clamp(1, MOST_RUNS);
     let runs: Vec<Value> = list_document(offered.runs.list().map_err(failed)?).into_iter().take(limit).collect();
     let line = |run: &Value| {

@@ -9,7 +9,7 @@ use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, 
 
 /// Undo data of one run.
 #[derive(Debug)]
-pub struct Kept {
+pub struct UndoData {
     history: History,
     work: Vec<Work>,
     before: BTreeMap<PathBuf, Option<Entry>>,
@@ -66,7 +66,7 @@ fn work(records: &[Record]) -> Vec<Work> {
     done
 }
 
-impl Kept {
+impl UndoData {
     /// Reads the undo data of `run` in `keep` (`.aime`); `None` if there is none. For a running run it is a snapshot.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Kept {
     pub fn changes(&self) -> impl Iterator<Item = (Change, Vec<&Author>)> {
         self.history.chains.iter().filter_map(|(path, links)| {
             let (before, after) = (links.first()?.before.clone(), links.last()?.after.clone());
-            let mut by: Vec<&Author> = links.iter().flat_map(|link| &link.by).collect();
+            let mut by: Vec<&Author> = links.iter().flat_map(|link| &link.authors).collect();
             by.sort();
             by.dedup();
             (before != after && !by.is_empty()).then(|| (Change { path: path.clone(), before, after }, by))
@@ -95,8 +95,8 @@ impl Kept {
     /// one. Omits those without effect, and undone ones.
     pub fn changes_by(&self, is_own: impl Fn(&Author) -> bool) -> impl Iterator<Item = (&Path, Vec<Change>)> {
         self.history.chains.iter().filter_map(move |(path, links)| {
-            let runs = links.chunk_by(|one, next| one.by.iter().any(&is_own) == next.by.iter().any(&is_own));
-            let own = runs.filter(|links| links.iter().any(|link| link.by.iter().any(&is_own)));
+            let runs = links.chunk_by(|one, next| one.authors.iter().any(&is_own) == next.authors.iter().any(&is_own));
+            let own = runs.filter(|links| links.iter().any(|link| link.authors.iter().any(&is_own)));
             let changes = own.filter_map(|links| {
                 let (before, after) = (links.first()?.before.clone(), links.last()?.after.clone());
                 (before != after).then(|| Change { path: path.clone(), before, after })
@@ -129,6 +129,6 @@ impl Kept {
     /// Returns the reason why recording stopped, if it did.
     #[must_use]
     pub fn lost(&self) -> Option<&str> {
-        self.history.lost.as_deref()
+        self.history.stop_reason.as_deref()
     }
 }

@@ -18,20 +18,20 @@ const KEPT: usize = 500;
 
 impl ActorMachine {
     /// Keeps a person's message for the next request, each message once.
-    pub(super) fn told(&mut self, told: &PersonMessage) {
+    pub(super) fn queue_message(&mut self, told: &PersonMessage) {
         if !self.heard.iter().chain(&self.said).any(|known| known.id == told.id) {
             self.said.push(told.clone());
         }
     }
 
     /// Returns true if the actor still has to see a message. It does not end before that.
-    pub(super) fn must_hear(&self) -> bool {
+    pub(super) fn has_unread_messages(&self) -> bool {
         !self.said.is_empty() && self.steps_left() > 0
     }
 
     /// Appends the new messages to the history and returns true if there were any. Called only between two turns, so that each call keeps
     /// its result. The actor then starts anew: its earlier answers no longer count as the result.
-    pub(super) fn hear(&mut self, out: &mut Outbox<Self>) -> bool {
+    pub(super) fn append_messages(&mut self, out: &mut Outbox<Self>) -> bool {
         if self.said.is_empty() {
             return false;
         }
@@ -41,7 +41,7 @@ impl ActorMachine {
             parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
             self.heard.push(told);
         }
-        self.history.say(&parts.join("\n\n"), Speaker::Person);
+        self.history.append_text(&parts.join("\n\n"), Speaker::Person);
         self.must_conclude = false;
         self.plain_in_row = 0;
         self.unread_in_row = 0;

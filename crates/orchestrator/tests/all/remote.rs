@@ -6,8 +6,8 @@ use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, Actor
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    ActorOrder, Attempted, CallRecord, FoundConflict, LeadWakeOrder, PlanRoute, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine,
-    RunRequest, RunResult, WokenLead,
+    ActorOrder, CallRecord, EndedAttempt, FoundConflict, LeadWakeOrder, PlanRoute, PreparedLeadWake, RemoteEffects, RunContext, RunEffect,
+    RunFact, RunMachine, RunRequest, RunResult,
 };
 use aime_progress_management::{
     CallOutcome, CheckMethod, Conclusion, ConflictKind, MergeConflict, Outcome, PlanMode, ProgressEvent, ProgressState,
@@ -53,7 +53,7 @@ struct Lead {
 impl Driven<'_> {
     /// Simulates another process for each effect.
     fn apart(&self) -> RemoteEffects {
-        self.bench.orchestrator().apart(sent(&self.input()), &sent(&self.so_far))
+        self.bench.orchestrator().remote_effects(sent(&self.input()), &sent(&self.so_far))
     }
 
     fn input(&self) -> <RunMachine as Machine>::Input {
@@ -119,14 +119,14 @@ impl Driven<'_> {
         self.facts.extend(told);
         self.report(&order, 0, made.created);
         let conclusion = self.act(&order, sent(&made.input)).await;
-        let attempted = Attempted { id, spec: &spec, conclusion, calls: sent(&self.calls), conflicts: Vec::new(), duration_ms: 1 };
+        let attempted = EndedAttempt { id, spec: &spec, conclusion, calls: sent(&self.calls), conflicts: Vec::new(), duration_ms: 1 };
         judges.judge(attempted, CancellationToken::new(), |_| {}).await
     }
 
     /// Wakes the lead. Its machine is made anew from its facts before each of its steps, as after the loss of a process.
     async fn wake(&mut self, id: EffectId, order: LeadWakeOrder) -> RunFact {
         let woken = self.apart().wake_lead(&order, self.lead.is_none()).await.unwrap();
-        let WokenLead { wake, lead: new } = sent(&woken);
+        let PreparedLeadWake { wake, lead: new } = sent(&woken);
         if let Some(new) = new {
             self.facts.push_back(RunFact::LeadReported { call: None, number: 0, event: new.created });
             self.lead = Some(Lead { input: new.input, facts: Vec::new(), told: 0 });
@@ -255,7 +255,7 @@ async fn a_resolved_conflict_is_a_passed_check_apart() {
     let conflict = MergeConflict { task: spec.id.clone(), path: "log".to_owned(), kind: ConflictKind::Text, kept: None, resolved: true };
     let conflicts = vec![FoundConflict { conflict, hunks: String::new() }];
     let (id, calls) = (EffectId::new("middle/1/1"), CallRecord::default());
-    let attempted = Attempted { id, spec: &spec, conclusion: Conclusion::success("done"), calls, conflicts, duration_ms: 1 };
+    let attempted = EndedAttempt { id, spec: &spec, conclusion: Conclusion::success("done"), calls, conflicts, duration_ms: 1 };
     let fact = driven(&bench, "Four lines", plan.clone()).apart().judge(attempted, CancellationToken::new(), |_| {}).await;
     let RunFact::TaskEnded { checks, conflicts, .. } = fact else { panic!("{fact:?}") };
     let found: Vec<_> = checks.iter().map(|check| (check.passed, check.reason.as_str())).collect();

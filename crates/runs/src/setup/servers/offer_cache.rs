@@ -23,7 +23,7 @@ const SCHEMA: &str = "aime.mcp/v1";
 
 /// Recorded offers of servers, in `.aime/mcp.json`. If the file is deleted, aime asks the servers again.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct OfferCache {
     schema: String,
     servers: BTreeMap<String, KeptServer>,
 }
@@ -53,7 +53,7 @@ impl Servers {
         }
         let context = setup.tool_context()?;
         let place = McpPlace { working_folder: setup.folder.clone(), environment: context.environment };
-        let known = kept(setup).servers.into_iter().filter(|(name, kept)| setup.config.mcp.servers.get(name) == Some(&kept.settings));
+        let known = load_cache(setup).servers.into_iter().filter(|(name, kept)| setup.config.mcp.servers.get(name) == Some(&kept.settings));
         let known = known.map(|(name, kept)| (name, kept.offer)).collect();
         Ok(Self {
             all: McpServers::new(McpSettings { listed_tools: setup.config.mcp.listed_tools, ..McpSettings::new(servers) }, &place, known),
@@ -79,11 +79,11 @@ impl Servers {
     }
 
     /// Stores the known offers for the next run, if there is a place for them.
-    pub fn keep(&self, setup: &Setup) {
-        if !setup.keep().is_dir() {
+    pub fn store(&self, setup: &Setup) {
+        if !setup.data_folder().is_dir() {
             return;
         }
-        let before = kept(setup).servers;
+        let before = load_cache(setup).servers;
         let mut servers = before.clone();
         servers.retain(|name, _| setup.config.mcp.servers.contains_key(name));
         for (name, mut offer) in self.all.offers() {
@@ -96,7 +96,7 @@ impl Servers {
         if servers == before {
             return;
         }
-        let kept = Kept { schema: SCHEMA.to_owned(), servers };
+        let kept = OfferCache { schema: SCHEMA.to_owned(), servers };
         let written = serde_json::to_string(&kept).map_err(std::io::Error::other);
         if let Err(error) = written.and_then(|text| write_whole(&file(setup), &text, true)) {
             setup.note(message!("mcp-not-kept", error = error));
@@ -105,13 +105,13 @@ impl Servers {
 }
 
 fn file(setup: &Setup) -> PathBuf {
-    setup.keep().join("mcp.json")
+    setup.data_folder().join("mcp.json")
 }
 
 /// Reads the recorded offers; none if the file is missing or unreadable.
-fn kept(setup: &Setup) -> Kept {
+fn load_cache(setup: &Setup) -> OfferCache {
     let text = std::fs::read_to_string(file(setup)).unwrap_or_default();
-    serde_json::from_str(&text).ok().filter(|kept: &Kept| kept.schema == SCHEMA).unwrap_or_default()
+    serde_json::from_str(&text).ok().filter(|kept: &OfferCache| kept.schema == SCHEMA).unwrap_or_default()
 }
 
 /// Returns the settings of one server with its secrets, or a message that names what is missing.

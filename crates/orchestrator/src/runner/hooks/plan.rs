@@ -1,15 +1,15 @@
 //! Plans and patches, with hooks around them.
 
 use aime_dynamic_planner::{
-    CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
+    CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, ReplanResult,
     direct_plan, patch_from_value,
 };
-use aime_llm::Refused;
+use aime_llm::InvalidAnswer;
 use aime_messages::{Message, message};
-use aime_progress_management::{LeadCommand, Owner, Plan, PlanMode, PlanPatch, Spent};
+use aime_progress_management::{LeadCommand, ModelCost, Owner, Plan, PlanMode, PlanPatch};
 use serde_json::{Value, to_value};
 
-use super::{Asking, Passed};
+use super::{HookCaller, HookedEvent};
 use crate::{
     HookPoint,
     hooks::HookPayload,
@@ -26,7 +26,7 @@ impl RunRunner {
         context: &Context,
     ) -> Result<Planned, PlannerError> {
         let asking = self.asking(&context.facts, None);
-        let mut tries = Tries::default();
+        let mut tries = PlannerUsage::default();
         if asking.at(HookPoint::BeforePlan)
             && let Err(reason) = asking.ask(HookPoint::BeforePlan, plan_payload(request, None)).await
         {
@@ -40,7 +40,7 @@ impl RunRunner {
             tries.took(&planned.model, &planned.refused, &planned.spent);
             match self.judge_plan(&asking, request, planned).await {
                 Ok(planned) => return Ok(Planned { refused: tries.refused, spent: tries.spent, ..planned }),
-                Err(reason) => planner = self.planner_told(&tries.told(reason, "plan"), context).unwrap_or(planner),
+                Err(reason) => planner = self.planner_told(&tries.refusal_message(reason, "plan"), context).unwrap_or(planner),
             }
         }
         if self.parts.planner.fallback == Fallback::Fail {
@@ -53,7 +53,7 @@ impl RunRunner {
             refused: Vec::new(),
             fallback: Some(message!("fallback-category", reason = why)),
             reused: None,
-            spent: Spent::default(),
+            spent: ModelCost::default(),
             model: tries.model.clone(),
         };
         match self.judge_plan(&asking, request, plan).await {
@@ -70,9 +70,9 @@ impl RunRunner {
         request: &ReplanRequest,
         judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>> + Sync,
         context: &Context,
-    ) -> Result<Replanned, PlannerError> {
+    ) -> Result<ReplanResult, PlannerError> {
         let asking = self.asking(&context.facts, None);
-        let mut tries = Tries::default();
+        let mut tries = PlannerUsage::default();
         if asking.at(HookPoint::BeforePlan)
             && let Err(reason) = asking.ask(HookPoint::BeforePlan, patch_payload(request, None)).await
         {
@@ -85,8 +85,8 @@ impl RunRunner {
             let replanned = planner.replan(request, &judge).await.map_err(|error| tries.before(error))?;
             tries.took(&replanned.model, &replanned.refused, &replanned.spent);
             match self.judge_patch(&asking, request, replanned, &judge).await {
-                Ok(replanned) => return Ok(Replanned { refused: tries.refused, spent: tries.spent, ..replanned }),
-                Err(reason) => planner = self.planner_told(&tries.told(reason, "patch"), context).unwrap_or(planner),
+                Ok(replanned) => return Ok(ReplanResult { refused: tries.refused, spent: tries.spent, ..replanned }),
+                Err(reason) => planner = self.planner_told(&tries.refusal_message(reason, "patch"), context).unwrap_or(planner),
             }
         }
         Err(tries.no_patch())
@@ -98,9 +98,9 @@ impl RunRunner {
     }
 
     /// Returns a plan after the changes of the hooks, validated again in all layers, or the reason for its refusal.
-    async fn judge_plan(&self, asking: &Asking, request: &PlanRequest, planned: Planned) -> Result<Planned, String> {
+    async fn judge_plan(&self, asking: &HookCaller, request: &PlanRequest, planned: Planned) -> Result<Planned, String> {
         let document = to_value(&planned.plan).map_err(|error| error.to_string())?;
-        let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, plan_payload(request, Some(document))).await?;
+        let HookedEvent { payload, changed_by } = asking.ask(HookPoint::AfterPlan, plan_payload(request, Some(document))).await?;
         let (Some(who), HookPayload::Plan { plan: Some(changed), .. }) = (changed_by, payload) else { return Ok(planned) };
         let mode = if planned.fallback.is_some() { PlanMode::Simple } else { request.mode };
         let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..self.checker(Parts::of_plan(request)) };
@@ -113,13 +113,13 @@ impl RunRunner {
     /// Does the same as [`judge_plan`](Self::judge_plan) for a patch.
     async fn judge_patch(
         &self,
-        asking: &Asking,
+        asking: &HookCaller,
         request: &ReplanRequest,
-        replanned: Replanned,
+        replanned: ReplanResult,
         judge: &(impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>> + Sync),
-    ) -> Result<Replanned, String> {
+    ) -> Result<ReplanResult, String> {
         let document = to_value(&replanned.patch).map_err(|error| error.to_string())?;
-        let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
+        let HookedEvent { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
         let (Some(who), HookPayload::Patch { patch: Some(changed), .. }) = (changed_by, payload) else { return Ok(replanned) };
         let wrong = |faults: Vec<PlanFault>| does_not_fit("patch", &who, &faults);
         let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed).map_err(wrong)?;
@@ -133,7 +133,7 @@ impl RunRunner {
             }
         }
         let repairs = replanned.repairs.iter().cloned().chain([message!("repair-hook", hook = who)]).chain(repairs).collect();
-        Ok(Replanned { patch, repairs, ..replanned })
+        Ok(ReplanResult { patch, repairs, ..replanned })
     }
 
     fn checker<'a>(&'a self, of: Parts<'a>) -> PlanChecker<'a> {
@@ -142,14 +142,14 @@ impl RunRunner {
     }
 }
 
-impl Asking {
+impl HookCaller {
     /// Calls the hooks around plans for a command of the lead. A hook cannot change the command; it can refuse it and
     /// name the wanted change.
     ///
     /// # Errors
     ///
     /// The reason for which a hook refuses the command.
-    pub(in crate::runner) async fn ask_about(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
+    pub(in crate::runner) async fn ask_goal_hooks(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
         let goal = goal.to_owned();
         let (before, after) = match command {
             LeadCommand::SubmitPlan { plan, .. } => {
@@ -209,14 +209,14 @@ fn patch_payload(request: &ReplanRequest, patch: Option<Value>) -> HookPayload {
 
 /// Usage of all requests to the planner.
 #[derive(Default)]
-struct Tries {
-    refused: Vec<Refused>,
-    spent: Spent,
+struct PlannerUsage {
+    refused: Vec<InvalidAnswer>,
+    spent: ModelCost,
     model: String,
 }
 
-impl Tries {
-    fn took(&mut self, model: &str, refused: &[Refused], spent: &Spent) {
+impl PlannerUsage {
+    fn took(&mut self, model: &str, refused: &[InvalidAnswer], spent: &ModelCost) {
         model.clone_into(&mut self.model);
         refused.iter().for_each(|refused| self.push(refused.faults.clone(), refused.answer.clone()));
         self.spent.add(spent);
@@ -224,7 +224,7 @@ impl Tries {
 
     fn push(&mut self, faults: Vec<Message>, answer: String) {
         let attempt = u32::try_from(self.refused.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.refused.push(Refused { attempt, faults, answer });
+        self.refused.push(InvalidAnswer { attempt, faults, answer });
     }
 
     fn refuse(&mut self, reason: String) -> &Self {
@@ -233,7 +233,7 @@ impl Tries {
     }
 
     /// Records a refusal and returns the message to the planner's model.
-    fn told(&mut self, reason: String, what: &str) -> String {
+    fn refusal_message(&mut self, reason: String, what: &str) -> String {
         let told = format!("An earlier {what} was refused: {reason}. Give another one that minds this.");
         self.push(vec![reason.into()], String::new());
         told

@@ -22,7 +22,7 @@ const SECOND: i64 = 2_000_000_000;
 
 /// Known state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownPath {
     pub(crate) entry: Entry,
     /// Stamp of the entry when it was read; `None` if it must be read again.
     pub(crate) stamp: Option<Stamp>,
@@ -30,9 +30,9 @@ pub(crate) struct Known {
     pub(crate) read_at: i64,
 }
 
-impl Known {
+impl KnownPath {
     /// Returns true if a file with this stamp certainly has the content that was read.
-    pub(crate) fn stands(&self, stamp: &Stamp) -> bool {
+    pub(crate) fn matches(&self, stamp: &Stamp) -> bool {
         let whole = |time: i64| time % 1_000_000_000 == 0;
         let tick = if whole(stamp.changed) || whole(stamp.modified) { SECOND } else { TICK };
         self.stamp.as_ref() == Some(stamp) && stamp.changed.max(stamp.modified).saturating_add(tick) < self.read_at
@@ -40,7 +40,7 @@ impl Known {
 }
 
 /// Known states of a folder, by path.
-pub(crate) type KnownFolder = BTreeMap<PathBuf, Known>;
+pub(crate) type KnownFolder = BTreeMap<PathBuf, KnownPath>;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub(crate) fn write(path: &Path, known: &KnownFolder, records: usize) -> Result<
         let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
         let frame = Frame { schema: SCHEMA.to_owned(), entries: known.len(), records };
         serde_json::to_writer(&mut file, &frame)?;
-        for (path, Known { entry, stamp, read_at }) in known {
+        for (path, KnownPath { entry, stamp, read_at }) in known {
             let stamp = stamp.map(|stamp| (stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed));
             file.write_all(b"\n")?;
             serde_json::to_writer(&mut file, &Line { path: path.clone(), entry: entry.clone(), stamp, read_at: *read_at })?;
@@ -110,7 +110,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<(KnownFolder, usize)>, UndoErro
     for line in lines {
         let Line { path, entry, stamp, read_at } = serde_json::from_str(line).map_err(|_| damaged())?;
         let stamp = stamp.map(|(device, inode, size, modified, changed)| Stamp { device, inode, size, modified, changed });
-        known.insert(path, Known { entry, stamp, read_at });
+        known.insert(path, KnownPath { entry, stamp, read_at });
     }
     if known.len() == frame.entries { Ok(Some((known, frame.records))) } else { Err(damaged()) }
 }

@@ -24,9 +24,9 @@ pub enum PassingError {
 /// returns a new state. The run's earlier changes of files are part of that state and not of the folder.
 pub trait TransientWorkspace: Debug + Send + Sync {
     /// Returns the path where the file changes of one effect are recorded for as long as the effect lasts.
-    fn keep(&self) -> &Path;
+    fn recording_folder(&self) -> &Path;
 
     /// Loads the run's earlier changes into `recorder`, because `scope` of them is to be undone. Nobody else gets
     /// access to the folder until the returned turn is dropped.
-    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>>;
+    fn load_past_changes(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>>;
 }

@@ -8,7 +8,7 @@ use async_openai::error::OpenAIError;
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::answer::{Answer, Asking};
+use super::answer::{Answer, AnswerContext};
 use super::fault;
 use super::lenient;
 use super::transport::Probe;
@@ -19,7 +19,7 @@ use crate::{ChatRequest, ModelError, StreamPart, TurnSource};
 const GRACE: Duration = Duration::from_secs(5);
 
 /// An answer that is arriving.
-pub(super) struct Reading<'a> {
+pub(super) struct AnswerReader<'a> {
     pub(super) wire: &'a Wire,
     pub(super) request: ChatRequest,
     pub(super) source: TurnSource<'a>,
@@ -28,19 +28,19 @@ pub(super) struct Reading<'a> {
     pub(super) probe: Arc<Probe>,
     pub(super) answer: Answer,
     pub(super) ready: VecDeque<StreamPart>,
-    pub(super) over: bool,
+    pub(super) is_over: bool,
 }
 
-impl Reading<'_> {
+impl AnswerReader<'_> {
     pub(super) async fn next_part(&mut self) -> Result<StreamPart, ModelError> {
         loop {
             if let Some(part) = self.ready.pop_front() {
                 return Ok(part);
             }
-            if self.over {
+            if self.is_over {
                 let empty = Answer::new(self.source.protocol);
                 let answer = std::mem::replace(&mut self.answer, empty);
-                let response = answer.finish(Asking {
+                let response = answer.finish(AnswerContext {
                     name: &self.wire.name,
                     source: self.source,
                     request: &self.request,
@@ -64,8 +64,8 @@ impl Reading<'_> {
         match next {
             Some(Ok(event)) => match lenient::event(event.get()) {
                 // Some servers put an error, or all events, into a list.
-                Some(Value::Array(events)) => events.iter().try_for_each(|event| self.take_in(event)),
-                Some(event) => self.take_in(&event),
+                Some(Value::Array(events)) => events.iter().try_for_each(|event| self.apply_event(event)),
+                Some(event) => self.apply_event(&event),
                 None => Err(ModelError::Unreadable { model: self.wire.name.clone(), reason: "an event is no JSON".to_owned() }),
             },
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if is_nothing(&text) => Ok(()),
@@ -76,8 +76,8 @@ impl Reading<'_> {
         }
     }
 
-    fn take_in(&mut self, event: &Value) -> Result<(), ModelError> {
-        if let Some(fault) = fault::from_answer(self.wire.asked(), event) {
+    fn apply_event(&mut self, event: &Value) -> Result<(), ModelError> {
+        if let Some(fault) = fault::from_answer(self.wire.fault_source(), event) {
             return Err(fault.error);
         }
         self.answer.absorb(event, &mut self.ready);
@@ -96,7 +96,7 @@ impl Reading<'_> {
         if !(marked || self.answer.has_finish()) {
             return Err(ModelError::Cut { model: model() });
         }
-        self.over = true;
+        self.is_over = true;
         Ok(())
     }
 }

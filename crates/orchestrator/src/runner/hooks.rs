@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{
     HookPoint, Hooks, RunFact, RunMachine,
-    hooks::{Heard, HookEvent, HookPayload},
+    hooks::{HookEvent, HookPayload, HookResponse},
 };
 
-pub(super) use tool::tell_protected;
+pub(super) use tool::report_protected_changes;
 
 /// Calls the hooks of a run, and reports their actions to the run.
 #[derive(Clone)]
-pub(super) struct Asking {
+pub(super) struct HookCaller {
     hooks: Hooks,
     run: RunId,
     task: Option<TaskId>,
@@ -32,7 +32,7 @@ pub(super) struct Asking {
 }
 
 /// An event after the changes of the hooks.
-struct Passed {
+struct HookedEvent {
     payload: HookPayload,
     /// Names of the hooks that changed it, if any did.
     changed_by: Option<String>,
@@ -40,8 +40,8 @@ struct Passed {
 
 impl RunRunner {
     /// Returns the caller of hooks for a task, or for the run as a whole.
-    pub(super) fn asking(&self, facts: &FactSender<RunMachine>, task: Option<&TaskId>) -> Asking {
-        Asking {
+    pub(super) fn asking(&self, facts: &FactSender<RunMachine>, task: Option<&TaskId>) -> HookCaller {
+        HookCaller {
             hooks: self.parts.hooks.clone(),
             run: self.run.clone(),
             task: task.cloned(),
@@ -52,7 +52,7 @@ impl RunRunner {
     }
 }
 
-impl Asking {
+impl HookCaller {
     /// Returns the task that the action is for, if any.
     pub(super) const fn task(&self) -> Option<&TaskId> {
         self.task.as_ref()
@@ -77,7 +77,7 @@ impl Asking {
     /// # Errors
     ///
     /// The reason of the block.
-    async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<Passed, String> {
+    async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<HookedEvent, String> {
         let asked = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload));
         // File changes by hooks around a tool call are part of that call.
         let heard = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
@@ -89,14 +89,14 @@ impl Asking {
             heard
         };
         let changed_by = heard.changed_by();
-        let Heard { event, acts, blocked } = heard;
+        let HookResponse { event, acts, blocked } = heard;
         for act in acts {
             // Sending fails only if the run is gone, and then nobody needs the report.
             let _gone = self.facts.send(RunFact::HookActed { act });
         }
         match blocked {
             Some(reason) => Err(reason),
-            None => Ok(Passed { payload: event.payload, changed_by }),
+            None => Ok(HookedEvent { payload: event.payload, changed_by }),
         }
     }
 }

@@ -7,7 +7,7 @@ use aime_orchestrator::InboxMessage;
 use aime_progress_management::RunId;
 use aime_redact::Redactor;
 use aime_runs::Setup;
-use aime_terminal::{Act, Heard};
+use aime_terminal::{Act, ActHandler};
 use tokio::sync::{
     Notify,
     mpsc::{self, UnboundedReceiver},
@@ -15,45 +15,45 @@ use tokio::sync::{
 
 use crate::{
     failure::Failure,
-    i18n::{msg, said as in_words},
+    i18n::{msg, translated as in_words},
     output::{BOLD, plain},
-    person::{AtTerminal, OnScreen},
+    person::{AtTerminal, ScreenPerson},
     screen::{Screen, head},
 };
 
-/// Creates the channel of acts: one end for the view, one for [`Hearing`].
-pub(super) fn acts() -> (Heard, UnboundedReceiver<Act>) {
+/// Creates the channel of acts: one end for the view, one for [`ActListener`].
+pub(super) fn acts() -> (ActHandler, UnboundedReceiver<Act>) {
     let (sent, acts) = mpsc::unbounded_channel();
     // Sending fails if the receiver has ended.
     (Box::new(move |act| drop(sent.send(act))), acts)
 }
 
 /// Carries out the acts of the view.
-pub(super) struct Hearing {
+pub(super) struct ActListener {
     run: RunId,
     journal: Journal,
     redactor: Redactor,
     screen: Arc<Screen>,
     /// Questions that wait for answers in this process.
-    asked: Option<Arc<OnScreen>>,
+    person: Option<Arc<ScreenPerson>>,
     /// Notified of Ctrl-C and of leaving.
     stops: Arc<Notify>,
 }
 
-impl Hearing {
+impl ActListener {
     pub(super) fn new(
         run: &RunId,
         screen: &Arc<Screen>,
         setup: &Setup,
-        asked: Option<Arc<OnScreen>>,
+        asked: Option<Arc<ScreenPerson>>,
         stops: &Arc<Notify>,
     ) -> Result<Self, Failure> {
         let (journal, redactor) = (setup.journal()?, setup.redactor().clone());
-        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), asked, stops: Arc::clone(stops) })
+        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), person: asked, stops: Arc::clone(stops) })
     }
 
     /// Carries out acts one after another until the channel closes.
-    pub(super) async fn hear(self, mut acts: UnboundedReceiver<Act>) {
+    pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<Act>) {
         while let Some(act) = acts.recv().await {
             let (message, said) = match act {
                 Act::Tell { task, text } => {
@@ -66,7 +66,7 @@ impl Hearing {
                     (InboxMessage::Cancel { task }, said)
                 }
                 Act::Answer { question, text } => {
-                    let asked = self.asked.as_ref();
+                    let asked = self.person.as_ref();
                     let left = asked.map_or_else(|| Err(text.clone()), |asked| asked.answer(&question, text.clone()));
                     let Err(text) = left else { continue };
                     (InboxMessage::Answer { question, text }, None)
@@ -77,7 +77,7 @@ impl Hearing {
                 }
                 Act::Lost => {
                     self.screen.lose();
-                    if let Some(asked) = self.asked.clone() {
+                    if let Some(asked) = self.person.clone() {
                         // A person may take their time, and other acts must still be handled meanwhile.
                         let terminal = Arc::new(AtTerminal::new(self.screen.pause()));
                         tokio::spawn(async move { asked.lose(terminal).await });
@@ -88,8 +88,8 @@ impl Hearing {
                 Act::Suspend | Act::Redraw => continue,
             };
             match self.put(&message).await {
-                Ok(()) => said.iter().for_each(|said| self.screen.say(said)),
-                Err(error) => self.screen.say(&msg!("view-not-done", error = in_words(&error))),
+                Ok(()) => said.iter().for_each(|said| self.screen.note(said)),
+                Err(error) => self.screen.note(&msg!("view-not-done", error = in_words(&error))),
             }
         }
     }

@@ -5,7 +5,7 @@ use aime_llm::Message;
 use aime_progress_management::{FailureCause, ProgressEvent};
 use aime_tools::Trust;
 
-use super::support::{Play, answer, input, read, terminate, told, write};
+use super::support::{Play, answer, input, person_message, read, terminate, write};
 use crate::{ActorFact, ActorInput, PersonMessage};
 
 const SLOWLY: &str = "The person you work for says: slowly\nTake it into account and go on with your task.";
@@ -39,14 +39,14 @@ fn heard(play: &Play) -> Vec<&str> {
 #[test]
 fn what_is_said_stands_last_in_the_next_request_and_stays() {
     let mut play = Play::start(input());
-    play.calls(vec![read("a", "1"), write("b", "2")]).fact(told(1, "slowly")).fact(told(1, "slowly"));
+    play.calls(vec![read("a", "1"), write("b", "2")]).fact(person_message(1, "slowly")).fact(person_message(1, "slowly"));
     play.tool("t/1/1/1", "one");
     assert_eq!((play.requests.len(), heard(&play).len()), (1, 0), "no call is parted from its result");
     play.tool("t/1/1/2", "two");
     assert_eq!(play.results()[1], format!("b: two\n\n{SLOWLY}"));
     assert_after_result(&play, SLOWLY);
     assert_eq!(heard(&play), ["person-1"]);
-    play.calls(vec![read("c", "3")]).fact(told(1, "slowly")).tool("t/1/2/1", "three");
+    play.calls(vec![read("c", "3")]).fact(person_message(1, "slowly")).tool("t/1/2/1", "three");
     assert_eq!(play.results()[2], "c: three", "what was heard is not said again");
     assert_eq!(play.results()[1], format!("b: two\n\n{SLOWLY}"));
 }
@@ -54,7 +54,7 @@ fn what_is_said_stands_last_in_the_next_request_and_stays() {
 #[test]
 fn words_stand_outside_the_marks_of_a_result() {
     let mut play = Play::start(ActorInput { trust: Some(Trust::default()), marks: true, nudge_each_step: true, ..input() });
-    play.calls(vec![read("a", "1")]).fact(told(1, "slowly")).tool("t/1/1/1", "one");
+    play.calls(vec![read("a", "1")]).fact(person_message(1, "slowly")).tool("t/1/1/1", "one");
     let results = play.results();
     let (marked, after) = results[0].split_once("\n\n").unwrap();
     assert!(marked.starts_with("a: [data ") && marked.lines().last().unwrap().starts_with("[end "), "{marked}");
@@ -67,7 +67,7 @@ fn words_stand_outside_the_marks_of_a_result() {
 #[test]
 fn nobody_ends_on_a_word_that_was_not_heard() {
     let mut play = Play::start(input());
-    play.fact(told(1, "slowly")).calls(vec![terminate("success", "done")]);
+    play.fact(person_message(1, "slowly")).calls(vec![terminate("success", "done")]);
     assert_eq!(play.output, None);
     assert!(play.results()[0].contains("a person has said something meanwhile"), "{:?}", play.results());
     assert_after_result(&play, SLOWLY);
@@ -78,7 +78,7 @@ fn nobody_ends_on_a_word_that_was_not_heard() {
 #[test]
 fn an_answer_from_before_is_not_the_result() {
     let mut play = Play::start(ActorInput { plain_answer_ends: true, ..input() });
-    play.fact(told(1, "slowly")).model(answer("Paris.", vec![]));
+    play.fact(person_message(1, "slowly")).model(answer("Paris.", vec![]));
     assert_eq!(last_words(&play), &user(SLOWLY));
     assert!(play.nudges().is_empty());
     play.model(answer("Pa-ris.", vec![]));
@@ -92,7 +92,7 @@ fn what_was_said_before_it_began_stands_in_the_task() {
     let mut play = Play::start(input);
     assert_eq!(play.requests[0].messages.len(), 2, "two messages of the user in a row are refused by some templates");
     assert_eq!(last_words(&play), &user(&format!("Write a.txt.\n\n{SLOWLY}")));
-    play.fact(told(1, "slowly")).calls(vec![terminate("success", "done slowly")]);
+    play.fact(person_message(1, "slowly")).calls(vec![terminate("success", "done slowly")]);
     assert_eq!(play.output.unwrap().summary, "done slowly", "it was heard");
 }
 
@@ -103,10 +103,10 @@ fn what_is_said_to_a_stopped_actor_is_heard_when_it_goes_on() {
         if stopped_first {
             play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
             assert_eq!(play.output.take().unwrap().outcome, aime_progress_management::Outcome::Interrupted);
-            play.fact(told(1, "slowly"));
+            play.fact(person_message(1, "slowly"));
             assert!(play.output.is_none(), "it waits for what comes after the words");
         } else {
-            play.fact(told(1, "slowly")).fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
+            play.fact(person_message(1, "slowly")).fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
         }
         play.fact(ActorFact::Resumed {});
         assert_eq!(last_words(&play), &user(&format!("Write a.txt.\n\n{SLOWLY}")));
@@ -120,10 +120,10 @@ fn the_bound_on_steps_holds_whatever_is_said() {
     let mut input = input();
     input.spec.max_steps = 1;
     let mut play = Play::start(input.clone());
-    play.fact(told(1, "slowly")).calls(vec![terminate("success", "done")]);
+    play.fact(person_message(1, "slowly")).calls(vec![terminate("success", "done")]);
     assert_eq!(play.output.unwrap().summary, "done", "what cannot be heard any more holds up nothing");
     let mut play = Play::start(input);
-    play.calls(vec![read("a", "1")]).fact(told(1, "slowly")).tool("t/1/1/1", "one");
+    play.calls(vec![read("a", "1")]).fact(person_message(1, "slowly")).tool("t/1/1/1", "one");
     assert_eq!(play.output.unwrap().cause, Some(FailureCause::Steps));
 }
 
@@ -135,7 +135,7 @@ fn words_outlive_the_result_before_them() {
     for step in 1..=9 {
         play.calls(vec![read(&format!("r{step}"), &step.to_string())]);
         if step == 1 {
-            play.fact(told(1, "slowly"));
+            play.fact(person_message(1, "slowly"));
         }
         play.tool(&format!("t/1/{step}/1"), &format!("{step} {}", "x".repeat(1_200)));
     }
@@ -152,7 +152,7 @@ fn what_was_said_outlives_a_compaction() {
     input.limits.context_tokens = 4_000;
     input.spec.max_steps = 100;
     let mut play = Play::start(input);
-    play.calls(vec![read("a", "0")]).fact(told(1, "slowly")).tool("t/1/1/1", "zero");
+    play.calls(vec![read("a", "0")]).fact(person_message(1, "slowly")).tool("t/1/1/1", "zero");
     for step in 2..=14 {
         play.calls(vec![read("a", &step.to_string()), read("b", &"x".repeat(900))]);
         play.tool(&format!("t/1/{step}/1"), &"y".repeat(900)).tool(&format!("t/1/{step}/2"), &"z".repeat(900));

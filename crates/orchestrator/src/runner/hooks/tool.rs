@@ -7,7 +7,7 @@ use aime_tools::{
 };
 use serde_json::Value;
 
-use super::{Asking, Passed};
+use super::{HookCaller, HookedEvent};
 use crate::{
     HookPoint, RunFact,
     hooks::{HookPayload, HookToolResult},
@@ -22,7 +22,7 @@ impl RunRunner {
     /// existing permissions. File changes of the call and of its hooks are recorded for the task.
     pub(in crate::runner) async fn call_with_hooks(
         &self,
-        asking: &Asking,
+        asking: &HookCaller,
         call: &mut ValidatedCall,
         context: ToolContext,
     ) -> Result<ToolOutput, ToolError> {
@@ -41,20 +41,20 @@ impl RunRunner {
             let _in_use =
                 if is_private || known.is_some_and(|known| known.read_only) { None } else { Some(kept_files.folder().act().await) };
             let result = self.call_between(asking, call, &context).await;
-            kept_files.tell(facts).await;
-            tell_protected(asking, &tool, &context);
+            kept_files.report_changes(facts).await;
+            report_protected_changes(asking, &tool, &context);
             return result;
         }
         let author = author(task, by).of_actor(context.guard.as_ref().map(WriteGuard::actor));
         let window = Box::pin(kept_files.open(author, facts)).await;
         let result = self.call_between(asking, call, &context).await;
         Box::pin(kept_files.close(window, facts)).await;
-        tell_protected(asking, &tool, &context);
+        report_protected_changes(asking, &tool, &context);
         result
     }
 
     /// Makes the call between its hooks.
-    async fn call_between(&self, asking: &Asking, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn call_between(&self, asking: &HookCaller, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         self.within_reach(call.tool(), context)?;
         self.alone_in_repository(asking, call, context)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
@@ -97,7 +97,7 @@ impl RunRunner {
     }
 
     /// Refuses a command that changes the state of the repository while other tasks that may write work in the same folder.
-    fn alone_in_repository(&self, asking: &Asking, call: &ValidatedCall, context: &ToolContext) -> Result<(), ToolError> {
+    fn alone_in_repository(&self, asking: &HookCaller, call: &ValidatedCall, context: &ToolContext) -> Result<(), ToolError> {
         let command = call.parameters().get("command").and_then(Value::as_str).filter(|_| call.tool() == "bash");
         let Some(command) = command.and_then(changes_repository).filter(|_| !self.kept_files.is_passing() && !self.is_private(context))
         else {
@@ -151,12 +151,12 @@ impl RunRunner {
 
     /// Calls the hooks before a tool call. Returns the names of the hooks that changed the parameters, if any. A
     /// changed call is validated and needs permission like a new one.
-    async fn before_tool(&self, asking: &Asking, call: &mut ValidatedCall) -> Result<Option<String>, ToolError> {
+    async fn before_tool(&self, asking: &HookCaller, call: &mut ValidatedCall) -> Result<Option<String>, ToolError> {
         if !asking.at(HookPoint::BeforeTool) {
             return Ok(None);
         }
         let payload = HookPayload::Tool { tool: call.tool().to_owned(), parameters: call.parameters().clone(), result: None };
-        let Passed { payload, changed_by } = asking.ask(HookPoint::BeforeTool, payload).await.map_err(ToolError::Denied)?;
+        let HookedEvent { payload, changed_by } = asking.ask(HookPoint::BeforeTool, payload).await.map_err(ToolError::Denied)?;
         let (Some(who), HookPayload::Tool { parameters: changed, .. }) = (&changed_by, payload) else { return Ok(None) };
         let sheet = self.parts.tools.sheet(call.tool())?;
         let checked = sheet.check(changed).map_err(|error| {
@@ -175,7 +175,7 @@ impl RunRunner {
 }
 
 /// Reports to the run the changes that a call made to files that are executed later.
-pub(in crate::runner) fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
+pub(in crate::runner) fn report_protected_changes(asking: &HookCaller, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
         let did = match &change.outcome {
             PlaceOutcome::PutBack => FileDeed::PutBack,
@@ -193,7 +193,7 @@ pub(in crate::runner) fn tell_protected(asking: &Asking, tool: &str, context: &T
 const SHOWN_CHARS: usize = 500;
 
 /// Calls the hooks after a tool call: they may change the text or withhold the result.
-async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+async fn after_tool(asking: &HookCaller, call: &ValidatedCall, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
     if !asking.at(HookPoint::AfterTool) {
         return result;
     }
@@ -206,7 +206,7 @@ async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOu
     let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
     let payload = HookPayload::Tool { tool, parameters, result: Some(HookToolResult { ok, text }) };
     // The call has taken effect and did not fail for lack of permission, so the block allows another attempt.
-    let Passed { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
+    let HookedEvent { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
     match (changed_by, payload, result) {
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Ok(output)) => Ok(ToolOutput { text, ..output }),
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Err(ToolError::Failed(_))) => {
