@@ -84,7 +84,7 @@ impl RunRunner {
         let permissions = Permissions {
             approval: if named { Approval::All } else { settings.approval },
             rules: &rules,
-            trust: settings.trust.filter(|_| !named),
+            trust: settings.trust.as_ref().filter(|_| !named),
             origins: &author.origins,
             handed_over: named,
         };

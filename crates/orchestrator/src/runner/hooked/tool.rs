@@ -86,7 +86,7 @@ impl RunRunner {
             .tools
             .get(tool)
             .is_some_and(|known| known.sheet().touches == ToolScope::Processes && known.sheet().source == Source::Touched);
-        let unforeseen = self.input.settings.trust.is_some_and(|trust| !trust.commands_reach_network);
+        let unforeseen = self.input.settings.trust.as_ref().is_some_and(|trust| !trust.commands_reach_network);
         if runs && unforeseen && context.confinement.reaches_network() {
             return Err(ToolError::Denied(
                 "commands reach the network now, and did not when this run began: start a new run, or take the network away again"
