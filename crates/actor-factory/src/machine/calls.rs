@@ -216,7 +216,7 @@ impl ActorMachine {
         }
         let text = match outcome {
             CallOutcome::Ok => text.clone(),
-            CallOutcome::Error if exited => text.clone(),
+            CallOutcome::Error if exited || value.get("stopped").is_some() => text.clone(),
             CallOutcome::Error => format!("Error: {text}"),
             CallOutcome::Cancelled => INTERRUPTED.to_owned(),
             CallOutcome::InDoubt if text.is_empty() => IN_DOUBT.to_owned(),

@@ -199,8 +199,8 @@ async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOu
     }
     let (ok, text) = match &result {
         Ok(output) => (true, output.text.clone()),
-        // A hook sees and changes the printed output; the exit code stays the same.
-        Err(ToolError::Exited { printed, .. }) => (false, printed.clone()),
+        // A hook sees and changes the printed output; how the program ended stays the same.
+        Err(ToolError::Exited { printed, .. } | ToolError::Stopped { printed, .. }) => (false, printed.clone()),
         Err(error) => (false, error.to_string()),
     };
     let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
@@ -215,6 +215,11 @@ async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOu
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text: printed, .. }), .. }, Err(ToolError::Exited { code, .. })) => {
             Err(ToolError::Exited { code, printed })
         }
+        (
+            Some(_),
+            HookPayload::Tool { result: Some(HookToolResult { text: printed, .. }), .. },
+            Err(ToolError::Stopped { reason, timed_out, .. }),
+        ) => Err(ToolError::Stopped { reason, printed, timed_out }),
         (_, _, result) => result,
     }
 }
