@@ -142,7 +142,7 @@ async fn file_tools_open_keys_by_their_name_alone() {
     assert_eq!(context.redactor.values_known(), 0);
     for (parameters, expected) in found {
         let told = call(&context, "grep", parameters.clone()).await.unwrap();
-        let expected = expected.replace("No line matches `hunter` in 1 file.", "notes.txt:3: [redacted-secret]");
+        let expected = expected.replace("No line matches `hunter` in 1 file.", "notes.txt:3:[redacted-secret]");
         assert!(told.contains(&expected) && !told.contains(SECRET), "{parameters}: {told}");
     }
     for path in [".netrc", "a/b/c/d/e/f/.env", "notes.txt", "linked/.env"] {
@@ -250,6 +250,8 @@ fn names_in_code_count_only_for_existing_files() {
         (bash("cat > run <<'EOF'\ncat .env\nEOF\nchmod +x run; ./run"), [Some(".env"); 3]),
         (bash("cat > run.sh <<'EOF'\ncat .env\nEOF\nbash run.sh"), [Some(".env"); 3]),
         (bash("echo 'a .env' | xargs cat"), [Some(".env"); 3]),
+        (bash(". ./run 'a .env'"), [Some(".env"); 3]),
+        (bash("find . -name '*.py' && python3 -c 'print(b.key)'"), [None; 3]),
         (bash("$run -c 'load .env'"), [Some(".env"); 3]),
     ];
     let folders: [&[String]; 3] = [&[], &[".env".to_owned()], &["tls.key".to_owned()]];

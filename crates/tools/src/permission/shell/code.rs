@@ -29,8 +29,8 @@ pub(super) fn code(text: &str) -> Vec<Range<usize>> {
                 let words = children(node).into_iter().filter(|child| !child.kind().ends_with("redirect"));
                 let words: Vec<Option<String>> = words.map(|child| text_of(&word(child, text))).collect();
                 let Some(Some(name)) = words.first() else { return Vec::new() };
-                let by_path = name.contains('/') && !is_interpreter(name);
-                if by_path || words.iter().flatten().any(|word| is_run_as_shell(word)) {
+                let is_unknown = name == "." || (name.contains('/') && !is_interpreter(name));
+                if is_unknown || words.iter().flatten().any(|word| is_run_as_shell(word)) {
                     return Vec::new();
                 }
                 found.extend(children(node).into_iter().filter(|child| is_code(*child, text)).map(|child| child.byte_range()));

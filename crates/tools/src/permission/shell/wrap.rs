@@ -133,13 +133,14 @@ const OPAQUE: [&str; 34] = [
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash"];
 
 /// Programs that run a text as shell commands, or take it as names of files.
-const TEXT_RUNNERS: [&str; 6] = [".", "eval", "source", "ssh", "trap", "xargs"];
+#[cfg(feature = "shell")]
+const TEXT_RUNNERS: [&str; 5] = ["eval", "source", "ssh", "trap", "xargs"];
 
 /// Returns true for a word that names a program which may run a text as shell commands, or a shell script.
 #[cfg(feature = "shell")]
 pub(super) fn is_run_as_shell(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
-    word == "." || name.ends_with(".sh") || [&SHELLS[..], &OPAQUE[..], &TEXT_RUNNERS[1..]].iter().any(|programs| programs.contains(&name))
+    name.ends_with(".sh") || SHELLS.contains(&name) || OPAQUE.contains(&name) || TEXT_RUNNERS.contains(&name)
 }
 
 /// Returns the commands that a command runs, and true if rules for those are enough.
