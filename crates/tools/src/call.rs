@@ -261,6 +261,8 @@ impl OpenCall {
             question.truncate(end);
             question.push('…');
         }
-        ToolError::Denied(format!("not allowed: nobody is there to answer \"{question}\". Do without it, and say so in your result"))
+        ToolError::Denied(format!(
+            "not allowed: nobody is there to answer \"{question}\". Take a way that needs no consent, and say so in your result"
+        ))
     }
 }
