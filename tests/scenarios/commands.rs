@@ -141,7 +141,7 @@ fn tools_are_listed_shown_and_called() {
     world.aime(["tools", "call", "write_file", r#"{"path": "a.txt", "content": "TODO x\n"}"#]).must(0);
     assert_eq!(world.read("a.txt"), "TODO x\n");
     let found = world.aime(["tools", "call", "grep", r#"{"pattern": "TODO"}"#]).must(0);
-    assert!(found.stdout.contains("a.txt:1: TODO x"), "{found}");
+    assert!(found.stdout.contains("a.txt:1:TODO x"), "{found}");
     let ran = world.aime(["tools", "call", "bash", r#"{"command": "echo hi"}"#]).must(0);
     assert!(ran.stdout.contains("hi"), "{ran}");
     world.aime(["tools", "call", "read_file", r#"{"path": "b.txt"}"#]).must(1).stderr_contains(&["b.txt"]);

@@ -49,7 +49,7 @@ fn several_files_and_edits_take_one_call_each() {
 #[test]
 fn a_program_that_fails_gives_a_result_and_no_error() {
     let told = results(&mut World::alone(), vec![bash("echo two tests failed; exit 2"), bash("echo none failed")]);
-    assert!(told[0].contains("exit code 2\ntwo tests failed\n") && !told[0].contains("Error:"), "{}", told[0]);
+    assert!(told[0].contains("two tests failed\n[exit code 2]") && !told[0].contains("Error:"), "{}", told[0]);
 }
 
 fn in_the_background() -> Reply {

@@ -56,6 +56,16 @@ fn commands_that_reach_the_network_need_consent_once_a_file_was_read() {
     }
 }
 
+#[test]
+fn code_may_name_a_credential_file_that_does_not_exist() {
+    for (file, code) in [("README.txt", 0), (".env", 1)] {
+        let world = obedient(bash("cat > settings.py <<'EOF'\nnames = ['.env', b.key]\nEOF\nwc -l settings.py"));
+        world.file(file, "A=1\n");
+        world.aime(ALL).must(code);
+        assert_eq!(world.exists("settings.py"), code == 0, "{file}");
+    }
+}
+
 // Requirement: 14.4
 #[test]
 fn a_secret_of_a_file_is_seen_by_nobody_and_stays_in_it() {

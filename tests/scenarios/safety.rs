@@ -42,7 +42,7 @@ fn a_read_only_run_changes_nothing() {
 fn a_read_only_run_reads() {
     let script = Script::new()
         .on(When::tools().and_turn(0), [Reply::call("grep", json!({"pattern": "TODO"}))])
-        .on(When::tools().and_contains("notes.txt:1: TODO"), [done("one is to do")]);
+        .on(When::tools().and_contains("notes.txt:1:TODO"), [done("one is to do")]);
     let world = World::with(script);
     world.file("notes.txt", "TODO wash\n");
     world.aime(["run", "count what is to do", "--approve", "read-only"]).must(0);

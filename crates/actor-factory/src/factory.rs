@@ -361,7 +361,7 @@ impl ActorFactory {
             told: Vec::new(),
             audits: 0,
             lead: None,
-            trust: delegated.map_or(context.trust, |delegated| delegated.caller.trust),
+            trust: delegated.map_or_else(|| context.trust.clone(), |delegated| delegated.caller.trust.clone()),
             origins: context.origins.to_vec(),
             marks: context.trust.is_some() && small.is_none() && !profile.agent,
             settings,

@@ -36,6 +36,7 @@ route-handed = the plan was handed over
 
 # Why a plan is changed, or is not.
 said-once = once
+said-again = again
 said-times = {$number} times
 said-trigger-failed = task {$task} failed {$reason-times}: {$reason}
 said-trigger-evidence = new evidence: {$what}
@@ -62,7 +63,7 @@ said-skipped = skipped
 said-rolled-back = rolled_back
 said-missing = missing
 said-call-refused = a person refused the call
-said-nobody-there = not allowed: nobody is there to answer {$question}. Do without it, and say so in your result
+said-nobody-there = not allowed: nobody is there to answer {$question}. Take a way that needs no consent, and say so in your result
 said-withdrawn-ended = (withdrawn: the work that asked has come to an end)
 said-withdrawn-allowed = (withdrawn: such calls were allowed meanwhile)
 said-unknown-tool = Unknown tool: {$tool}

@@ -36,6 +36,7 @@ route-handed = 计划由用户给出
 
 # 为什么修改计划，或不修改。
 said-once = 1 次
+said-again = 多次
 said-times = {$number} 次
 said-trigger-failed = 任务 {$task} 失败 {$reason-times}：{$reason}
 said-trigger-evidence = 新发现：{$what}

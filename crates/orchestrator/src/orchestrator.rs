@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
-use aime_tools::{Executor, PermissionRules, Trust, learn_secrets_of};
+use aime_tools::{Executor, PermissionRules, Trust, credential_files_in, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
@@ -232,7 +232,11 @@ impl Orchestrator {
         }
         let confinement = &self.parts.tool_context.confinement;
         let settings = &mut request.settings;
-        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
+        settings.trust = Some(Trust {
+            files: self.parts.trust_files,
+            commands_reach_network: confinement.reaches_network(),
+            credential_files: credential_files_in(&self.parts.tool_context.folder),
+        });
         Origin::merge(&mut settings.origins, &self.first_origins());
         request.goal = self.parts.redactor.text(&request.goal).into_owned();
         let mut images = std::mem::take(&mut request.images);

@@ -63,7 +63,12 @@ const fn counts(task: &Task, settings: &TriggerSettings) -> bool {
 }
 
 fn failed(task: &Task) -> TriggerReason {
-    let times = if task.failures == 1 { "once".to_owned() } else { format!("{} times", task.failures) };
+    // A change of the task lets its failures count from the beginning.
+    let times = match task.failures {
+        1 if task.attempts > 1 => "again".to_owned(),
+        1 => "once".to_owned(),
+        failures => format!("{failures} times"),
+    };
     let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_deref()).or(task.reason.as_deref());
     TriggerReason {
         kind: TriggerKind::TaskFailed,

@@ -57,7 +57,7 @@ pub struct Permissions<'a> {
     /// Rules, which take precedence over the mode.
     pub rules: &'a PermissionRules,
     /// Sources that the user trusts. With `None`, texts in the caller's prompt do not affect the decision.
-    pub trust: Option<Trust>,
+    pub trust: Option<&'a Trust>,
     /// Origins of the untrusted texts that the caller has read.
     pub origins: &'a [Origin],
     /// A person has handed over this exact call. That counts as consent to the call, but not to effects of untrusted text.
@@ -142,7 +142,7 @@ impl<'a> Permissions<'a> {
             PermissionDecision::Ask { .. } if self.handed_over => PermissionDecision::Allow,
             decided => decided,
         };
-        let decided = match &self.trust {
+        let decided = match self.trust {
             Some(trust) => trust.apply_trust(decided, proposed, self.origins),
             None => decided,
         };
@@ -261,6 +261,8 @@ impl OpenCall {
             question.truncate(end);
             question.push('…');
         }
-        ToolError::Denied(format!("not allowed: nobody is there to answer \"{question}\". Do without it, and say so in your result"))
+        ToolError::Denied(format!(
+            "not allowed: nobody is there to answer \"{question}\". Take a way that needs no consent, and say so in your result"
+        ))
     }
 }

@@ -59,7 +59,7 @@ pub use permission::{
 pub use protected::{PlaceChange, PlaceOutcome, ProtectedPlaces, WatchedProgram};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
-pub use secrets::learn_secrets_of;
+pub use secrets::{credential_files_in, learn_secrets_of};
 pub use seen::{ChangeAuthor, SeenFile, SeenFiles, WriteGuard};
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};

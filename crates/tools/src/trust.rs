@@ -41,13 +41,17 @@ pub enum Source {
 }
 
 /// Sources that the user trusts, and reach of commands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trust {
     /// If true, the files of the working folder and its documents contain only the user's own text.
     pub files: bool,
     /// If true, commands and code can reach the network.
     pub commands_reach_network: bool,
+    /// Names of the credential files in the working folder, as [`credential_files_in`](crate::credential_files_in) returns them. With
+    /// `None`, each name that looks like one may be a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential_files: Option<Vec<String>>,
 }
 
 /// Returns the origin of a call's result; `None` if aime itself produces it.
@@ -159,7 +163,7 @@ impl Trust {
             return None;
         }
         if (sheet.read_only || sheet.touches == ToolScope::Processes)
-            && let Some(file) = key_file_read(sheet.name(), parameters)
+            && let Some(file) = key_file_read(sheet.name(), parameters, self.credential_files.as_deref())
         {
             return Some(format!("reads {file}, which looks like a file of keys or passwords"));
         }

@@ -102,7 +102,7 @@ impl ActorMachine {
         Some(match way {
             CallProgress::Checked(checked) => {
                 let spec = &self.input.spec;
-                let (trust, origins) = (self.input.trust, self.origins.as_slice());
+                let (trust, origins) = (self.input.trust.as_ref(), self.origins.as_slice());
                 let permissions = Permissions { trust, origins, ..Permissions::new(spec.approval, &spec.rules) };
                 permissions.decide(spec.tool(&call.name)?, checked)
             }
@@ -216,7 +216,7 @@ impl ActorMachine {
         }
         let text = match outcome {
             CallOutcome::Ok => text.clone(),
-            CallOutcome::Error if exited => text.clone(),
+            CallOutcome::Error if exited || value.get("stopped").is_some() => text.clone(),
             CallOutcome::Error => format!("Error: {text}"),
             CallOutcome::Cancelled => INTERRUPTED.to_owned(),
             CallOutcome::InDoubt if text.is_empty() => IN_DOUBT.to_owned(),
@@ -283,7 +283,7 @@ impl ActorMachine {
         let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else {
             return;
         };
-        let (Some(sheet), Some(trust)) = (self.sheet(&call.name), self.input.trust) else {
+        let (Some(sheet), Some(trust)) = (self.sheet(&call.name), &self.input.trust) else {
             return;
         };
         let (origin, untrusted) = (origin_of(sheet, &call.parameters), trust.untrusted(sheet, &call.parameters));

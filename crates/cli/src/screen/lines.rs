@@ -134,7 +134,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
             let task = actor_name(task.as_ref());
             let what = format!("{YELLOW}{tool} {}{YELLOW:#}", word_name("outcome", outcome_word(*outcome)));
-            format!("{task}: {}", msg!("line-call", what, span = span(*duration_ms), output = first_line(output, WIDTH)))
+            format!("{task}: {}", msg!("line-call", what, span = span(*duration_ms), output = first_line(end_line(output), WIDTH)))
         }
         E::ProgressReported { task, report } => {
             let task = actor_name(task.as_ref());
@@ -229,6 +229,12 @@ pub(crate) fn plan_notes(repairs: &[Message], fallback: Option<&Message>) -> Vec
     let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-repaired", repair = print(repair))));
     let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = print(why))));
     repairs.chain(fallback).collect()
+}
+
+/// Returns what the last line of an output says about the end of a program, or else the output itself.
+fn end_line(output: &str) -> &str {
+    let last = output.lines().next_back().unwrap_or_default();
+    last.strip_prefix('[').and_then(|last| last.strip_suffix(']')).unwrap_or(output)
 }
 
 /// Formats recalled items: memories of earlier runs on one line, passages of documents on another.

@@ -226,7 +226,9 @@ impl RunMachine {
         let ended = |task: &&aime_progress_management::Task| {
             let at = (task.status, task.attempts);
             let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
-            has_ended && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
+            // The lead knows what it has done itself.
+            let is_own = self.is_main(&task.spec.id) && task.status == TaskStatus::Completed;
+            has_ended && !is_own && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
         };
         let settled = self.state.tasks.values().filter(ended).map(|task| task.spec.id.clone()).collect();
         let is_new = |id: &EvidenceId| !self.lead.known.contains(id);

@@ -182,7 +182,7 @@ impl RunMachine {
             Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
         let permissions = Permissions {
-            trust: self.input.settings.trust,
+            trust: self.input.settings.trust.as_ref(),
             origins: &origins,
             handed_over: self.was_handed_over(&spec),
             ..Permissions::new(self.input.settings.approval, &rules)

@@ -426,7 +426,7 @@ impl Attempt {
                 risks: if delegated.is_none() { &brief.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
-                trust: runner.input.settings.trust,
+                trust: runner.input.settings.trust.clone(),
                 origins,
                 attended: !runner.input.settings.unattended,
                 model: &role,

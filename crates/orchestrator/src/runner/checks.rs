@@ -84,7 +84,7 @@ impl RunRunner {
         let permissions = Permissions {
             approval: if named { Approval::All } else { settings.approval },
             rules: &rules,
-            trust: settings.trust.filter(|_| !named),
+            trust: settings.trust.as_ref().filter(|_| !named),
             origins: &author.origins,
             handed_over: named,
         };
@@ -141,6 +141,12 @@ impl RunRunner {
                 (0, (text("stdout"), text("stderr")))
             }
             Err(ToolError::Exited { code, printed }) => (code, streams_of(&printed)),
+            Err(error @ ToolError::Stopped { timed_out: true, .. }) => {
+                return Outcome::TookTooLong(with_effects(bounded(&error.to_string()), &effects));
+            }
+            Err(error @ ToolError::Stopped { .. }) => {
+                return Outcome::Ran { holds: false, evidence: with_effects(bounded(&error.to_string()), &effects) };
+            }
             Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(with_effects(bounded(&text), &effects)),
             Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: with_effects(bounded(&text), &effects) },
             Err(error) => return Outcome::NotRun(not_run(&error.to_string())),

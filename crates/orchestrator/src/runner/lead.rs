@@ -131,7 +131,7 @@ impl RunRunner {
 
     /// Returns the untrusted origins among these.
     pub(super) fn untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
-        self.input.settings.trust.map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
+        self.input.settings.trust.as_ref().map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
     }
 
     fn limits_of(&self, role: &str) -> ModelLimits {

@@ -68,18 +68,21 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
             return Ok(ToolOutput { text: printed, value, ..ToolOutput::default() });
         }
         ProcessEnd::Exited(code) => ToolError::Exited { code, printed },
-        ProcessEnd::Exceeded(bound) => ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped"))),
+        ProcessEnd::Exceeded(bound) => stopped(printed, format!("stopped: {what} took {bound}")),
         ProcessEnd::Signalled(FILE_TOO_LARGE) => {
-            ToolError::Failed(joined(&printed, &format!("{what} wrote a file larger than it may (sandbox.file_mb) and was stopped")))
+            stopped(printed, format!("stopped: {what} wrote a file larger than it may (sandbox.file_mb)"))
         }
-        ProcessEnd::Signalled(signal) => ToolError::Failed(joined(&printed, &format!("ended by signal {signal}"))),
+        ProcessEnd::Signalled(signal) => stopped(printed, format!("ended by signal {signal}")),
         ProcessEnd::TimedOut => {
-            let seconds = time_limit.as_secs();
-            let end = format!("{what} took longer than {seconds} s and was stopped; timeout_seconds may be up to {MAX_SECONDS}");
-            ToolError::TimedOut(joined(&printed, &end))
+            let reason = format!("timed out after {} s; timeout_seconds may be up to {MAX_SECONDS}", time_limit.as_secs());
+            ToolError::Stopped { reason, printed, timed_out: true }
         }
         ProcessEnd::Cancelled => ToolError::Cancelled,
     })
+}
+
+const fn stopped(printed: String, reason: String) -> ToolError {
+    ToolError::Stopped { reason, printed, timed_out: false }
 }
 
 /// Runs a shell command in the working folder, and returns the output of both streams. If it cannot be run or is stopped, the text says so.

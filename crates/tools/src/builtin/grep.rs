@@ -97,7 +97,7 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
 }
 
 fn output(pattern: &str, matches: &[Match], files: usize) -> ToolOutput {
-    let mut lines: Vec<_> = matches.iter().map(|Match { path, line, text }| format!("{path}:{line}: {text}")).collect();
+    let mut lines: Vec<_> = matches.iter().map(|Match { path, line, text }| format!("{path}:{line}:{text}")).collect();
     if matches.is_empty() {
         lines.push(format!("No line matches `{pattern}` in {}.", super::files::counted(files, "file")));
     } else if matches.len() >= MAX_MATCHES {

@@ -76,7 +76,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
     ];
     let rules = no_rules();
     for (sheet, given, commands_reach_network, out) in table {
-        let trust = Trust { files: false, commands_reach_network };
+        let trust = Trust { files: false, commands_reach_network, ..Trust::default() };
         let given = parameters(given);
         for approval in [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly] {
             let call = ProposedCall::new(approval, &rules, &sheet, &given);
@@ -145,10 +145,10 @@ fn results_have_origins() {
     for (sheet, origin, untrusted, with_files_trusted) in table {
         let name = sheet.name().to_owned();
         assert_eq!(origin_of(&sheet, &given).map(|origin| origin.to_string()).as_deref(), origin, "{name}");
-        let doubtful = |files| Trust { files, commands_reach_network: false }.untrusted(&sheet, &given).is_some();
+        let doubtful = |files| Trust { files, commands_reach_network: false, ..Trust::default() }.untrusted(&sheet, &given).is_some();
         assert_eq!((doubtful(false), doubtful(true)), (untrusted, with_files_trusted), "{name}");
     }
-    let connected = Trust { files: true, commands_reach_network: true };
+    let connected = Trust { files: true, commands_reach_network: true, ..Trust::default() };
     assert_eq!(connected.untrusted(&sheet("bash", |_| {}), &given), Some(Origin::Command), "a command may print a page");
     let sheets = [server(false, true, true), server(true, true, true), sheet("bash", |_| {})];
     assert_eq!(Trust::untrusted_descriptions(&sheets), [Origin::Server("git".to_owned())]);

@@ -89,7 +89,7 @@ fn a_plan_takes_the_place_of_own_work() {
     assert_eq!(world.statuses(), "main:completed a:running b:running");
     assert_eq!((world.state().version, world.state().mode), (2, Some(PlanMode::Complex)));
     world.done("a").done("b");
-    assert_eq!((world.woken().wake.kind, world.woken().wake.settled.len()), (WakeKind::Done, 3));
+    assert_eq!((world.woken().wake.kind, world.woken().wake.settled.len()), (WakeKind::Done, 2));
     world.concludes(conclusion(Outcome::Success, None, None));
     assert_eq!((world.ended(), world.state().answer.as_deref()), ("completed", Some("what was done")));
     world.replayed();

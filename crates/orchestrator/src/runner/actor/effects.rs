@@ -162,7 +162,11 @@ impl ActorRunner {
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
             Err(error) => {
                 let text = error.to_string();
-                let value = if let ToolError::Exited { code, .. } = error { json!({"exit_code": code}) } else { Value::Null };
+                let value = match error {
+                    ToolError::Exited { code, .. } => json!({"exit_code": code}),
+                    ToolError::Stopped { .. } => json!({"stopped": true}),
+                    _ => Value::Null,
+                };
                 ended_with(id, CallOutcome::Error, (text, value), begun)
             }
         }

@@ -86,7 +86,7 @@ impl RunRunner {
             .tools
             .get(tool)
             .is_some_and(|known| known.sheet().touches == ToolScope::Processes && known.sheet().source == Source::Touched);
-        let unforeseen = self.input.settings.trust.is_some_and(|trust| !trust.commands_reach_network);
+        let unforeseen = self.input.settings.trust.as_ref().is_some_and(|trust| !trust.commands_reach_network);
         if runs && unforeseen && context.confinement.reaches_network() {
             return Err(ToolError::Denied(
                 "commands reach the network now, and did not when this run began: start a new run, or take the network away again"
@@ -199,8 +199,8 @@ async fn after_tool(asking: &HookCaller, call: &ValidatedCall, result: Result<To
     }
     let (ok, text) = match &result {
         Ok(output) => (true, output.text.clone()),
-        // A hook sees and changes the printed output; the exit code stays the same.
-        Err(ToolError::Exited { printed, .. }) => (false, printed.clone()),
+        // A hook sees and changes the printed output; how the program ended stays the same.
+        Err(ToolError::Exited { printed, .. } | ToolError::Stopped { printed, .. }) => (false, printed.clone()),
         Err(error) => (false, error.to_string()),
     };
     let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
@@ -215,6 +215,11 @@ async fn after_tool(asking: &HookCaller, call: &ValidatedCall, result: Result<To
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text: printed, .. }), .. }, Err(ToolError::Exited { code, .. })) => {
             Err(ToolError::Exited { code, printed })
         }
+        (
+            Some(_),
+            HookPayload::Tool { result: Some(HookToolResult { text: printed, .. }), .. },
+            Err(ToolError::Stopped { reason, timed_out, .. }),
+        ) => Err(ToolError::Stopped { reason, printed, timed_out }),
         (_, _, result) => result,
     }
 }

@@ -132,6 +132,17 @@ const OPAQUE: [&str; 34] = [
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash"];
 
+/// Programs that run a text as shell commands, or take it as names of files.
+#[cfg(feature = "shell")]
+const TEXT_RUNNERS: [&str; 5] = ["eval", "source", "ssh", "trap", "xargs"];
+
+/// Returns true for a word that names a program which may run a text as shell commands, or a shell script.
+#[cfg(feature = "shell")]
+pub(super) fn is_run_as_shell(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    name.ends_with(".sh") || SHELLS.contains(&name) || OPAQUE.contains(&name) || TEXT_RUNNERS.contains(&name)
+}
+
 /// Returns the commands that a command runs, and true if rules for those are enough.
 pub(super) fn inner(words: &[Word]) -> (Vec<WrappedCommand>, bool) {
     let Some((name, arguments)) = words.split_first() else { return (Vec::new(), false) };
