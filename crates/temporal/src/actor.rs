@@ -240,9 +240,9 @@ impl ActorCarrier {
                     match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
                         Err(error) => Err(error),
                         Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(MergeReply { conflicts, private: Some(_), .. }) => with_omission(fact, &conflict_words(&conflicts)),
+                            Ok(MergeReply { conflicts, private: Some(_), .. }) => omit(fact, &conflict_words(&conflicts)),
                             Ok(_) => fact,
-                            Err(why) => with_omission(fact, &why),
+                            Err(why) => omit(fact, &why),
                         }),
                     }
                 }
@@ -307,7 +307,7 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
 }
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text and the reason. A call in doubt stays in doubt.
-fn with_omission(fact: ActorFact, why: &str) -> ActorFact {
+fn omit(fact: ActorFact, why: &str) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } => {
             let text = format!("{text}\n\n{why}").trim_start().to_owned();

@@ -281,7 +281,7 @@ fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunF
 
 /// Reason why the changes of a call are not in the folder.
 #[derive(Debug, Clone)]
-enum OmissionReason {
+enum Loss {
     /// They conflict with those of others.
     Conflict(Vec<FoundConflict>),
     /// They could not be handed back or merged.
@@ -290,21 +290,21 @@ enum OmissionReason {
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text. Two kinds of calls are in doubt instead: a call that
 /// was in doubt already, and a completed call that may have had other effects and whose changes are lost.
-fn with_omission(fact: RunFact, why: OmissionReason, repeatable: bool) -> RunFact {
+fn omit(fact: RunFact, why: Loss, repeatable: bool) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, mut conflicts, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
-            let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, OmissionReason::Lost(_));
+            let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, Loss::Lost(_));
             let in_doubt = conclusion.outcome == Outcome::InDoubt || made_and_lost;
             conclusion.outcome = if in_doubt { Outcome::InDoubt } else { Outcome::Failure };
             let words = match why {
-                OmissionReason::Conflict(found) => {
+                Loss::Conflict(found) => {
                     let words = conflict_words(&found);
                     conclusion.cause = Some(FailureCause::Conflict);
                     conflicts = found;
                     words
                 }
-                OmissionReason::Lost(why) => why,
+                Loss::Lost(why) => why,
             };
             conclusion.error = Some(format!("{before}{words}"));
             RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms }
@@ -478,11 +478,9 @@ impl RunCarrier {
                     match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
                         Err(error) => Err(error),
                         Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(MergeReply { conflicts, private: Some(_), .. }) => {
-                                vec![with_omission(fact, OmissionReason::Conflict(conflicts), repeatable)]
-                            }
+                            Ok(MergeReply { conflicts, private: Some(_), .. }) => vec![omit(fact, Loss::Conflict(conflicts), repeatable)],
                             Ok(MergeReply { merged, .. }) => merged.into_iter().chain([fact]).collect(),
-                            Err(why) => vec![with_omission(fact, OmissionReason::Lost(why), repeatable)],
+                            Err(why) => vec![omit(fact, Loss::Lost(why), repeatable)],
                         }),
                     }
                 }

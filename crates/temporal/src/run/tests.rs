@@ -88,8 +88,8 @@ fn found(resolved: bool) -> FoundConflict {
 // Requirement: 9.2
 #[test]
 fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
-    let conflict = || OmissionReason::Conflict(vec![found(false)]);
-    let lost = || OmissionReason::Lost("no blobs".to_owned());
+    let conflict = || Loss::Conflict(vec![found(false)]);
+    let lost = || Loss::Lost("no blobs".to_owned());
     for (outcome, why, repeatable, expected) in [
         (Outcome::Success, conflict(), false, Outcome::Failure),
         (Outcome::Success, lost(), true, Outcome::Failure),
@@ -99,11 +99,11 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         (Outcome::InDoubt, conflict(), false, Outcome::InDoubt),
     ] {
         let (cause, told, reported) = match &why {
-            OmissionReason::Conflict(found) => (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/", found.clone()),
-            OmissionReason::Lost(why) => (None, why.as_str(), Vec::new()),
+            Loss::Conflict(found) => (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/", found.clone()),
+            Loss::Lost(why) => (None, why.as_str(), Vec::new()),
         };
         let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
-        let RunFact::TaskEnded { conclusion, conflicts, .. } = with_omission(ended, why.clone(), repeatable) else { panic!() };
+        let RunFact::TaskEnded { conclusion, conflicts, .. } = omit(ended, why.clone(), repeatable) else { panic!() };
         assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {told}");
         assert!(conclusion.error.is_some_and(|error| error.contains(told)) && conclusion.summary == "said");
     }
