@@ -251,6 +251,7 @@ fn names_in_code_count_only_for_existing_files() {
         (bash("cat > run.sh <<'EOF'\ncat .env\nEOF\nbash run.sh"), [Some(".env"); 3]),
         (bash("echo 'a .env' | xargs cat"), [Some(".env"); 3]),
         (bash(". ./run 'a .env'"), [Some(".env"); 3]),
+        (bash("cat \"$HOME/my files/.env\""), [Some("files/.env"); 3]),
         (bash("find . -name '*.py' && python3 -c 'print(b.key)'"), [None; 3]),
         (bash("$run -c 'load .env'"), [Some(".env"); 3]),
     ];

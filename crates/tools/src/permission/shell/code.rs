@@ -49,7 +49,7 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.'))
 }
 
-/// Returns true for a quoted argument that is more than the path of one file.
+/// Returns true for a quoted argument that is more than the path of one file. A path from elsewhere may have blanks.
 fn is_code(argument: Node<'_>, source: &str) -> bool {
     let text = source.get(argument.byte_range()).unwrap_or_default();
     let plain = match argument.kind() {
@@ -57,7 +57,8 @@ fn is_code(argument: Node<'_>, source: &str) -> bool {
         "string" => !SUBSTITUTIONS.iter().any(|sign| text.contains(sign)),
         _ => false,
     };
-    plain && text.contains(|character: char| character.is_ascii_whitespace() || character == '(')
+    let from_elsewhere = text.trim_start_matches(['"', '\'']).starts_with(['/', '~', '$']);
+    plain && !from_elsewhere && text.contains(|character: char| character.is_ascii_whitespace() || character == '(')
 }
 
 /// Returns the body of a here-document that an interpreter runs, or that goes into a file which is no shell script.
