@@ -38,7 +38,7 @@ use super::{
     watch::{tell_end, tell_event},
 };
 use crate::{
-    args::{Command, Global, Output, ResumeArgs, WorkerArgs},
+    args::{Command, Global, LazyArgs, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
     i18n::{msg, print},
     output,
@@ -61,14 +61,14 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
     let setup = here.setup();
     let Some(on) = &global.engine.engine else { return Err(Failure::internal("no engine is named")) };
     match command {
-        Command::Resume(args) => resume(args, on, global, setup).await,
+        Command::Resume(LazyArgs(args)) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
         Command::Tell { run, task, text } => {
             Spoken::to(&run, &runs(on, global, setup).await?).await?.tell(task, text.join(" "), setup).await
         }
         Command::Pause { run } => Spoken::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
         Command::Cancel { run, task } => Spoken::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
-        Command::Runs { command, output } => runs::show(command, output, on, global, here).await,
+        Command::Runs { command, output } => runs::show(command.map(LazyArgs::into_inner), output, on, global, here).await,
         _ => Err(not_there()),
     }
 }
