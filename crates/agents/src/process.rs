@@ -6,17 +6,17 @@ use agent_client_protocol::{
     Agent, Client, Error, Lines,
     schema::ProtocolVersion,
     v1::{
-        ConnectionTo,
+        ConnectionTo, Responder,
         schema::{
-            CancelNotification, ClientCapabilities, CreateTerminalRequest, FileSystemCapabilities, InitializeRequest, InitializeResponse,
-            KillTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest, RequestPermissionRequest, SessionId, SessionNotification,
-            TerminalOutputRequest, WaitForTerminalExitRequest, WriteTextFileRequest,
+            AgentRequest, CancelNotification, ClientCapabilities, FileSystemCapabilities, InitializeRequest, InitializeResponse, SessionId,
+            SessionNotification,
         },
     },
 };
 use aime_sandbox::{Confinement, Service, ServiceRequest};
 use aime_tools::Approval;
 use futures::{SinkExt, StreamExt, pin_mut};
+use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -205,16 +205,6 @@ async fn connect(
     asks: mpsc::Sender<AgentMessage>,
     connected: oneshot::Sender<ConnectionTo<Agent>>,
 ) -> Result<(), Error> {
-    /// Puts a request into the queue. If nobody reads it any more, the agent is being ended.
-    macro_rules! queued {
-        ($request:ty, $kind:ident) => {{
-            let asks = asks.clone();
-            async move |request: $request, responder, _: ConnectionTo<Agent>| {
-                drop(asks.send(AgentMessage::$kind(request, responder)).await);
-                Ok(())
-            }
-        }};
-    }
     let updates = asks.clone();
     Client
         .v1()
@@ -226,14 +216,26 @@ async fn connect(
             },
             agent_client_protocol::on_receive_notification!(),
         )
-        .on_receive_request(queued!(RequestPermissionRequest, Permission), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(ReadTextFileRequest, Read), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(WriteTextFileRequest, Write), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(CreateTerminalRequest, Command), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(TerminalOutputRequest, Output), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(WaitForTerminalExitRequest, Wait), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(KillTerminalRequest, Kill), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(ReleaseTerminalRequest, Release), agent_client_protocol::on_receive_request!())
+        // One handler for all requests: the library compiles all of its dispatch for each handler.
+        .on_receive_request(
+            async move |request: AgentRequest, responder: Responder<Value>, _: ConnectionTo<Agent>| {
+                let asked = match request {
+                    AgentRequest::RequestPermissionRequest(request) => Asked::Permission(request, responder.cast()),
+                    AgentRequest::ReadTextFileRequest(request) => Asked::Read(request, responder.cast()),
+                    AgentRequest::WriteTextFileRequest(request) => Asked::Write(request, responder.cast()),
+                    AgentRequest::CreateTerminalRequest(request) => Asked::Command(request, responder.cast()),
+                    AgentRequest::TerminalOutputRequest(request) => Asked::Output(request, responder.cast()),
+                    AgentRequest::WaitForTerminalExitRequest(request) => Asked::Wait(request, responder.cast()),
+                    AgentRequest::KillTerminalRequest(request) => Asked::Kill(request, responder.cast()),
+                    AgentRequest::ReleaseTerminalRequest(request) => Asked::Release(request, responder.cast()),
+                    _ => return responder.respond_with_error(Error::method_not_found()),
+                };
+                // If nobody reads the queue any more, the agent is being ended.
+                drop(asks.send(asked).await);
+                Ok(())
+            },
+            agent_client_protocol::on_receive_request!(),
+        )
         .connect_with(streams, async move |agent: ConnectionTo<Agent>| {
             drop(connected.send(agent));
             future::pending().await

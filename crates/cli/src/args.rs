@@ -4,6 +4,7 @@ mod choices;
 #[cfg(feature = "temporal")]
 mod engine;
 mod evaluate;
+mod lazy;
 mod permissions;
 mod runs;
 mod subcommands;
@@ -23,6 +24,7 @@ use crate::i18n::LanguageChoice;
 pub(crate) use self::{
     choices::{ApproveArg, CheckFormat, MemoryFormat, ModeArg, Output, PlanFormat, SchemaName, ShowFormat},
     evaluate::{EvalArgs, EvalFormat},
+    lazy::LazyArgs,
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
@@ -107,9 +109,9 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Work on a goal
     #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArgs),
+    Run(LazyArgs<RunArgs>),
     /// Make a plan and run nothing
-    Plan(PlanArgs),
+    Plan(LazyArgs<PlanArgs>),
     /// Check a plan: all faults at once
     Check {
         /// The plan: JSON; - for standard input
@@ -119,13 +121,13 @@ pub(crate) enum Command {
         format: CheckFormat,
     },
     /// Go on after a stop, a crash or an answer
-    Resume(ResumeArgs),
+    Resume(LazyArgs<ResumeArgs>),
     /// Go on with a run that has ended: write the next goal
-    Continue(ContinueArgs),
+    Continue(LazyArgs<ContinueArgs>),
     /// Look at runs
     Runs {
         #[command(subcommand)]
-        command: Option<RunsCommand>,
+        command: Option<LazyArgs<RunsCommand>>,
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = Output::Text)]
         output: Output,
@@ -163,10 +165,10 @@ pub(crate) enum Command {
     },
     /// Serve runs of an engine: poll the queues of what this machine can do, and do it
     #[cfg(feature = "temporal")]
-    Worker(WorkerArgs),
+    Worker(LazyArgs<WorkerArgs>),
     /// Try a suite of tasks over modes and models, and count what is reached
     #[command(after_help = evaluate::EXAMPLES)]
-    Eval(EvalArgs),
+    Eval(LazyArgs<EvalArgs>),
     /// Show the runs of this folder in a browser: start, watch, answer, steer, compare
     #[command(after_help = DASHBOARD_HELP)]
     Serve {
@@ -180,12 +182,12 @@ pub(crate) enum Command {
     /// Look at the tools, or call one
     Tools {
         #[command(subcommand)]
-        command: Option<ToolsCommand>,
+        command: Option<LazyArgs<ToolsCommand>>,
     },
     /// Look at the MCP servers whose tools actors are given, or be one
     Mcp {
         #[command(subcommand)]
-        command: Option<McpCommand>,
+        command: Option<LazyArgs<McpCommand>>,
     },
     /// Work for an editor: be an agent of the Agent Client Protocol over standard input and output
     #[command(after_help = ACP_EXAMPLE)]
@@ -193,17 +195,17 @@ pub(crate) enum Command {
     /// Look at the profiles of actors
     Profiles {
         #[command(subcommand)]
-        command: Option<ProfilesCommand>,
+        command: Option<LazyArgs<ProfilesCommand>>,
     },
     /// Look at the models
     Models {
         #[command(subcommand)]
-        command: Option<ModelsCommand>,
+        command: Option<LazyArgs<ModelsCommand>>,
     },
     /// Look at what earlier runs learnt, or forget it
     Memory {
         #[command(subcommand)]
-        command: Option<MemoryCommand>,
+        command: Option<LazyArgs<MemoryCommand>>,
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
         output: MemoryFormat,
@@ -211,7 +213,7 @@ pub(crate) enum Command {
     /// Look at what may be done without asking, or forget what "always" has allowed here
     Permissions {
         #[command(subcommand)]
-        command: Option<PermissionsCommand>,
+        command: Option<LazyArgs<PermissionsCommand>>,
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = PermissionsFormat::Text)]
         output: PermissionsFormat,
@@ -219,7 +221,7 @@ pub(crate) enum Command {
     /// Look at the configuration
     Config {
         #[command(subcommand)]
-        command: Option<ConfigCommand>,
+        command: Option<LazyArgs<ConfigCommand>>,
     },
     /// Print the JSON Schema of a format
     Schema {

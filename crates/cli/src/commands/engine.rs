@@ -38,7 +38,7 @@ use super::{
     watch::{print_event, print_result},
 };
 use crate::{
-    args::{Command, Global, Output, ResumeArgs, WorkerArgs},
+    args::{Command, Global, LazyArgs, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
     i18n::{msg, print},
     output,
@@ -61,7 +61,7 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
     let setup = here.setup();
     let Some(on) = &global.engine.engine else { return Err(Failure::internal("no engine is named")) };
     match command {
-        Command::Resume(args) => resume(args, on, global, setup).await,
+        Command::Resume(LazyArgs(args)) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => {
             MessageTarget::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await
         }
@@ -70,7 +70,7 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
         }
         Command::Pause { run } => MessageTarget::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
         Command::Cancel { run, task } => MessageTarget::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
-        Command::Runs { command, output } => runs::show(command, output, on, global, here).await,
+        Command::Runs { command, output } => runs::show(command.map(LazyArgs::into_inner), output, on, global, here).await,
         _ => Err(not_there()),
     }
 }

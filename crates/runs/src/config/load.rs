@@ -11,7 +11,7 @@ use super::{
     Config, ConfigFault, HooksConfig, Places,
     permissions::Permissions,
     places::beside,
-    read::{explain, read_file, read_variable},
+    read::{explain, read_file, read_variable, typed},
     redirected::{RedirectedModel, drop_additions, redirected_by},
 };
 use crate::Environment;
@@ -80,7 +80,8 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
     }
     builder = builder.add_source(source(&permissions.document(), "rules")?);
     let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
-    let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
+    let merged: Value = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
+    let mut config: Config = typed(&merged).map_err(|problem| explain("configuration", &problem))?;
     config.hooks = hooks;
     for model in redirected {
         notes.extend(model.keep_secrets(&mut config, &places.project));
