@@ -13,7 +13,7 @@ use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
 use aime_messages::Message;
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
-    TriggerKind, TriggerReason,
+    TriggerKind, TriggerReason, is_replan,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ const MOST_IDLE: u32 = 12;
 
 /// The wakes of the lead so far, and the information that it has received.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The priority of the reason that nothing can start.
+const BLOCKED_PRIORITY: u8 = 70;
+
 pub(super) struct LeadState {
     /// The number of the last wake that the lead answered.
     answered: u32,
@@ -45,6 +48,10 @@ pub(super) struct LeadState {
     known: BTreeSet<EvidenceId>,
     /// True if the lead was told how a plan is changed.
     #[serde(default)]
+    /// The reasons of the last wake for which no change was made yet. A correction of a refused change has the same
+    /// reasons.
+    #[serde(default)]
+    cause: Vec<TriggerReason>,
     guided: bool,
     /// Changes of the lead that did not fit. The next wake reports them.
     dropped: Vec<DroppedChange>,
@@ -97,6 +104,13 @@ impl LeadState {
     }
 
     /// Removes the earlier end of the run.
+    /// Keeps the reasons of a change that could not be made, for its correction.
+    pub(super) fn owe(&mut self, cause: Vec<TriggerReason>) {
+        if is_replan(&cause) {
+            self.cause = cause;
+        }
+    }
+
     pub(super) fn reopen(&mut self) {
         (self.ending, self.asked_for_answer) = (None, (0, 0));
     }
@@ -265,6 +279,13 @@ impl RunMachine {
 
     /// Takes in the commands of the lead.
     pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
+        if wake.kind != WakeKind::Refused {
+            self.lead.cause.clone_from(&wake.reasons);
+        }
+        if wake.kind == WakeKind::NothingReady && !self.works_itself() {
+            let detail = "nothing runs, and no task can start";
+            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, detail));
+        }
         let Some(wake) = self.lead.open.take() else { return };
         self.lead.answered = wake.number;
         self.lead.guided |= wake.guide;

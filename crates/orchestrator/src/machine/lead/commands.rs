@@ -79,17 +79,6 @@ impl RunMachine {
 
     /// Turns the changes of the lead into a decision, as far as they fit.
     fn change_by_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>, out: &mut Out) {
-        let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
-        let reasons: Vec<TriggerReason> = wake
-            .reasons
-            .iter()
-            .cloned()
-            .map(|mut reason| {
-                // A message of a person stays open until the lead says that it dealt with it.
-                reason.evidence.retain(|id| handled.contains(id) || !words.contains(&id));
-                reason
-            })
-            .collect();
         if patch.changes.is_empty() {
             self.handle(&wake.reasons);
             let why = if patch.reasoning.is_empty() { "the plan stays as it is".to_owned() } else { patch.reasoning };
@@ -97,7 +86,15 @@ impl RunMachine {
             self.process(handled, why, out);
             return self.advance(out);
         }
-        self.count_replan(&reasons);
+        let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
+        let reasons: Vec<TriggerReason> = std::mem::take(&mut self.lead.cause)
+            .into_iter()
+            .map(|mut reason| {
+                // A message of a person stays open until the lead says that it dealt with it.
+                reason.evidence.retain(|id| handled.contains(id) || !words.contains(&id));
+                reason
+            })
+            .collect();
         self.handle(&wake.reasons);
         let mut decision = Decision::next(&self.state, self.now, reasons, patch);
         decision.evidence.extend(handled.into_iter().filter(|id| !decision.evidence.contains(id)).collect::<Vec<_>>());

@@ -1,5 +1,7 @@
 //! The lead: its wakes, and the effects of its commands.
 
+mod replans;
+
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::WakeKind;
 use aime_progress_management::{
@@ -241,6 +243,7 @@ fn a_lead_that_gives_the_goal_up_stops_what_runs() {
     world.replayed();
 }
 
+// Requirement: 6.15
 #[test]
 fn a_change_without_content_is_no_replan() {
     let mut world = World::led();
