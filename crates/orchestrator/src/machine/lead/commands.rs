@@ -1,11 +1,11 @@
 //! Carrying out the lead's commands.
 
 use aime_actor_factory::LeadRest;
-use aime_dynamic_planner::Wake;
+use aime_dynamic_planner::{Wake, check_update};
 use aime_messages::Message;
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
-    ProgressEvent, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason,
+    ProgressEvent, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason, lowering,
 };
 
 use super::{Out, RunMachine, main_id};
@@ -19,6 +19,7 @@ impl RunMachine {
         }
         let mut patch = PlanPatch::new("", Vec::new());
         let mut handled = Vec::new();
+        let mut route = None;
         for (number, command) in rest.commands.iter().cloned().enumerate() {
             match command {
                 LeadCommand::SubmitPlan { plan, mode, repairs } if self.state.version == 0 => {
@@ -26,7 +27,7 @@ impl RunMachine {
                 }
                 LeadCommand::SubmitPlan { plan, mode, repairs } => {
                     self.report_repairs(&repairs, out);
-                    self.report_lead_route(mode, "the lead planned what is left", category, out);
+                    route = Some(mode);
                     patch.changes.extend(changes_of(*plan));
                 }
                 LeadCommand::ChangePlan { patch: change, handled: dealt_with, repairs } => {
@@ -54,7 +55,31 @@ impl RunMachine {
         if patch.reasoning.is_empty() {
             patch.reasoning.clone_from(&rest.said);
         }
+        let faults = self.faults_of_change(&patch, route.or(self.state.mode));
+        if !faults.is_empty() {
+            self.handle(&wake.reasons);
+            self.lead.refuse(format!("no change of the plan was made: {}", faults.join("; ")));
+            self.set_status(RunStatus::Executing, Some("the change of the plan was refused"), out);
+            return self.advance(out);
+        }
+        if let Some(mode) = route {
+            self.report_lead_route(mode, "the lead planned what is left", category, out);
+        }
         self.change_by_lead(wake, patch, handled, out);
+    }
+
+    /// Returns the rules that the changes of one wake break together. Each call was checked alone, against the plan as it
+    /// was then.
+    fn faults_of_change(&self, patch: &PlanPatch, mode: Option<PlanMode>) -> Vec<String> {
+        let state = self.state.get();
+        // Changes that do not fit are dropped later.
+        let Ok(RebasedPatch { patch, .. }) = state.rebase(patch) else { return Vec::new() };
+        let Ok(after) = state.patched(&patch, self.now) else { return Vec::new() };
+        let mut faults = lowering(state, &patch).err().unwrap_or_default();
+        if mode == Some(PlanMode::Emergent) {
+            faults.extend(check_update(state, &after, &patch, &self.input.settings.growth));
+        }
+        faults
     }
 
     fn submit_first(&mut self, plan: Plan, mode: PlanMode, repairs: Vec<Message>, category: &str, out: &mut Out) {
