@@ -3,6 +3,8 @@
 mod commands;
 mod own_work;
 
+#[cfg(test)]
+pub(super) use self::commands::changes_of;
 pub(crate) use self::commands::lead_words_id;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +34,11 @@ const MOST_ASKED: u32 = 3;
 /// be woken for ever.
 const MOST_IDLE: u32 = 12;
 
-/// The wakes of the lead so far, and the information that it has received.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 /// The priority of the reason that nothing can start.
 const BLOCKED_PRIORITY: u8 = 70;
 
+/// The wakes of the lead so far, and the information that it has received.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LeadState {
     /// The number of the last wake that the lead answered.
     answered: u32,
@@ -46,12 +48,12 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
-    /// True if the lead was told how a plan is changed.
-    #[serde(default)]
     /// The reasons of the last wake for which no change was made yet. A correction of a refused change has the same
     /// reasons.
     #[serde(default)]
     cause: Vec<TriggerReason>,
+    /// True if the lead was told how a plan is changed.
+    #[serde(default)]
     guided: bool,
     /// Changes of the lead that did not fit. The next wake reports them.
     dropped: Vec<DroppedChange>,
@@ -88,12 +90,6 @@ impl LeadState {
         self.dropped.extend_from_slice(dropped);
     }
 
-    /// Returns whether changes were dropped or refused that the lead has not been told of.
-    #[cfg(test)]
-    pub(super) fn has_untold(&self) -> bool {
-        self.must_answer()
-    }
-
     pub(super) fn forget_shelved(&mut self) {
         self.shelved = None;
     }
@@ -104,15 +100,15 @@ impl LeadState {
     }
 
     /// Removes the earlier end of the run.
+    pub(super) fn reopen(&mut self) {
+        (self.ending, self.asked_for_answer) = (None, (0, 0));
+    }
+
     /// Keeps the reasons of a change that could not be made, for its correction.
     pub(super) fn owe(&mut self, cause: Vec<TriggerReason>) {
         if is_replan(&cause) {
             self.cause = cause;
         }
-    }
-
-    pub(super) fn reopen(&mut self) {
-        (self.ending, self.asked_for_answer) = (None, (0, 0));
     }
 
     fn hold(&mut self, task: TaskId) {
@@ -279,6 +275,10 @@ impl RunMachine {
 
     /// Takes in the commands of the lead.
     pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
+        let Some(wake) = self.lead.open.take() else { return };
+        self.lead.answered = wake.number;
+        self.lead.guided |= wake.guide;
+        self.lead.known.extend(wake.evidence.iter().cloned());
         if wake.kind != WakeKind::Refused {
             self.lead.cause.clone_from(&wake.reasons);
         }
@@ -286,10 +286,6 @@ impl RunMachine {
             let detail = "nothing runs, and no task can start";
             self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, detail));
         }
-        let Some(wake) = self.lead.open.take() else { return };
-        self.lead.answered = wake.number;
-        self.lead.guided |= wake.guide;
-        self.lead.known.extend(wake.evidence.iter().cloned());
         for task in &wake.settled {
             let Some(known) = self.state.tasks.get(task) else { continue };
             self.lead.shown.insert(task.clone(), (known.status, known.attempts));

@@ -211,7 +211,7 @@ pub(crate) fn lead_words_id(wake: u32, number: usize) -> String {
 }
 
 /// Returns a plan as changes to a plan without open tasks.
-fn changes_of(plan: Plan) -> Vec<PlanChange> {
+pub(in crate::machine) fn changes_of(plan: Plan) -> Vec<PlanChange> {
     let Strategic { approach, phases, risks, success_criteria } = plan.strategic;
     let strategic =
         StrategicChange { approach: Some(approach), phases: Some(phases), risks: Some(risks), success_criteria: Some(success_criteria) };
