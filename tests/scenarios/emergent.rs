@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, gives_up, messages_text, plan, task};
+use crate::harness::{World, actor, done, gives_up, messages_text, plan, task, tool};
 
 fn update(changes: &[Value]) -> Reply {
     Reply::json(json!({"reasoning": "by what was found", "changes": changes}))
@@ -113,4 +113,28 @@ fn a_led_exploration_sees_a_failure_keeps_to_the_cap_and_merges() {
         requests.iter().filter(|request| request["tools"].to_string().contains("submit_plan")).map(messages_text).collect();
     assert!(told.iter().any(|text| text.contains("the ford is flooded")), "the lead sees the error: {told:#?}");
     assert!(told.iter().any(|text| text.contains("at most 4 are allowed")), "the cap holds: {told:#?}");
+}
+
+// Requirement: 3.57
+#[test]
+fn a_led_failure_waits_for_the_lead() {
+    let elsewhere =
+        json!({"reasoning": "it is elsewhere", "changes": [add(tool("list", "list_dir", json!({"path": "."}), &[]), &["look"])]});
+    let replies = [
+        Reply::call("submit_plan", plan(&[tool("look", "read_file", json!({"path": "nowhere.txt"}), &[])])),
+        Reply::text("It may come yet."),
+        Reply::call("change_plan", elsewhere),
+        done("There is nothing."),
+    ];
+    let world = World::led(Script::new().on(When::tool("submit_plan"), replies));
+    let ended = world.aime(["run", "look around", "--mode", "emergent", "--output", "jsonl"]).must(0);
+    let result = ended.last();
+    assert_eq!((&task(&result, "look")["attempts"], &task(&result, "list")["status"]), (&json!(2), &json!("completed")), "{ended}");
+    let requests = world.server().requests();
+    assert_eq!(requests.len(), 4, "{ended}");
+    for (request, times) in requests[1..3].iter().zip(["failed", "failed 2 times"]) {
+        let last = request["messages"].as_array().unwrap().last().unwrap().to_string();
+        assert!(last.contains(&format!("`look` {times}, and is tried again if you leave it")), "{last}");
+        assert!(last.contains("nowhere.txt"), "the lead sees the error: {last}");
+    }
 }

@@ -26,6 +26,18 @@ fn assert_lines(ended: &Ended, text: &str, lines: &[&str]) {
     }
 }
 
+#[test]
+fn a_lead_answers_in_the_language_of_the_goal() {
+    for (goal, answer) in [("写 out.txt", "文件 out.txt 已写好。"), ("Écris out.txt", "Le fichier out.txt est écrit.")] {
+        let world = World::led(Script::new().on(When::tools(), [write("out.txt", "out\n"), done(answer)]));
+        let ended = world.aime(["run", goal]).must(0);
+        assert_eq!(ended.stdout, format!("{answer}\n"), "{ended}");
+        let requests = world.server().requests();
+        assert_eq!(requests.len(), 2, "the answer is the lead's own: {ended}");
+        assert!(requests[0]["messages"].to_string().contains("all that people read, in the language of the goal"), "{}", requests[0]);
+    }
+}
+
 // Requirement: 19.1
 #[test]
 fn a_run_is_told_in_chinese() {

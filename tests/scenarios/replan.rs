@@ -145,12 +145,11 @@ fn a_patch_with_faults_is_asked_for_again() {
 
 /// A run in which every way fails until `THIRD-WAY`, and one replan is allowed before a person is asked.
 fn capped() -> World {
+    let mut third = replace("two", "three", "THIRD-WAY");
+    third["changes"][0]["task"]["profile"] = json!("atlas");
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("one", "FIRST-WAY", &[])]))])
-        .on(
-            When::schema("aime_patch"),
-            [Reply::json(replace("one", "two", "SECOND-WAY")), Reply::json(replace("two", "three", "THIRD-WAY"))],
-        )
+        .on(When::schema("aime_patch"), [Reply::json(replace("one", "two", "SECOND-WAY")), Reply::json(third)])
         .on(When::tools().and_contains("FIRST-WAY"), [gives_up("a wall")])
         .on(When::tools().and_contains("SECOND-WAY"), [gives_up("a river")])
         .on(When::tools().and_contains("THIRD-WAY"), [done("through")])
@@ -220,13 +219,21 @@ fn other_words_of_a_person_reach_the_planner() {
 
 // Requirement: 6.8
 #[test]
-fn unattended_it_ends_with_a_report() {
+fn unattended_it_stops_with_a_report() {
     let world = capped();
-    let ended = world.aime(RUN.iter().chain(&["--unattended"])).must(1);
+    let ended = world.aime(RUN.iter().chain(&["--unattended"])).must(5);
     let result = ended.json();
-    assert_eq!(result["status"], "failed", "{ended}");
-    assert!(result["answer"].as_str().unwrap().contains("a river"), "{ended}");
+    assert_eq!((&result["status"], &result["error"]["code"]), (&json!("waiting_for_human"), &json!("waiting_for_human")), "{ended}");
+    let report = result["error"]["message"].as_str().unwrap();
+    for part in ["the plan was changed 1 times", "What stands in the way", "a river", "The run so far"] {
+        assert!(report.contains(part), "{part}: {ended}");
+    }
+    assert!(result["error"]["hint"].as_str().unwrap().contains("aime answer walk"), "{ended}");
     assert_eq!(world.schema_requests("aime_patch").len(), 1);
+    // It goes on after the answer.
+    world.aime(["answer", "walk", "continue"]).must(0);
+    world.aime(["resume", "walk"]).must(0);
+    assert_eq!(world.schema_requests("aime_patch").len(), 2);
 }
 
 // Requirement: 4.33

@@ -42,6 +42,42 @@ fn what_is_said_to_a_run_under_way_changes_its_plan() {
     assert!(over.stderr.contains("has ended"), "{over}");
 }
 
+// Requirement: 12.1
+#[test]
+fn what_is_said_to_a_led_run_reaches_its_lead() {
+    let lead = || When::tool("submit_plan");
+    let change = json!({"reasoning": "as was said", "changes": [
+        {"op": "modify_task", "id": "rest", "change": {"description": "REST-AT-THE-INN"}}
+    ]});
+    let replies = [
+        Reply::call("submit_plan", plan(&[actor("walk", "WALK-ON", &[]), actor("rest", "REST-THERE", &["walk"])])),
+        Reply::call("change_plan", change),
+        done("There."),
+    ];
+    let script = Script::new()
+        .on(lead(), replies)
+        .on(When::tools().and_contains("WALK-ON").and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
+        .on(When::tools(), [done("done")]);
+    let world = World::led(script);
+    let of_lead = || {
+        let requests = world.server().requests();
+        requests.into_iter().filter(|request| request["tools"].to_string().contains("submit_plan")).collect::<Vec<_>>()
+    };
+    let running = world.start(RUN);
+    world.wait_for_file("began");
+    world.aime(["tell", "trip", "rest", "at", "the", "inn"]).must(0);
+    wait_until("the lead is woken", || of_lead().len() > 1);
+    world.file("go", "");
+    let ended = running.wait().must(0);
+    let told = of_lead()[1]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(told.contains("A person spoke.") && told.contains("> rest at the inn"), "{told}");
+    let handled = of_lead()[2]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(handled.contains("> rest at the inn"), "nobody said that it was handled: {handled}");
+    assert!(!world.actor_requests("REST-AT-THE-INN").is_empty(), "{ended}");
+    let result = ended.last();
+    assert_eq!((&result["replans"], &result["plan_version"]), (&json!(0), &json!(2)), "a wish of a person is no replan: {ended}");
+}
+
 // Requirement: 12.6
 #[test]
 fn a_run_can_be_paused_told_something_and_resumed() {

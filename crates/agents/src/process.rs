@@ -220,14 +220,14 @@ async fn connect(
         .on_receive_request(
             async move |request: AgentRequest, responder: Responder<Value>, _: ConnectionTo<Agent>| {
                 let asked = match request {
-                    AgentRequest::RequestPermissionRequest(request) => Asked::Permission(request, responder.cast()),
-                    AgentRequest::ReadTextFileRequest(request) => Asked::Read(request, responder.cast()),
-                    AgentRequest::WriteTextFileRequest(request) => Asked::Write(request, responder.cast()),
-                    AgentRequest::CreateTerminalRequest(request) => Asked::Command(request, responder.cast()),
-                    AgentRequest::TerminalOutputRequest(request) => Asked::Output(request, responder.cast()),
-                    AgentRequest::WaitForTerminalExitRequest(request) => Asked::Wait(request, responder.cast()),
-                    AgentRequest::KillTerminalRequest(request) => Asked::Kill(request, responder.cast()),
-                    AgentRequest::ReleaseTerminalRequest(request) => Asked::Release(request, responder.cast()),
+                    AgentRequest::RequestPermissionRequest(request) => AgentMessage::Permission(request, responder.cast()),
+                    AgentRequest::ReadTextFileRequest(request) => AgentMessage::Read(request, responder.cast()),
+                    AgentRequest::WriteTextFileRequest(request) => AgentMessage::Write(request, responder.cast()),
+                    AgentRequest::CreateTerminalRequest(request) => AgentMessage::Command(request, responder.cast()),
+                    AgentRequest::TerminalOutputRequest(request) => AgentMessage::Output(request, responder.cast()),
+                    AgentRequest::WaitForTerminalExitRequest(request) => AgentMessage::Wait(request, responder.cast()),
+                    AgentRequest::KillTerminalRequest(request) => AgentMessage::Kill(request, responder.cast()),
+                    AgentRequest::ReleaseTerminalRequest(request) => AgentMessage::Release(request, responder.cast()),
                     _ => return responder.respond_with_error(Error::method_not_found()),
                 };
                 // If nobody reads the queue any more, the agent is being ended.

@@ -72,6 +72,12 @@ impl Growth {
         self.lost = true;
     }
 
+    /// Returns true if the planner has looked at the last failure of this task.
+    #[must_use]
+    pub fn has_seen(&self, task: &str) -> bool {
+        !self.lost && !self.failed.iter().any(|known| known == task)
+    }
+
     /// Returns the reason for an update of an emergent plan now, if there is one. `still` is true if no task runs or is
     /// ready.
     #[must_use]

@@ -54,7 +54,7 @@ pub use criterion::{
 };
 pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};
 pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, Timed};
-pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason};
+pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason, is_replan};
 pub use fault::{Fault, Faults, Problem};
 pub use file_change::{FileChange, FileDeed};
 pub use fold::{FoldError, fold};

@@ -56,8 +56,10 @@ impl std::fmt::Display for Lowered {
 /// # Errors
 ///
 /// A line for each of them that the patch would only repeat: it is replaced by a single task with the same words or the
-/// same call, or it is retried and neither the work nor its dependencies change. If no decision has used a message of a
-/// person yet, a task may be retried unchanged, because something else may have changed.
+/// same call, or it is retried and neither the work nor its dependencies change. A task for which an earlier decision
+/// changed the plan, or that replaced such a task, must be split, or its tool, profile or model must change. If no
+/// decision has used a message of a person yet, a task may be retried unchanged, because something else may have
+/// changed.
 pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
@@ -86,6 +88,10 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
                 one.id.as_str(),
                 id.as_str()
             )),
+            [one] if !means_differ(failed, one) && !person_spoke(state) => match replanned_before(id, state) {
+                Some(first) => Err(again_in_other_words(id, first)),
+                None => Ok((Lowering::AnotherWay, ids)),
+            },
             [_] => Ok((Lowering::AnotherWay, ids)),
             _ => Ok((Lowering::Split, ids)),
         };
@@ -101,6 +107,12 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
                         "modify_task of {id:?} changes nothing of what it does, and it failed: tell another way in `description`, or put smaller tasks in its place"
                     ));
                 }
+                let mut changed = failed.clone();
+                change.apply_to(&mut changed);
+                let again = !means_differ(failed, &changed) && change.dependencies.is_none() && !person_spoke(state);
+                if let Some(first) = replanned_before(id, state).filter(|_| again) {
+                    return Err(again_in_other_words(id, first));
+                }
                 how = Lowering::Changed;
             }
             PlanChange::UnblockTask { id: unblocked } if unblocked == id && how == Lowering::Left => how = Lowering::Again,
@@ -115,6 +127,34 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
         ));
     }
     Ok((how, Vec::new()))
+}
+
+/// Returns the task that failed first, if a replan has already replaced or changed the work of this one: `id` itself, or
+/// the failed task whose place it took.
+fn replanned_before<'a>(id: &'a TaskId, state: &'a ProgressState) -> Option<&'a TaskId> {
+    let lowered = || state.decisions.iter().flat_map(|decision| &decision.lowered);
+    let before = |id: &TaskId| lowered().find(|lowered| lowered.into.contains(id)).map(|lowered| &lowered.task);
+    // A task is never in its own place, but a damaged journal must not loop.
+    let first = std::iter::successors(before(id), |id| before(id)).take(state.tasks.len()).last();
+    first.or_else(|| lowered().any(|lowered| lowered.task == *id && lowered.how == Lowering::Changed).then_some(id))
+}
+
+/// Returns the fault of a second replan of the same work that differs in words alone.
+fn again_in_other_words(id: &TaskId, first: &TaskId) -> String {
+    let (id, of) = (id.as_str(), if id == first { String::new() } else { format!(" in the place of {:?}", first.as_str()) });
+    format!(
+        "{id:?} failed after the plan had been changed for it{of}, and other words alone are no second change: put smaller tasks in its place, each one part of it, or name another `tool`, `profile` or `model` (or other `bundles`), or do without it (remove_task)"
+    )
+}
+
+/// Returns true if another tool, profile or model, or other tools of the actor, do the work of the second task.
+fn means_differ(failed: &TaskSpec, new: &TaskSpec) -> bool {
+    failed.kind != new.kind
+        || failed.tool != new.tool
+        || failed.profile != new.profile
+        || failed.model != new.model
+        || failed.bundles != new.bundles
+        || failed.denied_tools != new.denied_tools
 }
 
 /// Returns true if a patch gives a failed task a dependency that it lacked before, or that is still unfinished.

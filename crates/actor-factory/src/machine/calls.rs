@@ -65,6 +65,9 @@ impl ActorMachine {
             if let Some(call) = self.call_mut(index) {
                 call.skipped = !was_tried;
             }
+            if was_tried {
+                self.note_malformed(index);
+            }
             self.finish(index, fault, CallOutcome::Error, 0, out);
             return;
         }

@@ -13,6 +13,7 @@ impl RunMachine {
         if self.stopping.is_leaving() || self.fault.is_some() || self.phase != Phase::Executing {
             return;
         }
+        self.withdraw_needless_escalation(out);
         if self.waits_for_person() {
             let output = self.waiting();
             return self.leave(output, out);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use aime_progress_management::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
 
-use super::{Out, RunMachine};
+use super::{Out, RunMachine, tasks::TRIED_AGAIN};
 
 /// Lower than every trigger, because failures come first.
 const PRIORITY: u8 = 20;
@@ -57,10 +57,36 @@ impl RunMachine {
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
         self.stopping.give_up(format!("stagnation: {rounds} looks at the plan in a row found no completed TODO"));
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
-        let left: Vec<TaskId> = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone()).collect();
+        let left = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone());
+        let left: Vec<TaskId> = left.chain(self.waits_for_look()).collect();
         self.stopping.never_release(left);
         self.skip_open(out);
         self.advance(out);
+    }
+
+    /// Lets the TODOs that wait for a look at their failure run again, once the planner has looked and has left them as
+    /// they are.
+    pub(super) fn release_failed(&mut self, out: &mut Out) {
+        let looks = self.replanning() || self.lead.is_awake();
+        if looks || self.escalated() || self.stopping.is_ended() {
+            return;
+        }
+        let looked_at = |task: &TaskId| !self.is_emergent() || !self.can_replan() || self.replans.growth().has_seen(task.as_str());
+        let seen: Vec<TaskId> = self.waits_for_look().filter(|task| looked_at(task)).collect();
+        for task in &seen {
+            self.set_task(task, TaskStatus::Pending, Some(TRIED_AGAIN.to_owned()), out);
+        }
+        if !seen.is_empty() {
+            self.settle(out);
+        }
+    }
+
+    /// Returns the TODOs that failed, may be tried again, and wait for a look at the plan.
+    pub(super) fn waits_for_look(&self) -> impl Iterator<Item = TaskId> {
+        let waits = |task: &&aime_progress_management::Task| {
+            task.status == TaskStatus::Failed && !task.failed_for_good && task.spec.kind != TaskKind::Group
+        };
+        self.state.tasks.values().filter(waits).map(|task| task.spec.id.clone())
     }
 
     /// Holds back a TODO that failed too often: only an update can retry or replace it.

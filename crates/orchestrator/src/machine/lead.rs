@@ -3,6 +3,8 @@
 mod commands;
 mod own_work;
 
+#[cfg(test)]
+pub(super) use self::commands::changes_of;
 pub(crate) use self::commands::lead_words_id;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +15,7 @@ use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
 use aime_messages::Message;
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
-    TriggerKind, TriggerReason,
+    TriggerKind, TriggerReason, is_replan,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,9 @@ const MOST_ASKED: u32 = 3;
 /// be woken for ever.
 const MOST_IDLE: u32 = 12;
 
+/// The priority of the reason that nothing can start.
+const BLOCKED_PRIORITY: u8 = 70;
+
 /// The wakes of the lead so far, and the information that it has received.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LeadState {
@@ -43,6 +48,10 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
+    /// The reasons of the last wake for which no change was made yet. A correction of a refused change has the same
+    /// reasons.
+    #[serde(default)]
+    cause: Vec<TriggerReason>,
     /// True if the lead was told how a plan is changed.
     #[serde(default)]
     guided: bool,
@@ -81,12 +90,6 @@ impl LeadState {
         self.dropped.extend_from_slice(dropped);
     }
 
-    /// Returns whether changes were dropped or refused that the lead has not been told of.
-    #[cfg(test)]
-    pub(super) fn has_untold(&self) -> bool {
-        self.must_answer()
-    }
-
     pub(super) fn forget_shelved(&mut self) {
         self.shelved = None;
     }
@@ -99,6 +102,13 @@ impl LeadState {
     /// Removes the earlier end of the run.
     pub(super) fn reopen(&mut self) {
         (self.ending, self.asked_for_answer) = (None, (0, 0));
+    }
+
+    /// Keeps the reasons of a change that could not be made, for its correction.
+    pub(super) fn owe(&mut self, cause: Vec<TriggerReason>) {
+        if is_replan(&cause) {
+            self.cause = cause;
+        }
     }
 
     fn hold(&mut self, task: TaskId) {
@@ -271,6 +281,13 @@ impl RunMachine {
         self.lead.answered = wake.number;
         self.lead.guided |= wake.guide;
         self.lead.known.extend(wake.evidence.iter().cloned());
+        if wake.kind != WakeKind::Refused {
+            self.lead.cause.clone_from(&wake.reasons);
+        }
+        if wake.kind == WakeKind::NothingReady && !self.works_itself() {
+            let detail = "nothing runs, and no task can start";
+            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, detail));
+        }
         for task in &wake.settled {
             let Some(known) = self.state.tasks.get(task) else { continue };
             self.lead.shown.insert(task.clone(), (known.status, known.attempts));

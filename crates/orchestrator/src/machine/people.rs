@@ -253,18 +253,17 @@ impl RunMachine {
 
     /// Asks a person if and how the run should continue, because replanning alone does not help.
     pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
-        if self.input.settings.unattended {
-            self.handle(reasons);
-            self.stopping.give_up(why);
-            return;
-        }
         let count = self.state.questions.iter().filter(|question| question.kind == ESCALATION).count();
         let Ok(id) = QuestionId::new(format!("escalation-{}", count + 1)) else { return };
         let details: Vec<String> = reasons.iter().map(|reason| format!("- {}", reason.detail)).collect();
-        let text = format!(
+        let mut text = format!(
             "{why}. What stands in the way:\n{}\nAnswer `continue` to allow more changes of the plan, `stop` to end the run, or say what to do.",
             details.join("\n")
         );
+        if self.input.settings.unattended {
+            // Nobody has watched the run.
+            text.push_str(&format!("\nThe run so far:\n{}", self.report(None)));
+        }
         self.ask(None, &id, ESCALATION, &text, out);
     }
 

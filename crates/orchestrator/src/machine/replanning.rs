@@ -2,7 +2,7 @@
 
 use aime_progress_management::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
-    TaskStatus, TriggerKind, TriggerReason,
+    TaskStatus, TriggerKind, TriggerReason, is_replan,
 };
 use aime_replan_triggers::{FrequencyDecision, TokenBudget, evaluate_with};
 
@@ -50,6 +50,9 @@ impl RunMachine {
         let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
         let said: Vec<&Evidence> = census.unused(state, Significance::High).into_iter().filter(said).collect();
         if !said.is_empty() {
+            // The same words are no evidence that the plan is in trouble.
+            let is_said = |id: &EvidenceId| said.iter().any(|evidence| evidence.id == *id);
+            reasons.retain(|reason| reason.kind != TriggerKind::Evidence || !reason.evidence.iter().all(is_said));
             let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
             reasons.push(TriggerReason {
                 kind: TriggerKind::Person,
@@ -175,7 +178,7 @@ impl RunMachine {
     }
 
     pub(super) fn count_replan(&mut self, reasons: &[TriggerReason]) {
-        if !is_update(reasons) {
+        if is_replan(reasons) {
             self.replans.count(self.now);
         }
     }
@@ -208,6 +211,10 @@ impl RunMachine {
             Ok(()) => {
                 self.set_status(RunStatus::Executing, None, out);
                 self.handle(&decision.triggers);
+                if self.is_led() {
+                    // The changes of one wake, and their corrections, count as one replan.
+                    self.count_replan(&decision.triggers);
+                }
                 self.criteria.plan_changed();
                 self.emit(ProgressEvent::PlanChanged { decision: decision.clone() }, out);
                 self.people.add_run_messages(words_of_cancels(&decision, &self.working()));
@@ -226,6 +233,7 @@ impl RunMachine {
                 let why = format!("the plan moved on before the patch came: {faults}");
                 if self.is_led() {
                     self.lead.refuse(why.clone());
+                    self.lead.owe(decision.triggers.clone());
                 }
                 self.set_status(RunStatus::Executing, Some(&why), out);
             }

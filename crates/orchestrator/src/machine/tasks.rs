@@ -15,6 +15,8 @@ use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, setting
 /// The longest tool output in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
 const CONFLICT: &str = "two tasks changed the same files at once";
+/// The reason of a failed task that becomes pending.
+pub(super) const TRIED_AGAIN: &str = "to be tried again";
 const OUT_OF_STEPS: &str = "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
 
 impl RunMachine {
@@ -34,6 +36,7 @@ impl RunMachine {
         }
         self.settle(out);
         self.withdraw_questions_of_ended(out);
+        self.release_failed(out);
         self.start_ready(out);
         if self.answer_lead(out) {
             return self.watch_time(out);
@@ -396,8 +399,10 @@ impl RunMachine {
             return self.hold_back(task, &error, out);
         }
         self.change_task(task, TaskStatus::Failed, !again, Some(error.clone()), out);
-        if again {
-            self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);
+        // A failed TODO waits until the planner has seen its error.
+        let waits = grows && conclusion.cause != Some(FailureCause::Model);
+        if again && !waits {
+            self.set_task(task, TaskStatus::Pending, Some(TRIED_AGAIN.to_owned()), out);
         }
         if conclusion.cause == Some(FailureCause::Model) {
             let output = self.failed(FailureCode::ModelUnavailable, error, self.repair_model(conclusion.hint.clone()));

@@ -139,14 +139,20 @@ fn a_stop_of_a_person_ends_what_still_runs() {
     assert_eq!(world.state().tasks[&id("c")].reason.as_deref(), Some("a person ended the run"));
 }
 
+// Requirement: 6.8
 #[test]
-fn unattended_the_cap_ends_with_a_report() {
+fn unattended_the_cap_stops_with_a_report() {
     let mut world = capped(|settings| settings.unattended = true);
-    world.later(0);
-    assert_eq!(world.ended(), "goal_not_reached");
-    assert!(world.message().contains("3 allowed"), "{}", world.message());
-    assert!(world.state().questions.is_empty(), "nobody is asked");
-    assert_eq!(world.status("after").word(), "skipped");
+    world.deferred("escalation");
+    assert_eq!((world.ended(), world.machine.is_over()), ("waiting_for_human", false));
+    for part in
+        ["3 allowed", "What stands in the way:\n- task t3 failed", "The run so far:\n- Do t0 (skipped)", "- Do t3 (failed): it broke"]
+    {
+        assert!(world.message().contains(part), "{part}: {}", world.message());
+    }
+    assert_eq!(world.status("after").word(), "blocked", "it is not given up");
+    world.resumed().person("continue");
+    assert_eq!(world.open(), "replan");
 }
 
 #[test]
@@ -156,8 +162,8 @@ fn unattended_work_that_does_not_need_the_plan_changed_goes_on() {
         settings.frequency.max_replans_per_plan = 0;
     });
     world.reports("a", 0, evidence("e", "a", Significance::High));
-    assert_eq!(world.open(), "a");
-    world.done("a").done("b").answers("done");
+    assert_eq!(world.open(), "a ask-escalation");
+    world.deferred("escalation").done("a").done("b").answers("done");
     assert_eq!(world.ended(), "completed");
 }
 

@@ -1,9 +1,11 @@
 //! The lead: its wakes, and the effects of its commands.
 
+mod replans;
+
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::WakeKind;
 use aime_progress_management::{
-    Conclusion, Criterion, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus,
+    Conclusion, Criterion, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskSpec, TaskStatus,
 };
 
 use super::{
@@ -241,6 +243,7 @@ fn a_lead_that_gives_the_goal_up_stops_what_runs() {
     world.replayed();
 }
 
+// Requirement: 6.15
 #[test]
 fn a_change_without_content_is_no_replan() {
     let mut world = World::led();
@@ -249,6 +252,59 @@ fn a_change_without_content_is_no_replan() {
     assert_eq!((world.machine.replans.history().count, world.open()), (0, "b".to_owned()));
     world.done("b");
     assert_eq!(world.woken().wake.kind, WakeKind::Done);
+    world.replayed();
+}
+
+#[test]
+fn a_completed_tool_task_wakes_no_lead() {
+    for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
+        let mut world = World::led();
+        let plan = Box::new(plan("a=look; b=look: a; c; d: b c"));
+        world.wants(vec![LeadCommand::SubmitPlan { plan, mode, repairs: vec![] }]);
+        world.done("a").done("b");
+        assert_eq!((world.open(), world.wakes.len()), ("c".to_owned(), 1), "{mode:?}");
+        world.replayed();
+    }
+}
+
+// Requirement: 3.56
+#[test]
+fn changes_of_one_turn_keep_the_rules_together() {
+    let emergent = |todos: &str, most: u32| {
+        let mut world = World::given(|input| {
+            input.lead = Some(LeadPolicy { must_plan: true, mode: None });
+            input.settings.growth.max_todos = most;
+            input.settings.max_parallel = 10;
+        });
+        world.wants(vec![LeadCommand::SubmitPlan { plan: Box::new(plan(todos)), mode: PlanMode::Emergent, repairs: vec![] }]);
+        world
+    };
+    let change = |changes| LeadCommand::ChangePlan { patch: patch(changes), handled: vec![], repairs: vec![] };
+    let refused = |world: &World| {
+        let wake = world.woken().wake;
+        assert_eq!((wake.kind, world.state().version), (WakeKind::Refused, 1));
+        wake.refused.concat()
+    };
+    // Each of two calls keeps to the cap.
+    let mut world = emergent("a", 3);
+    world.done("a").wants(vec![change(vec![add("b", &[]), add("c", &[])]), change(vec![add("d", &[]), add("e", &[])])]);
+    assert!(refused(&world).contains("there would be 5 TODOs, and at most 3 are allowed"), "{}", refused(&world));
+    world.wants(vec![change(vec![add("b", &[])]), change(vec![add("c", &[])])]);
+    assert_eq!(world.open(), "b c");
+    // A second plan counts the TODOs that are done.
+    let mut world = emergent("a; b", 3);
+    world.done("a").done("b");
+    let again = |mode| LeadCommand::SubmitPlan { plan: Box::new(plan("c; d: c")), mode, repairs: vec![] };
+    world.wants(vec![again(PlanMode::Emergent)]);
+    assert!(refused(&world).contains("there would be 4 TODOs"), "{}", refused(&world));
+    world.wants(vec![again(PlanMode::Complex)]);
+    assert_eq!((world.state().mode, world.open()), (Some(PlanMode::Complex), "c".to_owned()), "a complex plan has no cap");
+    // Two calls that replace one failed task by the same work, as one.
+    let mut world = World::led();
+    world.submits("a; b").fails_for_good("a");
+    world.changes(vec![PlanChange::AddTask { task: Box::new(TaskSpec::actor(task("c"), "Do a!")), replaces: vec![task("a")] }]);
+    assert!(refused(&world).contains("does the same"), "{}", refused(&world));
+    assert_eq!(world.machine.replans.history().count, 0, "nothing was changed");
     world.replayed();
 }
 
