@@ -29,7 +29,7 @@ fn submit(tasks: &[Value]) -> Reply {
 /// The end of an audit: for each criterion in turn what was found.
 fn verdicts(found: &[&str]) -> Reply {
     let verdict = |(index, holds): (usize, &&str)| json!({"n": index + 1, "holds": holds, "why": format!("WHY-{}", index + 1), "evidence": "out.txt:1"});
-    Reply::call("terminate", json!({"verdicts": found.iter().enumerate().map(verdict).collect::<Vec<_>>()}))
+    Reply::call("verdict", json!({"criteria": found.iter().enumerate().map(verdict).collect::<Vec<_>>()}))
 }
 
 /// The first message to an auditor.
@@ -75,7 +75,7 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
     let audits = audits(&world);
     assert_eq!((audits.len(), result["usage_by"]["checks"]["requests"].as_u64()), (4, Some(4)), "{result:#}");
     let tools = audits[0]["tools"].to_string();
-    assert!(tools.contains("\"read_file\"") && tools.contains("verdicts"), "{tools}");
+    assert!(tools.contains("\"read_file\"") && tools.contains("\"verdict\"") && !tools.contains("\"terminate\""), "{tools}");
     assert!(!["write_file", "edit_file", "bash", "submit_plan", "ask_human"].iter().any(|tool| tools.contains(tool)), "{tools}");
     let told = record(&audits[0]);
     assert!(told.contains("3. the forks are DRY") && told.contains("> +all is clean") && told.contains("> all is done"), "{told}");

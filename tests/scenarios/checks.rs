@@ -363,10 +363,10 @@ fn no_model_weakens_a_criterion_of_the_project() {
 
 /// A lead that makes these calls, an actor that writes 5 as the sum, and an auditor that finds it right.
 fn with_a_wrong_sum(lead: impl IntoIterator<Item = Reply>) -> Script {
-    let holds = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]});
+    let holds = json!({"criteria": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]});
     Script::new()
         .on(When::tool("submit_plan"), lead.into_iter().chain([done("The sum is 5.")]))
-        .on(When::tools().and_contains("You audit work"), [Reply::call("terminate", holds)])
+        .on(When::tools().and_contains("You audit work"), [Reply::call("verdict", holds)])
         .on(When::tools().and_turn(0), [write("sum.txt", "5")])
         .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")])
 }

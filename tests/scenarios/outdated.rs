@@ -119,7 +119,7 @@ fn a_repeated_check_cut_off_by_a_kill_runs_again_alone() {
 #[test]
 fn a_verdict_tells_that_its_evidence_was_changed_later() {
     for is_noted in [true, false] {
-        let verdict = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is clean", "evidence": "text:1"}]});
+        let verdict = json!({"criteria": [{"n": 1, "holds": "yes", "why": "it is clean", "evidence": "text:1"}]});
         let of_b = if is_noted { "sed -i s/seven/7/ text" } else { "echo b > b.txt" };
         let mut checked = actor("a", "A-PART", &[]);
         checked["completion_criteria"] = json!(["the text is CLEAN"]);
@@ -127,7 +127,7 @@ fn a_verdict_tells_that_its_evidence_was_changed_later() {
         let world = World::led(
             Script::new()
                 .on(When::tool("submit_plan"), [Reply::call("submit_plan", tasks), done("Done.")])
-                .on(When::tools().and_contains("You audit work"), [Reply::call("terminate", verdict)])
+                .on(When::tools().and_contains("You audit work"), [Reply::call("verdict", verdict)])
                 .on(part("A", 0), [bash("sed -i s/one/1/ text")])
                 .on(part("A", 1), [done("a is done")])
                 .on(part("B", 0), [bash(of_b)])

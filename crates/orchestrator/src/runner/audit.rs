@@ -34,12 +34,14 @@ const SHARE: u64 = 30;
 /// Maximum number of lines of a diff for an auditor, before its context window limits all diffs together.
 const DIFF_LINES: usize = 2_000;
 /// Notes that mention the task of an actor, with the wording for an auditor.
-const NOTES: [(&str, &str); 3] = [
-    ("no_tool_call", "Look further with a tool, or call `terminate` with one verdict for each criterion."),
-    ("conclude", "Look no further. Call `terminate` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+const NOTES: [(&str, &str); 5] = [
+    ("no_tool_call", "Look further with a tool, or call `verdict` with one verdict for each criterion."),
+    ("conclude", "Look no further. Call `verdict` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+    ("repeated", "The call `{name}` has succeeded {count} times with the same result. Look elsewhere, or call `verdict`."),
+    ("stuck", "You made the same call `{name}` {count} times with the same result. Look elsewhere, or call `verdict`."),
     (
         "steps_left",
-        "Only {left} steps are left. Call `terminate` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
+        "Only {left} steps are left. Call `verdict` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
     ),
 ];
 
