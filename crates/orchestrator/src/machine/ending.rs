@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aime_progress_management::{CheckMethod, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
-use crate::{NextStep, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
+use crate::{NextStep, Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
 impl RunMachine {
     /// If nothing moves any more, waits for a person, gives up blocked tasks, or ends the run.
@@ -143,7 +143,10 @@ impl RunMachine {
     pub(super) fn verified(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>, out: &mut Out) {
         self.report_checks(None, checks, out);
         again.iter().for_each(|(task, checks)| self.report_checks(Some(task), checks, out));
-        self.criteria.look(checks, again);
+        // The settings waive a verdict on the success criteria in words.
+        let is_waived = |check: &&CriterionResult| self.input.settings.reflect == Reflect::Never && !check.executable && check.passed.is_none();
+        let required: Vec<CriterionResult> = checks.iter().filter(|check| !is_waived(check)).cloned().collect();
+        self.criteria.look(&required, again);
         self.phase = Phase::Executing;
         self.advance(out);
     }
