@@ -114,7 +114,7 @@ fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
     );
     let result = run(&world);
     let known = &result["criteria"][0];
-    assert_eq!((&known["how"], &known["holds"]), (&json!("unchecked"), &Value::Null), "{result:#}");
+    assert_eq!((&known["how"], &known["holds"]), (&json!("audited"), &Value::Null), "{result:#}");
     assert!(known["evidence"].as_str().unwrap().contains("cannot tell: WHY-1"), "{known}");
     let requests = world.server().requests();
     let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());

@@ -22,6 +22,6 @@ pub use conflict::FileConflict;
 pub use error::WorkTreeError;
 pub use hold::{Held, forget_repositories};
 pub use past::{Blob, Changed, Past, Step};
-pub use private::{Extras, Joined, PrivateFolder, PrivateFolders};
+pub use private::{Extras, Joined, PrivateFolder, PrivateFolders, Unmerged};
 pub use tree::{MAX_BUNDLE_BYTES, Merged, WorkTree};
 pub use work::WorkMerged;

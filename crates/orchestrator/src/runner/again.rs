@@ -58,7 +58,7 @@ impl RunRunner {
                 }
                 later if known.how == CheckMethod::Audited => with_note(known, later),
                 later => match criterion_of(task, &known.criterion) {
-                    Some(criterion) => Some(judged(self.execute(&criterion, Some(&task.spec.id), author, context).await, later)),
+                    Some(criterion) => Some(judged(self.execute(&criterion, (Some(&task.spec.id), None), author, context).await, later)),
                     None => None,
                 },
             };
@@ -106,7 +106,7 @@ fn with_note(known: &CheckedCriterion, later: &Later) -> Option<CriterionResult>
 }
 
 /// Returns true if a text names a path.
-fn names(text: &str, path: &str) -> bool {
+pub(super) fn names(text: &str, path: &str) -> bool {
     let is_end = |text: &str| text.chars().next().is_none_or(|next| !next.is_alphanumeric() && !"_-/".contains(next));
     let is_begin = |text: &str| text.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && !"_-".contains(last));
     text.match_indices(path)

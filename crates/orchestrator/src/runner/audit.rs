@@ -8,10 +8,11 @@ use std::{
 use aime_actor_factory::ActorOutput;
 use aime_durable::{Journal, Machine, NewRun};
 use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
-use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, FileDeed, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Author, Change, Entry, Kept, line_diff};
+use aime_work_tree::Unmerged;
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
@@ -20,6 +21,7 @@ use super::{
     actor::{Attempt, Made},
     kept_files::{did, with_children},
     on_bound,
+    private::PrivatePlace,
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
 
@@ -65,6 +67,8 @@ pub(super) struct Work<'a> {
     pub(super) given: &'a str,
     /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
+    /// The private folder with the work; if absent, the working folder.
+    pub(super) place: Option<&'a PrivatePlace>,
 }
 
 /// Requests of an auditor. Its journal holds them, and the run receives them with the verdicts.
@@ -131,7 +135,7 @@ impl RunRunner {
             origins: work.origins.clone(),
             known: String::new(),
             leads: false,
-            private: None,
+            private: work.place.cloned(),
             turn: None,
             audit: Some(Arc::clone(&uses)),
         });
@@ -141,7 +145,7 @@ impl RunRunner {
             criteria: criteria.to_vec(),
             executed,
             claim: work.claim.to_owned(),
-            changes: self.changes_of(&state, work.task).await,
+            changes: self.changes_of(&state, work).await,
             calls,
             given: work.given.to_owned(),
         };
@@ -151,11 +155,27 @@ impl RunRunner {
         (ended.and_then(verdicts), uses.list())
     }
 
-    /// Returns the file changes of a task, or of the run, so far.
-    async fn changes_of(&self, state: &ProgressState, task: Option<&TaskSpec>) -> Vec<ChangedFile> {
-        let tasks = task.map(|task| with_children(state, task.id.as_str()));
-        let mut changes = self.changes_by(vec![tasks]).await;
-        changes.pop().unwrap_or_default()
+    /// Returns the file changes of a task, or of the run, so far. Includes those in a private folder that are not merged yet.
+    async fn changes_of(&self, state: &ProgressState, work: &Work<'_>) -> Vec<ChangedFile> {
+        let tasks = work.task.map(|task| with_children(state, task.id.as_str()));
+        let mut changes = self.changes_by(vec![tasks]).await.pop().unwrap_or_default();
+        let unmerged = match work.place {
+            Some(place) => place.private().unmerged().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "the changes in a private folder are not shown");
+                Vec::new()
+            }),
+            None => Vec::new(),
+        };
+        for mut later in unmerged.into_iter().map(unmerged_file) {
+            if !self.may_read(&later.path) {
+                later.diff.clear();
+            }
+            match changes.iter_mut().find(|known| known.path == later.path) {
+                Some(known) => *known = add_later(std::mem::take(known), later),
+                None => changes.push(later),
+            }
+        }
+        changes
     }
 
     /// Returns the file changes of each of these tasks so far. Tasks without changes are left out.
@@ -254,6 +274,20 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
     let diff = [first.diff, later.diff].into_iter().filter(|diff| !diff.is_empty()).collect::<Vec<_>>().join("\n");
     let did = if later.did == "deleted" { later.did } else { first.did };
     ChangedFile { did, diff, added: first.added + later.added, removed: first.removed + later.removed, path: first.path }
+}
+
+/// Returns a change in a private folder in the form for a model.
+fn unmerged_file(Unmerged { path, content, was_there, is_there }: Unmerged) -> ChangedFile {
+    let path = path.to_string_lossy().into_owned();
+    let did = match (was_there, is_there) {
+        (false, _) => FileDeed::Created,
+        (true, false) => FileDeed::Deleted,
+        (true, true) => FileDeed::Changed,
+    };
+    let content = content.filter(|_| !is_credential_file(&path));
+    let diff = content.and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
+    let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
+    ChangedFile { path, did: did.name().to_owned(), added, removed, diff }
 }
 
 /// Returns a change of a file in the form for a model; `None` for folders and caches.
