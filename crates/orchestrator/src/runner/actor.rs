@@ -115,7 +115,10 @@ impl RunRunner {
             audit: None,
         });
         if execution == 1 && !self.has_actor(task, execution) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, attempt.private.as_ref(), &attempt.origins, context))).await;
+            context
+                .cancel
+                .run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, attempt.private.as_ref(), &attempt.origins, context)))
+                .await;
         }
         let refused = OnceLock::new();
         let make = async {

@@ -146,7 +146,8 @@ impl RunRunner {
             executed,
             claim: work.claim.to_owned(),
             changes: self.changes_of(&state, work).await,
-            calls,
+            calls: if work.task.is_some() { calls.clone() } else { String::new() },
+            results: if work.task.is_none() { calls } else { String::new() },
             given: work.given.to_owned(),
         };
         let call = format!("audit/{}", work.name);
@@ -185,10 +186,11 @@ impl RunRunner {
         tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
-    /// Returns true if an auditor may run commands: nobody is asked, so the run must allow all of them, and what they change must be put back.
-    async fn auditors_run_commands(&self) -> bool {
-        let is_restored = self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
-        self.input.settings.approval == Approval::All && is_restored
+    /// Returns true if an auditor may run commands, because what they change can be put back. The rules of the run decide on each command; one
+    /// about which a person would be asked is refused.
+    async fn auditors_run_commands(&self, place: Option<&PrivatePlace>) -> bool {
+        let is_restored = place.is_some() || self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
+        self.input.settings.approval != Approval::ReadOnly && is_restored
     }
 
     /// Returns the journal of actors.
@@ -244,7 +246,7 @@ impl Attempt {
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
         let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
-        let shell = if runner.auditors_run_commands().await { runner.parts.tools.get(BASH) } else { None };
+        let shell = if runner.auditors_run_commands(self.private.as_ref()).await { runner.parts.tools.get(BASH) } else { None };
         input.spec.approval = if shell.is_some() { runner.input.settings.approval } else { Approval::ReadOnly };
         let shell = shell.map(|tool| Arc::clone(tool.sheet()));
         input.spec.tools = looks.chain(shell).chain([audit_sheet()]).collect::<Vec<_>>().into();

@@ -178,12 +178,13 @@ fn not_run(why: &str) -> String {
     if why.starts_with(NOT_RUN) { why.to_owned() } else { format!("{NOT_RUN}{why}") }
 }
 
-/// Returns a success criterion whose command passed earlier and still does, because no file has changed since. `changes` is the number of
+/// Returns a success criterion that was confirmed earlier and still is, because no file has changed since. `changes` is the number of
 /// recorded changes of files so far.
 pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion, changes: Option<u64>) -> Option<CriterionResult> {
     let open = CriterionResult::open(criterion);
     let known = state.checked.iter().find(|known| known.task.is_none() && known.criterion == open.criterion)?;
-    let holds = known.how == CheckMethod::Executed && known.holds == Some(true) && changes.is_some() && known.changes == changes;
+    let is_checked = known.how != CheckMethod::Unchecked && known.holds == Some(true);
+    let holds = is_checked && changes.is_some() && known.changes == changes;
     holds.then(|| CriterionResult { how: known.how, passed: known.holds, reason: known.evidence.clone(), changes, ..open })
 }
 

@@ -3,20 +3,13 @@
 use std::path::{Component, Path, PathBuf};
 
 use aime_messages::Describe;
-use aime_progress_management::{Check, CheckMethod, Criterion, FileCheck, FileDeed, FileChange, FileFact, TaskId};
+use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileCheck, FileDeed, FileFact, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
 use aime_undo::SinceBegin;
 use tokio::time::Instant;
 
-use super::{
-    Context, RunRunner,
-    checks::Author,
-    hooked::Asking,
-    kept_files::CHECK,
-    millis_since,
-    private::PrivatePlace,
-};
+use super::{Context, RunRunner, checks::Author, hooked::Asking, kept_files::CHECK, millis_since, private::PrivatePlace};
 use crate::{CriterionResult, RunFact, read_criterion};
 
 impl RunRunner {

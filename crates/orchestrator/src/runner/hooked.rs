@@ -53,11 +53,6 @@ impl RunRunner {
 }
 
 impl Asking {
-    /// Returns the way to send facts to the run.
-    pub(super) const fn facts(&self) -> &FactSender<RunMachine> {
-        &self.facts
-    }
-
     /// Returns the task that the action is for, if any.
     pub(super) const fn task(&self) -> Option<&TaskId> {
         self.task.as_ref()

@@ -14,12 +14,11 @@ use tokio::time::Instant;
 
 use super::{
     Context, RunRunner,
-    audit::Work,
     again::names,
+    audit::Work,
     before::with_before,
     checks::{Author, confirmed},
     evidence::{of_files, of_run, of_words},
-    millis_since,
     plan::model_use,
     private::PrivatePlace,
 };
@@ -67,8 +66,8 @@ impl RunRunner {
                 None => CriterionResult { changes, ..self.execute(criterion, (None, None), &author, context).await },
             });
         }
-        let again = self.check_again(state, &author, context).await;
-        let calls = match self.input.settings.reflect {
+        let (again, mut calls) = self.check_again(state, &author, context).await;
+        calls.extend(match self.input.settings.reflect {
             Reflect::Never => {
                 checks.iter_mut().filter(|check| is_open(check)).for_each(|check| WAIVED.clone_into(&mut check.reason));
                 Vec::new()
@@ -76,9 +75,11 @@ impl RunRunner {
             Reflect::Criteria | Reflect::Always => {
                 let name = format!("run-{}-{}", state.version, state.tool_calls);
                 let work = Work { name, task: None, goal: state.goal.clone(), claim: "", given: "", origins: author.origins, place: None };
-                self.judge(work, &mut checks, || Ok(of_run(state)), context).await
+                // An auditor receives whole results, as far as its context window allows.
+                let whole = self.audits();
+                self.judge(work, &mut checks, || Ok(of_run(state, whole)), context).await
             }
-        };
+        });
         RunFact::Verified { id, checks, again, calls }
     }
 
@@ -208,7 +209,7 @@ impl RunRunner {
 
     /// Submits the open criteria to an auditor, or to a small model in one question. A criterion that cannot be judged
     /// stays open, with the reason.
-    async fn judge(
+    pub(super) async fn judge(
         self: &Arc<Self>,
         work: Work<'_>,
         checks: &mut [CriterionResult],

@@ -3,11 +3,7 @@
 use std::path::PathBuf;
 
 use super::{BASE, CHECKED, PrivateFolder, PrivateFolders, commit, removed};
-use crate::{
-    Commit, WorkTreeError,
-    past::Blob,
-    tree::write_whole,
-};
+use crate::{Commit, WorkTreeError, past::Blob, tree::write_whole};
 
 /// Largest file whose content [`PrivateFolder::unmerged`] returns.
 const LONGEST: u64 = 1_000_000;
