@@ -45,7 +45,7 @@ impl Case {
         let found: Vec<Value> = verdicts.unwrap_or_default().iter().enumerate().map(verdict).collect();
         let work = self.calls.iter().map(|(tool, parameters)| Reply::call(tool, parameters.clone())).chain([done(&self.claim)]);
         let script = Script::new()
-            .on(When::tools().and_contains(AUDITS), [Reply::call("terminate", json!({"verdicts": found}))])
+            .on(When::tools().and_contains(AUDITS), [Reply::call("verdict", json!({"criteria": found}))])
             .on(When::tools(), work);
         let mut world = World::led(script);
         world.user_settings("[triggers]\nmax_retries = 0\n[frequency]\nmax_replans_per_plan = 0\n");

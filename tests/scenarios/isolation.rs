@@ -341,3 +341,30 @@ fn copies_are_guarded_apart() {
     assert!(world.exists("second"), "the commands ran beside each other: {ended}");
     assert_eq!(world.read(".envrc"), "export A=1\n", "{ended}");
 }
+
+/// A check runs in the private folder before the merge: the working folder has nothing of refused work.
+// Requirement: 9.1
+#[test]
+fn refused_work_is_not_merged() {
+    let script = Script::new()
+        .on(a(0), [bash("echo wrong > a.txt; echo A-HAS-CHANGED")])
+        .on(a(1), [done("a is done")])
+        .on(a(2), [bash("echo right > a.txt").after_request("C-HAS-LOOKED")])
+        .on(a(3), [done("a is right")])
+        .on(b(0), [bash("echo b > b.txt").after_request("A-HAS-CHANGED")])
+        .on(b(1), [done("b is done").after_request("not accepted yet")])
+        .on(When::tools().and_contains("C-PART").and_turn(0), [bash("echo $(ls) C-HAS-LOOKED")])
+        .on(When::tools().and_contains("C-PART"), [done("c is done")]);
+    let world = two(script, SETTINGS);
+    let mut checked = actor("a", "A-PART", &[]);
+    checked["completion_criteria"] = json!([{"command": "echo more >> noise.txt; grep right a.txt"}]);
+    world.plan("plan.json", &plan(&[checked, actor("b", "B-PART", &[]), actor("c", "C-PART", &["b"])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"]).must(0);
+    let told = world.actor_requests("C-PART").iter().map(messages_text).collect::<String>();
+    assert!(told.contains("b.txt plan.json text C-HAS-LOOKED"), "nothing of `a` is there: {told}");
+    assert_eq!((world.read("a.txt").as_str(), world.exists("noise.txt")), ("right\n", false), "{ended}");
+    let checked: Vec<Value> = ended.events("criterion_checked").into_iter().map(|event| event["passed"].clone()).collect();
+    assert_eq!(checked, [false, true], "{ended}");
+    let evidence = ended.events("criterion_checked")[1]["reason"].to_string();
+    assert!(evidence.contains("it changed `noise.txt`, which was put back"), "{evidence}");
+}

@@ -97,11 +97,11 @@ fn a_quota_that_the_auditor_meets_pauses_the_run() {
     const AUDITS: &str = "You audit work";
     let mut worker = actor("wash", "WASH all", &[]);
     worker["completion_criteria"] = json!(["the cups are clean"]);
-    let verdict = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "I looked", "evidence": "log:1"}]});
+    let verdict = json!({"criteria": [{"n": 1, "holds": "yes", "why": "I looked", "evidence": "log:1"}]});
     let script = Script::new()
         .once(When::tools().and_contains(AUDITS), [quota("7200")])
         .on(When::tool("submit_plan"), [Reply::call("submit_plan", plan(&[worker])), done("All is clean.")])
-        .on(When::tools().and_contains(AUDITS), [Reply::call("terminate", verdict)])
+        .on(When::tools().and_contains(AUDITS), [Reply::call("verdict", verdict)])
         .on(When::tools().and_turn(0), [bash("echo once >> log")])
         .on(When::tools(), [done("done")]);
     let world = World::led(script);

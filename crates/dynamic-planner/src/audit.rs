@@ -23,8 +23,10 @@ pub struct AuditBrief {
     pub claim: String,
     /// The files that the work changed, by path.
     pub changes: Vec<ChangedFile>,
-    /// The recorded tool calls of the work, or the results of the tasks of a run.
+    /// The recorded tool calls of the work.
     pub calls: String,
+    /// The results of the tasks of a run, if the run as a whole is judged.
+    pub results: String,
     /// The results of other tasks that the worker was given.
     pub earlier_results: String,
 }
@@ -85,6 +87,7 @@ fn record(brief: &AuditBrief, budget_tokens: u64) -> String {
         }
     }
     let sections = [
+        ("Results of the tasks", &brief.results, Share::News),
         ("Recorded calls", &brief.calls, Share::News),
         ("Claim of the worker", &brief.claim, Share::Plan),
         ("Results that the worker was given", &brief.earlier_results, Share::Plan),
@@ -126,6 +129,7 @@ mod tests {
                 ChangedFile { path: "tests/test_main.py".to_owned(), did: "deleted".to_owned(), removed: 9, ..ChangedFile::default() },
             ],
             calls: "- edit_file slugify/main.py: ok".to_owned(),
+            results: String::new(),
             earlier_results: String::new(),
         }
     }

@@ -21,6 +21,7 @@ mod budget;
 mod builder;
 mod check;
 mod criteria;
+mod criteria_lines;
 mod effect;
 mod external;
 mod fact;

@@ -94,7 +94,7 @@ pub struct CriterionOutcome {
 }
 
 /// Returns all criteria of a run with their latest results.
-fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
+pub(crate) fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
     let mut found = of_list(state, None, &state.strategic.success_criteria);
     for task in state.tasks.values() {
         found.extend(of_list(state, Some(&task.spec.id), &task.spec.completion_criteria));

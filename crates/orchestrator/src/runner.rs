@@ -8,6 +8,7 @@ pub(crate) mod before;
 mod checks;
 pub(crate) mod deliver;
 pub(crate) mod evidence;
+mod execute;
 mod folder_use;
 mod hooks;
 pub(crate) mod kept_files;

@@ -81,6 +81,18 @@ pub enum CheckMethod {
     Unchecked,
 }
 
+impl CheckMethod {
+    /// Returns its word in events and results.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Executed => "executed",
+            Self::Audited => "audited",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
 /// A criterion with the result of its last check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedCriterion {

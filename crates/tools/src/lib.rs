@@ -36,7 +36,7 @@ mod typed;
 mod web;
 
 pub use approval::{Approval, Consent, offers_always};
-pub use audit::{CriterionVerdict, Holds, audit_sheet};
+pub use audit::{CriterionVerdict, Holds, VERDICT, audit_sheet};
 pub use background::BackgroundProcesses;
 pub use builtin::{BuiltinSettings, CommandState, SILENT, builtin, builtin_with, is_ignored, streams_of, terminate_of_lead};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};

@@ -61,6 +61,8 @@ struct State {
     notes: Vec<String>,
     /// Changes through the folder's handle that the caller has not taken yet.
     exact: Vec<(Author, Change)>,
+    /// Number of records after which the effects of an author that stay are not reported yet.
+    reported: BTreeMap<Author, usize>,
     counts: LookCounts,
 }
 

@@ -22,6 +22,6 @@ pub use conflict::FileConflict;
 pub use error::WorkTreeError;
 pub use lock::{RepositoryLock, forget_repositories};
 pub use past::{Blob, Changed, Step, WorkHistory};
-pub use private::{Extras, FolderMerge, PrivateFolder, PrivateFolders};
+pub use private::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Unmerged};
 pub use tree::{MAX_BUNDLE_BYTES, MergeResult, WorkTree};
 pub use work::WorkMerged;

@@ -1,5 +1,7 @@
 //! Private folders: concurrent work, each in a folder of its own, whose changes are merged into the shared folder.
 
+mod effects;
+
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -8,6 +10,7 @@ use std::{
 use aime_progress_management::ConflictKind;
 use tokio::{fs, task::spawn_blocking};
 
+pub use self::effects::Unmerged;
 use crate::{
     Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError,
     git::Git,
@@ -35,6 +38,8 @@ const JOINING: &str = "joining";
 const REPOSITORY: &str = "repository";
 /// File beside a private folder: the paths elsewhere that commands in it may read.
 const READS: &str = "reads";
+/// File beside a private folder: its state when a check began that is to leave no effects.
+const CHECKED: &str = "checked";
 /// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
@@ -164,7 +169,9 @@ impl PrivateFolders {
         }
         let reads = fs::read_to_string(home.join(READS)).await.map_err(of(&home))?;
         let reads = reads.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
-        Ok(PrivateFolder { tree: self.private(&folder, &index), home, reads })
+        let private = PrivateFolder { tree: self.private(&folder, &index), home, reads };
+        private.put_back_of_cut_off().await?;
+        Ok(private)
     }
 
     /// Brings the extras into a new private folder. Returns the paths that links in it lead to.

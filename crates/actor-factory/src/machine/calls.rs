@@ -9,7 +9,7 @@ use aime_tools::{
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
     think::SHOWN,
-    turn::{Call, CallProgress, CallState, TERMINATE, harmless},
+    turn::{Call, CallProgress, CallState, harmless, is_end},
 };
 use crate::text::{cut, cut_with_note, id_text};
 
@@ -343,9 +343,9 @@ impl ActorMachine {
         }
     }
 
-    /// Keeps the error of the last failed call until a call of its tool succeeds. A refused `terminate` does not count.
+    /// Keeps the error of the last failed call until a call of its tool succeeds. A refused end does not count.
     fn note_error(&mut self, index: usize, text: &str, outcome: CallOutcome) {
-        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| tool != TERMINATE) else { return };
+        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| !is_end(tool)) else { return };
         match outcome {
             CallOutcome::Ok => drop(self.last_error.take_if(|(failed, _)| *failed == tool)),
             CallOutcome::Error => {

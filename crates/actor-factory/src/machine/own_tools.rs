@@ -3,7 +3,7 @@
 use aime_durable::{Outbox, UnixMillis};
 use aime_progress_management::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
 use aime_tools::{
-    AskHuman, CriterionVerdict, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress,
+    AskHuman, CriterionVerdict, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress, VERDICT,
 };
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ impl ActorMachine {
                 Ok(request) => return self.delegate(index, request, out),
                 Err(error) => Err(error.to_string()),
             },
-            TERMINATE if self.input.audits > 0 => self.end_audit(&call.parameters),
+            VERDICT if self.input.audits > 0 => self.end_audit(&call.parameters),
             TERMINATE => self.terminate(index, &call.parameters),
             other => Err(format!("`{other}` cannot be used here")),
         };

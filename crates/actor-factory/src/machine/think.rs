@@ -8,7 +8,7 @@ use aime_progress_management::{FailureCause, ModelCost, ProgressEvent, render_to
 
 use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
-    turn::{TERMINATE, Turn},
+    turn::{Turn, is_end},
 };
 use crate::{
     history::{Removal, Speaker},
@@ -70,11 +70,11 @@ impl ActorMachine {
     /// Returns the tools of the next request. A small model that repeats a call does not get that tool. A request for the conclusion offers
     /// only the tool that ends the task, because some servers ignore a named tool choice.
     fn offered(&self) -> Arc<[ToolDefinition]> {
-        if let Some(terminate) = self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {
-            return Arc::from([terminate.clone()]);
+        if let Some(end) = self.tools.iter().find(|tool| self.must_conclude && is_end(&tool.name)) {
+            return Arc::from([end.clone()]);
         }
         match &self.withheld {
-            Some(repeated) if repeated != TERMINATE => self.tools.iter().filter(|tool| tool.name != *repeated).cloned().collect(),
+            Some(repeated) if !is_end(repeated) => self.tools.iter().filter(|tool| tool.name != *repeated).cloned().collect(),
             _ => Arc::clone(&self.tools),
         }
     }

@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
 use aime_progress_management::{CallOutcome, LeadCommand, Origin, QuestionId};
-use aime_tools::{CheckedCall, DELEGATE_TASK, Executor, OpenCall, ToolSpec, ValidatedCall};
+use aime_tools::{CheckedCall, DELEGATE_TASK, Executor, OpenCall, ToolSpec, VERDICT, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,6 +12,12 @@ use crate::ActorSpec;
 
 /// Tool that ends an actor.
 pub(super) const TERMINATE: &str = "terminate";
+
+/// Returns true for a tool whose call ends the actor.
+pub(super) fn is_end(tool: &str) -> bool {
+    [TERMINATE, VERDICT].contains(&tool)
+}
+
 /// Tool that replaces the TODO list.
 pub(super) const TODO: &str = "todo";
 /// Tool that reports progress.
@@ -219,11 +225,11 @@ impl Turn {
     pub(super) fn next(&self) -> Option<usize> {
         let mut all_done = true;
         for (at, call) in self.calls.iter().enumerate() {
-            if matches!(call.state, CallState::Waiting) && (all_done || (self.parallel && call.name != TERMINATE)) {
+            if matches!(call.state, CallState::Waiting) && (all_done || (self.parallel && !is_end(&call.name))) {
                 return Some(at);
             }
             all_done &= call.done();
-            if !all_done && (!self.parallel || call.name == TERMINATE) {
+            if !all_done && (!self.parallel || is_end(&call.name)) {
                 return None;
             }
         }

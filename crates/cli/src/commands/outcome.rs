@@ -106,18 +106,22 @@ fn checks(result: &RunResult) -> Option<String> {
 /// Maximum width of the reason why a criterion was not checked.
 const REASON: usize = 160;
 
-/// Names the criteria that nobody checked, with the reasons, and those that held already before the work.
+/// Names the criteria that nobody checked or decided, with the reasons, those that held already before the work, and the amended ones.
 fn doubts(result: &RunResult) -> Vec<String> {
+    let reason = |text: &str| first_line(&translated(text), REASON);
     let line = |known: &CriterionOutcome| {
-        let (unchecked, before) = (known.how == CheckMethod::Unchecked && !known.evidence.is_empty(), known.held_before == Some(true));
-        let said = match (unchecked, before) {
-            (true, _) => msg!("run-unchecked", criterion = plain(&known.text), reason = first_line(&translated(&known.evidence), REASON)),
-            (false, true) => msg!("run-held-before", criterion = plain(&known.text)),
-            (false, false) => return None,
-        };
-        Some(format!("{DIM}{said}{DIM:#}"))
+        let open = known.holds.is_none() && !known.evidence.is_empty();
+        Some(match (open, known.how) {
+            (true, CheckMethod::Unchecked) => msg!("run-unchecked", criterion = plain(&known.text), reason = reason(&known.evidence)),
+            (true, _) => msg!("run-undecided", criterion = plain(&known.text), reason = reason(&known.evidence)),
+            (false, _) if known.held_before == Some(true) => msg!("run-held-before", criterion = plain(&known.text)),
+            (false, _) => return None,
+        })
     };
-    result.criteria.iter().filter_map(line).collect()
+    let amended = result.amended.iter().map(|known| {
+        msg!("run-amended", from = plain(&known.from.to_string()), to = plain(&known.to.to_string()), evidence = reason(&known.evidence))
+    });
+    result.criteria.iter().filter_map(line).chain(amended).map(|said| format!("{DIM}{said}{DIM:#}")).collect()
 }
 
 /// Returns the last line: the outcome and the cost of the run.

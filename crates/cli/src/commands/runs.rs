@@ -1,7 +1,7 @@
 //! `aime runs`.
 
 use aime_orchestrator::{CriterionOutcome, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress_management::{ChangedMember, CheckMethod, Edge, FileChange, PlanDiff, ProgressEvent, ProgressState, RunId, Task, TaskId};
+use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, ProgressState, RunId, Task, TaskId};
 use aime_runs::{Runs, RunsError, list_document, outcome};
 use serde_json::{Value, json};
 
@@ -174,14 +174,12 @@ fn criterion_line(known: &CriterionOutcome) -> String {
         Some(false) => "head-fails",
         None => "head-unknown",
     };
-    let how = match known.how {
-        CheckMethod::Executed => "executed",
-        CheckMethod::Audited => "audited",
-        CheckMethod::Unchecked => "unchecked",
-    };
     let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&translated(&known.evidence), WIDTH)) };
     let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
-    head(id, &format!("{} ({}, {}{before}){shown}", plain(&known.text), word_name("owner", known.owner.word()), word_name("checked", how)))
+    head(
+        id,
+        &format!("{} ({}, {}{before}){shown}", plain(&known.text), word_name("owner", known.owner.word()), word_name("checked", known.how.word())),
+    )
 }
 
 /// Describes the actor that was last made for a task in one line.

@@ -147,13 +147,14 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&answered(answer), WIDTH)),
         E::ConsentGiven { rules, .. } => format!("{}{}", head(BOLD, "head-always"), plain(&rules.join(", "))),
-        E::CriterionChecked { criterion, passed, reason, .. } => {
+        E::CriterionChecked { criterion, how, passed, reason, .. } => {
             let verdict = match passed {
                 Some(true) => head(GREEN, "head-holds"),
                 Some(false) => head(RED, "head-fails"),
                 None => head(YELLOW, "head-unknown"),
             };
-            format!("{verdict}{} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), translated_line(reason, WIDTH))
+            let how = word_name("checked", how.word());
+            format!("{verdict}{} {DIM}({how}: {}){DIM:#}", first_line(criterion, WIDTH), translated_line(reason, WIDTH))
         }
         E::MergeConflicted { conflicts, .. } => conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n"),
         E::BoundReached { bound, detail } => {

@@ -189,11 +189,11 @@ impl CriterionResult {
         }
     }
 
-    /// Returns why the work does not count as done, if it does not: the criterion does not hold, or aime could not check a command or file
-    /// that a person or the project asks for.
+    /// Returns why the work does not count as done, if it does not: the criterion does not hold, or nobody checked a criterion of a person or
+    /// of the project. A check without a decision, such as that of a flaky command or an auditor who cannot tell, is no fault.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
-        let required = self.owner.needs_consent() && self.executable;
+        let required = self.owner.needs_consent();
         match self.passed {
             Some(true) => None,
             Some(false) => Some(format!("{:?} does not hold: {}", self.criterion, self.reason)),
@@ -201,6 +201,40 @@ impl CriterionResult {
                 Some(format!("{:?} was not checked: {}", self.criterion, self.reason))
             }
             None => None,
+        }
+    }
+
+    /// Returns true for a fault that the worker may be able to remove: the criterion does not hold, or no verdict was reached on its words.
+    /// A worker cannot change that a command may not be run.
+    pub(crate) fn is_fault_of_worker(&self) -> bool {
+        self.passed == Some(false) || (!self.executable && self.fault().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unchecked_criterion_of_a_person_is_a_fault() {
+        let (unchecked, executed, audited) = (CheckMethod::Unchecked, CheckMethod::Executed, CheckMethod::Audited);
+        for (owner, how, passed, fault) in [
+            (Owner::Person, unchecked, None, true),
+            (Owner::Project, unchecked, None, true),
+            (Owner::Lead, unchecked, None, false),
+            (Owner::Actor, unchecked, None, false),
+            (Owner::Person, executed, None, false),
+            (Owner::Person, audited, None, false),
+            (Owner::Person, audited, Some(false), true),
+            (Owner::Lead, audited, Some(false), true),
+            (Owner::Person, audited, Some(true), false),
+        ] {
+            for criterion in [Criterion::text("the poem is good"), Criterion::command("true")] {
+                let check = CriterionResult { how, passed, ..CriterionResult::open(&criterion.owned_by(owner)) };
+                assert_eq!(check.fault().is_some(), fault, "{check:?}");
+                let of_worker = passed == Some(false) || (fault && !check.executable);
+                assert_eq!(check.is_fault_of_worker(), of_worker, "{check:?}");
+            }
         }
     }
 }

@@ -299,8 +299,7 @@ impl RunMachine {
         }
         let unmet: Vec<String> = checks.iter().filter_map(CriterionResult::fault).collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
-            // An actor cannot change that a check may not be run.
-            let failed = checks.iter().any(|check| check.passed == Some(false));
+            let failed = checks.iter().any(CriterionResult::is_fault_of_worker);
             if failed && self.return_result(task, &unmet.join("; "), out) {
                 return self.advance(out);
             }

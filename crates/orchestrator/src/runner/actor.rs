@@ -35,6 +35,7 @@ use super::{
     hooks::HookCaller,
     millis_since, on_bound,
     private::{Place, PrivatePlace, check_of_conflicts},
+    verify::CheckedWork,
 };
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
@@ -114,7 +115,10 @@ impl RunRunner {
             audit: None,
         });
         if execution == 1 && !self.has_actor(task, execution) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, &attempt.origins, context))).await;
+            context
+                .cancel
+                .run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, attempt.private.as_ref(), &attempt.origins, context)))
+                .await;
         }
         let refused = OnceLock::new();
         let make = async {
@@ -136,24 +140,30 @@ impl RunRunner {
         };
         // A stopped actor continues in its private folder later, so nothing is joined yet.
         let joins = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
-        let joined = match joins {
-            Some(private) => self.join(private, task, context).await,
-            None => Ok(Vec::new()),
-        };
-        let conflicts = match joined {
-            Ok(conflicts) => conflicts,
-            Err(message) => return RunFact::EffectFailed { id, message },
-        };
-        // The private folder is beside the folder of the kept versions.
-        let merged = check_of_conflicts(&conflicts, |conflict| format!("../own/{}", conflict.path));
-        if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
-            let (checks, calls) = (merged.into_iter().collect(), Vec::new());
-            return RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) };
-        }
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
         let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
-        let work = (format!("{task}-{execution}-{returned}"), &attempt.brief.spec, attempt.brief.results.as_str());
-        let (checks, calls) = self.verify_task(work, &conclusion, evidence, context).await;
+        let name = format!("{task}-{execution}-{returned}");
+        let work = CheckedWork { name, spec: &attempt.brief.spec, given: &attempt.brief.results, place: joins };
+        let (mut checks, mut calls) = self.verify_task(work.clone(), &conclusion, evidence, context).await;
+        let (mut merged, mut conflicts) = (None, Vec::new());
+        // Refused work is not merged.
+        if let Some(private) = joins
+            && checks.iter().all(|check| check.fault().is_none())
+        {
+            let merge = match self.join(private, task, context).await {
+                Ok(merge) => merge,
+                Err(message) => return RunFact::EffectFailed { id, message },
+            };
+            // The private folder is beside the folder of the kept versions.
+            merged = check_of_conflicts(&merge.conflicts, |conflict| format!("../own/{}", conflict.path));
+            if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
+                checks.clear();
+            } else {
+                let work = CheckedWork { place: joins.filter(|_| !merge.is_unchanged), ..work };
+                calls.extend(self.verify_merged(work, (&conclusion, evidence), (&merge.unseen, &mut checks), context).await);
+            }
+            conflicts = merge.conflicts;
+        }
         let checks = merged.into_iter().chain(checks).collect();
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) }
     }

@@ -8,10 +8,11 @@ use std::{
 use aime_actor_factory::ActorOutput;
 use aime_durable::{Journal, Machine, NewRun};
 use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
-use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, FileDeed, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Author, Change, Entry, UndoData, line_diff};
+use aime_work_tree::Unmerged;
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
@@ -20,6 +21,7 @@ use super::{
     actor::{Attempt, NewActor},
     kept_files::{did, with_children},
     on_bound,
+    private::PrivatePlace,
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
 
@@ -34,12 +36,14 @@ const SHARE: u64 = 30;
 /// Maximum number of lines of a diff for an auditor, before its context window limits all diffs together.
 const DIFF_LINES: usize = 2_000;
 /// Notes that mention the task of an actor, with the wording for an auditor.
-const NOTES: [(&str, &str); 3] = [
-    ("no_tool_call", "Look further with a tool, or call `terminate` with one verdict for each criterion."),
-    ("conclude", "Look no further. Call `terminate` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+const NOTES: [(&str, &str); 5] = [
+    ("no_tool_call", "Look further with a tool, or call `verdict` with one verdict for each criterion."),
+    ("conclude", "Look no further. Call `verdict` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+    ("repeated", "The call `{name}` has succeeded {count} times with the same result. Look elsewhere, or call `verdict`."),
+    ("stuck", "You made the same call `{name}` {count} times with the same result. Look elsewhere, or call `verdict`."),
     (
         "steps_left",
-        "Only {left} steps are left. Call `terminate` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
+        "Only {left} steps are left. Call `verdict` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
     ),
 ];
 
@@ -63,6 +67,8 @@ pub(super) struct Work<'a> {
     pub(super) earlier_results: &'a str,
     /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
+    /// The private folder with the work; if absent, the working folder.
+    pub(super) place: Option<&'a PrivatePlace>,
 }
 
 /// Requests of an auditor. Its journal holds them, and the run receives them with the verdicts.
@@ -129,7 +135,7 @@ impl RunRunner {
             origins: work.origins.clone(),
             recalled: String::new(),
             leads: false,
-            private: None,
+            private: work.place.cloned(),
             turn: None,
             audit: Some(Arc::clone(&uses)),
         });
@@ -139,8 +145,9 @@ impl RunRunner {
             criteria: criteria.to_vec(),
             executed,
             claim: work.claim.to_owned(),
-            changes: self.changes_of(&state, work.task).await,
-            calls,
+            changes: self.changes_of(&state, work).await,
+            calls: if work.task.is_some() { calls.clone() } else { String::new() },
+            results: if work.task.is_none() { calls } else { String::new() },
             earlier_results: work.earlier_results.to_owned(),
         };
         let call = format!("audit/{}", work.name);
@@ -149,11 +156,27 @@ impl RunRunner {
         (ended.and_then(verdicts), uses.list())
     }
 
-    /// Returns the file changes of a task, or of the run, so far.
-    async fn changes_of(&self, state: &ProgressState, task: Option<&TaskSpec>) -> Vec<ChangedFile> {
-        let tasks = task.map(|task| with_children(state, task.id.as_str()));
-        let mut changes = self.changes_by(vec![tasks]).await;
-        changes.pop().unwrap_or_default()
+    /// Returns the file changes of a task, or of the run, so far. Includes those in a private folder that are not merged yet.
+    async fn changes_of(&self, state: &ProgressState, work: &Work<'_>) -> Vec<ChangedFile> {
+        let tasks = work.task.map(|task| with_children(state, task.id.as_str()));
+        let mut changes = self.changes_by(vec![tasks]).await.pop().unwrap_or_default();
+        let unmerged = match work.place {
+            Some(place) => place.private().unmerged().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "the changes in a private folder are not shown");
+                Vec::new()
+            }),
+            None => Vec::new(),
+        };
+        for mut later in unmerged.into_iter().map(unmerged_file) {
+            if !self.may_read(&later.path) {
+                later.diff.clear();
+            }
+            match changes.iter_mut().find(|known| known.path == later.path) {
+                Some(known) => *known = add_later(std::mem::take(known), later),
+                None => changes.push(later),
+            }
+        }
+        changes
     }
 
     /// Returns the file changes of each of these tasks so far. Tasks without changes are left out.
@@ -163,10 +186,11 @@ impl RunRunner {
         tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
-    /// Returns true if an auditor may run commands: nobody is asked, so the run must allow all of them, and what they change must be put back.
-    async fn auditors_run_commands(&self) -> bool {
-        let is_restored = self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
-        self.input.settings.approval == Approval::All && is_restored
+    /// Returns true if an auditor may run commands, because what they change can be put back. The rules of the run decide on each command; one
+    /// about which a person would be asked is refused.
+    async fn auditors_run_commands(&self, place: Option<&PrivatePlace>) -> bool {
+        let is_restored = place.is_some() || self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
+        self.input.settings.approval != Approval::ReadOnly && is_restored
     }
 
     /// Returns the journal of actors.
@@ -222,7 +246,7 @@ impl Attempt {
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
         let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
-        let shell = if runner.auditors_run_commands().await { runner.parts.tools.get(BASH) } else { None };
+        let shell = if runner.auditors_run_commands(self.private.as_ref()).await { runner.parts.tools.get(BASH) } else { None };
         input.spec.approval = if shell.is_some() { runner.input.settings.approval } else { Approval::ReadOnly };
         let shell = shell.map(|tool| Arc::clone(tool.sheet()));
         input.spec.tools = looks.chain(shell).chain([audit_sheet()]).collect::<Vec<_>>().into();
@@ -252,6 +276,20 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
     let diff = [first.diff, later.diff].into_iter().filter(|diff| !diff.is_empty()).collect::<Vec<_>>().join("\n");
     let did = if later.did == "deleted" { later.did } else { first.did };
     ChangedFile { did, diff, added: first.added + later.added, removed: first.removed + later.removed, path: first.path }
+}
+
+/// Returns a change in a private folder in the form for a model.
+fn unmerged_file(Unmerged { path, content, was_there, is_there }: Unmerged) -> ChangedFile {
+    let path = path.to_string_lossy().into_owned();
+    let did = match (was_there, is_there) {
+        (false, _) => FileDeed::Created,
+        (true, false) => FileDeed::Deleted,
+        (true, true) => FileDeed::Changed,
+    };
+    let content = content.filter(|_| !is_credential_file(&path));
+    let diff = content.and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
+    let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
+    ChangedFile { path, did: did.name().to_owned(), added, removed, diff }
 }
 
 /// Returns a change of a file in the form for a model; `None` for folders and caches.

@@ -9,7 +9,7 @@ use std::{
 use aime_messages::Describe;
 use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
-use aime_undo::{Author, Change, Entry, PathChange, PathComparison, Recorder, RecordingGuard, Scope, UnrecordedReason, line_diff};
+use aime_undo::{Author, Change, ConflictKind, Entry, UnrecordedReason, PathChange, Recorder, Scope, PathComparison, RecordingGuard, line_diff};
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};
@@ -222,13 +222,17 @@ impl KeptFiles {
         };
         let named = |path: &Path| path.to_string_lossy().into_owned();
         let done = undone.changes.iter().map(|change| (named(&change.path), None));
-        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(failed.error.to_string())));
-        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.kind.describe().to_string())));
+        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(("changed", failed.error.to_string()))));
+        let stays = left.iter().map(|conflict| {
+            // The command of another task may have made the change.
+            let is_shared = matches!(conflict.kind, ConflictKind::AlsoBy(_));
+            (named(&conflict.path), Some((if is_shared { "may have changed" } else { "changed" }, conflict.kind.describe().to_string())))
+        });
         let mut lines = Vec::new();
         for (path, why) in done.chain(failed).chain(stays) {
             let (did, line) = match why {
                 None => (FileDeed::PutBack, format!("it changed `{path}`, which was put back")),
-                Some(why) => (FileDeed::NotPutBack, format!("it changed `{path}`, which could not be put back: {why}")),
+                Some((did, why)) => (FileDeed::NotPutBack, format!("it {did} `{path}`, which could not be put back: {why}")),
             };
             lines.push(line);
             let (added, removed, diff) = (0, 0, String::new());

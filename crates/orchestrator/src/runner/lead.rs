@@ -122,7 +122,8 @@ impl RunRunner {
         let said = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));
         let Some(conclusion) = rest.conclusion.clone().or(said) else { return (Vec::new(), Vec::new()) };
         let spec = TaskSpec::actor(main_id(), self.input.goal.clone());
-        self.verify_task((format!("lead-{}", rest.wake), &spec, ""), &conclusion, || Ok(String::new()), context).await
+        self.verify_task(super::verify::CheckedWork::new(format!("lead-{}", rest.wake), &spec), &conclusion, || Ok(String::new()), context)
+            .await
     }
 
     fn lead_role(&self) -> &'static str {

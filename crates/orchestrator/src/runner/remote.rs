@@ -13,6 +13,7 @@ use super::{
     before::TriedCriteria,
     evidence::CallRecord,
     private::{PrivatePlaces, check_of_conflicts},
+    verify::CheckedWork,
 };
 use crate::{
     Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult,
@@ -129,7 +130,7 @@ impl RemoteEffects {
         let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence());
         let merged = check_of_conflicts(&conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
-        let (checks, calls) = self.runner.verify_task((id.to_string(), spec, ""), &conclusion, evidence, &context).await;
+        let (checks, calls) = self.runner.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, &context).await;
         let checks = merged.into_iter().chain(checks).collect();
         context.revoked_if_out_of_budget().await;
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms };

@@ -225,10 +225,10 @@ async fn a_run_whose_effects_are_carried_out_apart_comes_to_the_same() {
 #[tokio::test]
 async fn criteria_are_tried_and_audited_apart() {
     let audits = || When::tools().and_contains("You audit work");
-    let verdict = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "one line", "evidence": "log:1"}]});
+    let verdict = json!({"criteria": [{"n": 1, "holds": "yes", "why": "one line", "evidence": "log:1"}]});
     let model = ScriptedModel::new("m")
         .on(audits().and_turn(0), [Reply::call("read_file", json!({"path": "log"}))])
-        .on(audits().and_turn(1), [Reply::call("terminate", verdict)])
+        .on(audits().and_turn(1), [Reply::call("verdict", verdict)])
         .on(When::tools().and_turn(0), [Reply::call("bash", json!({"command": "echo one > log"}))])
         .on(When::tools().and_turn(1), [done("it is written")]);
     let plan = plan(json!([{"id": "write", "kind": "actor", "description": "Write a line", "bundles": ["shell"],

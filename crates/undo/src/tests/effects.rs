@@ -1,5 +1,5 @@
 use super::*;
-use crate::PathComparison;
+use crate::{ConflictKind, PathComparison};
 
 fn check() -> Author {
     Author::new(Some("t"), "check")
@@ -65,14 +65,19 @@ fn effects_stay_where_they_are_ignored_or_perhaps_of_others() {
     let other = recorder.open(author("other")).unwrap();
     run_check(&place, &recorder, |place| place.write("both.txt", "whose?"));
     recorder.close(other);
-    assert_eq!(put_back(&recorder, |path| path.starts_with("out")), Vec::<String>::new());
+    let back = || {
+        let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();
+        (undone.changes, left.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.kind)).collect::<Vec<_>>())
+    };
+    let also = ConflictKind::AlsoBy(vec!["other".to_owned()]);
+    assert_eq!(back(), (Vec::new(), vec![("both.txt".to_owned(), also)]));
+    assert_eq!(back(), (Vec::new(), Vec::new()), "each is reported once");
     assert_eq!(place.read("both.txt"), "whose?");
     // A change that somebody made after the check is theirs.
     run_check(&place, &recorder, |place| place.write("a.txt", "by the check"));
     place.write("a.txt", "by me");
-    let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();
-    assert_eq!((undone.changes, place.read("a.txt").as_str()), (Vec::new(), "by me"));
-    assert_eq!(left, []);
+    assert_eq!(back(), (Vec::new(), vec![("a.txt".to_owned(), ConflictKind::ChangedSince)]));
+    assert_eq!(place.read("a.txt"), "by me");
 }
 
 #[test]

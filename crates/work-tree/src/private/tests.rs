@@ -11,7 +11,7 @@ use std::{
 use aime_progress_management::ConflictKind;
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders};
+use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Unmerged};
 use crate::{FileConflict, WorkTreeError};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -504,4 +504,43 @@ async fn a_copy_fits_by_its_files_and_their_size_without_ignored_ones() {
     for (files, most, fits) in [(2, bytes, true), (1, bytes, false), (2, bytes - 1, false)] {
         assert_eq!(folders.fits(files, most).await.unwrap(), fits, "{files} files, {most} bytes");
     }
+}
+
+#[tokio::test]
+async fn effects_of_a_check_are_put_back() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let a = folders.begin("a", &Extras::default()).await.unwrap();
+    edit(a.path(), "one", "1");
+    fs::write(a.path().join("made"), "by the work").unwrap();
+    let worked = fs::read_to_string(a.path().join("text")).unwrap();
+    let ravage = || {
+        fs::write(a.path().join("text"), "gone").unwrap();
+        fs::remove_file(a.path().join("made")).unwrap();
+        fs::write(a.path().join("new"), "by the check").unwrap();
+    };
+    let is_as_worked = || {
+        let text = fs::read_to_string(a.path().join("text")).unwrap();
+        assert_eq!((text, fs::read_to_string(a.path().join("made")).unwrap()), (worked.clone(), "by the work".to_owned()));
+        assert!(!a.path().join("new").exists());
+    };
+    let state = a.begin_check().await.unwrap();
+    ravage();
+    let changed = a.put_back(&state).await.unwrap();
+    assert_eq!(changed, ["made", "new", "text"].map(PathBuf::from));
+    is_as_worked();
+    // A check that a crash cut off.
+    a.begin_check().await.unwrap();
+    ravage();
+    folders.begin("a", &Extras::default()).await.unwrap();
+    is_as_worked();
+    let unmerged = a.unmerged().await.unwrap();
+    let made =
+        Unmerged { path: PathBuf::from("made"), content: Some((Vec::new(), b"by the work".to_vec())), was_there: false, is_there: true };
+    assert_eq!((unmerged.len(), &unmerged[0]), (2, &made));
+    let before = a.state().await.unwrap();
+    shared.write("by hand", "a person's\n");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.differs_from(&before).await.unwrap(), [PathBuf::from("by hand")]);
+    assert_eq!(a.unmerged().await.unwrap(), Vec::<Unmerged>::new());
 }

@@ -149,11 +149,12 @@ impl ActorRunner {
         if self.input.attended {
             tool_context = tool_context.with_person(runner.person(facts, task, self.attempt.execution));
         }
-        let asking = if leaves_nothing { self.attempt.asking().of_check() } else { self.attempt.asking() };
-        let result = runner.call_with_hooks(&asking, &mut call, tool_context).await;
-        if leaves_nothing {
-            runner.kept_files.put_back(Some(task), runner.parts.tool_context.working_folder(), facts).await;
-        }
+        let asking = self.attempt.asking();
+        let result = if leaves_nothing {
+            runner.call_without_effects(self.attempt.private.as_ref(), asking, &mut call, tool_context).await.0
+        } else {
+            runner.call_with_hooks(&asking, &mut call, tool_context).await
+        };
         match result {
             Ok(ToolOutput { text, value, references, images, seen }) => {
                 let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());

@@ -72,7 +72,7 @@ impl RemoteEffects {
         let attempt = Attempt::apart(&self.runner, order, context.facts.clone());
         let made = attempt.compose_for_plan().await.and_then(not_external);
         if attempt.execution == 1 && made.is_ok() {
-            let tried = self.runner.try_criteria(&attempt.brief.spec, &attempt.origins, &context);
+            let tried = self.runner.try_criteria(&attempt.brief.spec, None, &attempt.origins, &context);
             context.cancel.run_until_cancelled(Box::pin(tried)).await;
         }
         let NewActor { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
