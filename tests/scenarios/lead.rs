@@ -113,7 +113,7 @@ fn a_refused_plan_returns_at_once_and_three_leave_it_to_rules() {
     let ended = run(&world, &["--mode", "simple"]).must(0);
     assert_eq!((lead_requests(&world).len(), world.schema_requests("aime_plan").len()), (3, 1));
     assert_eq!(ended.events("lead_gave_up").len(), 1, "{ended}");
-    // Calls that break the schema of the tool count, too, and people read that rules plan.
+    // Calls that break the schema of the tool count, too, and people read that rules plan from then on.
     let malformed = || Reply::call("submit_plan", json!({"tasks": 7}));
     let small = plan(&[worker("wash", "WASH", &[])]);
     let world = World::led(

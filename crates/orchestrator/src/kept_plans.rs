@@ -143,12 +143,12 @@ impl ActivePlan {
     }
 }
 
-/// Returns true if a run reached its goal with its original plan: no task failed for good, and no replan repaired the
-/// plan.
+/// Returns true if a run reached its goal with its original plan: no task failed for good, and no replan and no
+/// person changed the plan.
 fn is_worth_keeping(state: &ProgressState) -> bool {
     state.status == RunStatus::Completed
         && !state.tasks.values().any(|task| matches!(task.status, TaskStatus::Failed | TaskStatus::RolledBack))
-        && !state.decisions.iter().any(aime_progress_management::Decision::is_replan)
+        && state.decisions.iter().all(aime_progress_management::Decision::only_grows)
 }
 
 fn read(path: &Path) -> Result<Document, String> {

@@ -142,6 +142,12 @@ impl Decision {
     pub fn is_replan(&self) -> bool {
         is_replan(&self.triggers)
     }
+
+    /// Returns true if the decision only let the plan grow: neither trouble nor a person asked for it.
+    #[must_use]
+    pub fn only_grows(&self) -> bool {
+        self.triggers.iter().all(|reason| reason.kind == TriggerKind::Update)
+    }
 }
 
 /// Returns true if a change for these reasons repairs the plan, so that the frequency control counts it.

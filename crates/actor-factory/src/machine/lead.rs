@@ -199,7 +199,7 @@ impl ActorMachine {
         self.rest_if_stopping_or_advance(at, out);
     }
 
-    /// Counts a call of a plan tool that breaks the tool's schema: the run never sees it.
+    /// Counts a call of a plan tool whose parameters cannot be read: the run never sees it.
     pub(super) fn note_malformed(&mut self, index: usize) {
         let Some(tool) = self.call_mut(index).map(|call| call.name.clone()) else { return };
         if self.sheet(&tool).is_some_and(|sheet| sheet.handled_by == Executor::Run) {

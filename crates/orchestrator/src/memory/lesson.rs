@@ -36,7 +36,7 @@ pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, 
         (task.spec.title(), error.or(task.reason.as_deref()))
     });
     section(&mut lines, "What failed:", failed);
-    let replans = state.decisions.iter().filter(|decision| decision.is_replan());
+    let replans = state.decisions.iter().filter(|decision| !decision.only_grows());
     let why: Vec<(String, &str)> = replans
         .map(|decision| {
             let reasons: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();

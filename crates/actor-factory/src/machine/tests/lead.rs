@@ -74,8 +74,8 @@ fn a_refusal_goes_on_in_the_same_conversation_and_three_end_the_planning() {
 }
 
 #[test]
-fn three_calls_that_break_the_schema_end_the_planning() {
-    let malformed = |id: &str| call(id, "hold_task", &json!({}));
+fn three_unreadable_calls_end_the_planning() {
+    let malformed = |id: &str| aime_llm::ToolCall { arguments: "task one, please".to_owned(), ..hold_call(id, "one") };
     let mut play = Play::start(lead(true));
     play.calls(vec![malformed("h1")]);
     play.calls(vec![hold_call("h2", "no")]);
