@@ -1,6 +1,9 @@
 //! Arguments of subcommands that clap learns when they are used.
 
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Id, Subcommand};
+use clap::{
+    ArgMatches, Args, Command, Error, FromArgMatches, Id, Subcommand,
+    builder::{Resettable, StyledStr},
+};
 
 /// Arguments or subcommands of one subcommand. Clap learns them when this subcommand is parsed or shown, because a start does not need
 /// those of all the others.
@@ -63,5 +66,9 @@ impl<T: Subcommand> Subcommand for LazyArgs<T> {
 /// Adds arguments in front of the global ones, which clap adds first here. Help shows the headings in the order of the arguments.
 fn globals_last(command: Command, add: fn(Command) -> Command) -> Command {
     let globals: Vec<Id> = command.get_arguments().map(|argument| argument.get_id().clone()).collect();
-    globals.into_iter().fold(add(command), |command, id| command.mut_arg(id, |argument| argument))
+    // The description of the arguments would replace that of the subcommand.
+    let about: Resettable<StyledStr> = command.get_about().cloned().into();
+    let long_about: Resettable<StyledStr> = command.get_long_about().cloned().into();
+    let command = add(command).about(about).long_about(long_about);
+    globals.into_iter().fold(command, |command, id| command.mut_arg(id, |argument| argument))
 }
