@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, task, write};
+use crate::harness::{World, actor, bash, done, gives_up, plan, said, task, write};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const SETTINGS: &str = "[run]\nisolation = \"worktree\"\n";
@@ -334,4 +334,30 @@ fn copies_are_guarded_apart() {
     let ended = world.aime(RUN).must(0);
     assert!(world.exists("second"), "the commands ran beside each other: {ended}");
     assert_eq!(world.read(".envrc"), "export A=1\n", "{ended}");
+}
+
+/// The copy of an actor is not in a fork of its run, and the actor learns that.
+#[test]
+fn a_forked_actor_learns_that_its_edits_may_be_missing() {
+    let note = "Changes that you made before may be missing";
+    let patch = json!({"reasoning": "b cannot", "changes": [{"op": "add_task", "task": actor("c", "C-PART", &[]), "replaces": ["b"]}]});
+    let script = Script::new()
+        .on(a(0), [bash("sed -i s/one/1/ text && echo A-HAS-CHANGED")])
+        .once(a(1), [Reply::hang()])
+        .on(a(1), [bash("grep -q 1 text || sed -i s/one/I/ text")])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [gives_up("no way").after_request("A-HAS-CHANGED")])
+        .on(When::schema("aime_patch"), [Reply::json(patch)])
+        .once(When::tools().and_contains("C-PART"), [Reply::hang()])
+        .on(When::tools().and_contains("C-PART"), [done("c is done")])
+        .on(When::plain(), [Reply::text("All is done.")]);
+    let world = two(script, &format!("{SETTINGS}[triggers]\nmax_retries = 0\n"));
+    let running = world.start(RUN);
+    crate::harness::wait_until("the new task works", || !world.actor_requests("C-PART").is_empty());
+    running.kill();
+    world.aime(["runs", "fork", "r", "--at", "2", "--run-id", "again"]).must(0);
+    let ended = world.aime(["resume", "again", "--output", "json"]).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "I"), "{ended}");
+    let told = world.actor_requests("A-PART").iter().map(said).filter(|said| said.contains(note)).count();
+    assert!(told >= 1, "{ended}");
 }
