@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, gives_up, plan, said, task, write};
+use crate::harness::{World, actor, bash, done, gives_up, plan, said, task, tool, write};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const SETTINGS: &str = "[run]\nisolation = \"worktree\"\n";
@@ -155,7 +155,8 @@ fn tasks_that_cannot_have_a_copy_write_one_at_a_time() {
 // Requirement: 9.1
 #[test]
 fn tasks_in_a_large_folder_write_one_at_a_time() {
-    let change = |old: &str, new: &str| bash(&format!("pwd; cp text old && sed 's/{old}/{new}/' old > text && rm old"));
+    let look = "[ -e ignored ] || echo IN-A-COPY";
+    let change = |old: &str, new: &str| bash(&format!("{look}; cp text old && sed 's/{old}/{new}/' old > text && rm old"));
     let script = || {
         Script::new()
             .on(a(0), [change("one", "1")])
@@ -165,13 +166,15 @@ fn tasks_in_a_large_folder_write_one_at_a_time() {
     };
     for (bytes, has_copy) in [((2 << 30) + 1, false), (1, true)] {
         let world = two(script(), "");
+        world.file(".gitignore", "ignored\n");
+        world.file("ignored", "");
         // A file with a hole takes no room.
         std::fs::File::create(world.path("large")).unwrap().set_len(bytes).unwrap();
         let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
         let ended = world.aime(run).must(0);
         assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
         let told: String = ["A-PART", "B-PART"].iter().flat_map(|part| world.actor_requests(part)).map(|request| said(&request)).collect();
-        assert_eq!(told.contains(".aime/runs/r/private/"), has_copy, "{bytes} bytes: {told}");
+        assert_eq!(told.contains("IN-A-COPY\\n"), has_copy, "{bytes} bytes: {told}");
         assert!(has_copy || !ended.events("folder_awaited").is_empty(), "{ended}");
     }
 }
@@ -334,6 +337,77 @@ fn copies_are_guarded_apart() {
     let ended = world.aime(RUN).must(0);
     assert!(world.exists("second"), "the commands ran beside each other: {ended}");
     assert_eq!(world.read(".envrc"), "export A=1\n", "{ended}");
+}
+
+/// A call of a tool task works in a copy as an actor does.
+// Requirement: 9.1
+#[test]
+fn tool_tasks_beside_each_other_keep_both_edits() {
+    // Each writes what it has read before the other wrote.
+    let change = |id: &str, old: &str, new: &str| {
+        tool(id, "bash", json!({"command": format!("cp text old; sleep 1; sed 's/{old}/{new}/' old > text; rm old")}), &[])
+    };
+    let world = World::with(Script::new());
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&[change("a", "one", "1"), change("b", "seven", "7")]));
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+    assert!(!world.exists(".aime/runs/r/private"), "{ended}");
+    world.aime(["runs", "undo", "r", "--yes"]).must(0);
+    assert_eq!(world.read("text"), TEXT);
+}
+
+/// A call cannot resolve a conflict, so its task fails, and its version is kept.
+// Requirement: 9.2
+#[test]
+fn a_conflict_of_tool_tasks_is_reported_and_kept() {
+    let change = |id: &str| tool(id, "bash", json!({"command": format!("sed -i 's/one/{id}/' text; sleep 1")}), &[]);
+    let script = Script::new()
+        .on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))])
+        .on(When::plain(), [Reply::text("Not all of it.")]);
+    let world = World::with(script);
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&[change("a"), change("b")]));
+    let ended = world.aime(RUN).must(1);
+    let result = ended.json();
+    let (lost, won) = if task(&result, "a")["status"] == "failed" { ("a", "b") } else { ("b", "a") };
+    assert_eq!(world.read("text"), TEXT.replace("one", won), "{ended}");
+    let kept = format!(".aime/runs/r/private/{lost}-1/own/text");
+    assert_eq!(world.read(&kept), TEXT.replace("one", lost), "{ended}");
+    let error = task(&result, lost)["error"].to_string();
+    assert!(error.contains(&format!("nothing of this call is merged: `text` (its version is kept in `{kept}`)")), "{ended}");
+    assert_eq!(task(&result, lost)["attempts"], 1, "{ended}");
+}
+
+/// File tools take the path of the working folder, commands too, and no result names the copy.
+#[test]
+fn actors_do_not_notice_their_copies() {
+    let mut world = World::with(Script::new()).settings(SETTINGS);
+    let folder = world.work().canonicalize().unwrap().to_str().unwrap().to_owned();
+    let part = |name: &str, turn| When::tools().and_contains(&format!("{name}-PART")).and_turn(turn);
+    let text = format!("{folder}/text");
+    let script = Script::new()
+        .on(part("A", 0), [Reply::call("read_file", json!({"path": text}))])
+        .on(part("A", 1), [Reply::call("edit_file", json!({"path": text, "old_text": "one", "new_text": "1"}))])
+        .on(part("B", 0), [bash(&format!("pwd; cd '{folder}' && sed -i s/three/3/ {text}; cat {folder}/missing"))])
+        .on(part("B", 1), [bash("pwd; realpath text; for i in $(seq 4000); do realpath text; done")])
+        .on(part("C", 0), [Reply::call("python", json!({"code": format!("import os\nt = open('{text}').read()\nopen('{text}', 'w').write(t.replace('five', '5'))\nprint(os.getcwd())\nopen('{folder}/missing')")}))])
+        .on(part("C", 1), [Reply::call("grep", json!({"pattern": "5", "path": folder}))])
+        .on(part("D", 0), [edit("seven", "7")])
+        .on(part("D", 1), [Reply::call("list_dir", json!({"path": folder}))])
+        .on(When::tools(), [done("done")]);
+    world.serve(script);
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&["A", "B", "C", "D"].map(|name| actor(&name.to_lowercase(), &format!("{name}-PART"), &[]))));
+    let ended = world.aime(RUN).must(0);
+    let expected = [("one", "1"), ("three", "3"), ("five", "5"), ("seven", "7")];
+    assert_eq!(world.read("text"), expected.iter().fold(TEXT.to_owned(), |text, (old, new)| text.replace(old, new)), "{ended}");
+    for request in world.server().requests() {
+        let request = request.to_string();
+        assert!(!request.contains("private/") && !request.contains("/.aime/runs"), "{request}");
+    }
+    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    assert!(told.contains(&format!("{folder}\\n")) && told.contains(&format!("{folder}/missing: No such file")), "{told}");
 }
 
 /// The copy of an actor is not in a fork of its run, and the actor learns that.
