@@ -169,3 +169,33 @@ fn files_of_submodules_are_named_and_left_out() {
     assert!(notes(&ended).contains("not in the commits: lib/file (in a submodule)"), "{ended}");
     assert_eq!(world.git(&["diff-tree", "-r", "--no-commit-id", "--name-only", "aime/r"]), "file\n");
 }
+
+/// Two tasks that work at once in one file have a commit each, with their own changes.
+#[test]
+fn tasks_at_once_in_one_file_are_commits_of_their_own() {
+    let (a, b) = (|turn| When::tools().and_contains("A-PART").and_turn(turn), |turn| When::tools().and_contains("B-PART").and_turn(turn));
+    let change = |old: &str, new: &str, name: &str| bash(&format!("sed -i s/{old}/{new}/ text && echo {name}-HAS-CHANGED"));
+    let script = Script::new()
+        .on(a(0), [change("one", "1", "A")])
+        .on(a(1), [done("one is a number").after_request("B-HAS-CHANGED")])
+        .on(b(0), [change("seven", "7", "B")])
+        .on(b(1), [done("seven is a number").after_request("A-HAS-CHANGED")]);
+    let world = World::with(script).settings("[run]\nisolation = \"worktree\"\n");
+    world.file("text", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
+    world.file(".gitignore", ".aime/\n");
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[])]));
+    let world = committed(world);
+    let ended = world.aime(RUN).must(0);
+    let log = world.git(&["log", "--format=%s", "trunk..aime/r"]);
+    let mut subjects: Vec<&str> = log.lines().collect();
+    subjects.sort_unstable();
+    assert_eq!(subjects, ["a", "b"], "{ended}");
+    for (task, (old, new)) in [("a", ("one", "1")), ("b", ("seven", "7"))] {
+        let commit = world.git(&["log", "--format=%H", &format!("--grep=Aime-Task: {task}"), "aime/r"]);
+        let diff = world.git(&["show", "--format=", "--unified=0", commit.trim()]);
+        let lines: Vec<&str> =
+            diff.lines().filter(|line| line.starts_with(['+', '-']) && !line.starts_with("---") && !line.starts_with("+++")).collect();
+        assert_eq!(lines, [format!("-{old}"), format!("+{new}")], "{diff}");
+    }
+    assert_eq!(world.git(&["show", "aime/r:text"]), world.read("text"));
+}

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, messages_text, plan, task, write};
+use crate::harness::{World, actor, bash, done, gives_up, messages_text, plan, task, tool, write};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const SETTINGS: &str = "[run]\nisolation = \"worktree\"\n";
@@ -155,7 +155,8 @@ fn tasks_that_cannot_have_a_copy_write_one_at_a_time() {
 // Requirement: 9.1
 #[test]
 fn tasks_in_a_large_folder_write_one_at_a_time() {
-    let change = |old: &str, new: &str| bash(&format!("pwd; cp text old && sed 's/{old}/{new}/' old > text && rm old"));
+    let look = "[ -e ignored ] || echo IN-A-COPY";
+    let change = |old: &str, new: &str| bash(&format!("{look}; cp text old && sed 's/{old}/{new}/' old > text && rm old"));
     let script = || {
         Script::new()
             .on(a(0), [change("one", "1")])
@@ -165,6 +166,8 @@ fn tasks_in_a_large_folder_write_one_at_a_time() {
     };
     for (bytes, has_copy) in [((2 << 30) + 1, false), (1, true)] {
         let world = two(script(), "");
+        world.file(".gitignore", "ignored\n");
+        world.file("ignored", "");
         // A file with a hole takes no room.
         std::fs::File::create(world.path("large")).unwrap().set_len(bytes).unwrap();
         let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
@@ -172,7 +175,7 @@ fn tasks_in_a_large_folder_write_one_at_a_time() {
         assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
         let told: String =
             ["A-PART", "B-PART"].iter().flat_map(|part| world.actor_requests(part)).map(|request| messages_text(&request)).collect();
-        assert_eq!(told.contains(".aime/runs/r/private/"), has_copy, "{bytes} bytes: {told}");
+        assert_eq!(told.contains("IN-A-COPY\\n"), has_copy, "{bytes} bytes: {told}");
         assert!(has_copy || !ended.events("folder_awaited").is_empty(), "{ended}");
     }
 }
@@ -367,4 +370,101 @@ fn refused_work_is_not_merged() {
     assert_eq!(checked, [false, true], "{ended}");
     let evidence = ended.events("criterion_checked")[1]["reason"].to_string();
     assert!(evidence.contains("it changed `noise.txt`, which was put back"), "{evidence}");
+}
+
+/// A call of a tool task works in a copy as an actor does.
+// Requirement: 9.1
+#[test]
+fn tool_tasks_beside_each_other_keep_both_edits() {
+    // Each writes what it has read before the other wrote.
+    let change = |id: &str, old: &str, new: &str| {
+        tool(id, "bash", json!({"command": format!("cp text old; sleep 1; sed 's/{old}/{new}/' old > text; rm old")}), &[])
+    };
+    let world = World::with(Script::new());
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&[change("a", "one", "1"), change("b", "seven", "7")]));
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+    assert!(!world.exists(".aime/runs/r/private"), "{ended}");
+    world.aime(["runs", "undo", "r", "--yes"]).must(0);
+    assert_eq!(world.read("text"), TEXT);
+}
+
+/// A call cannot resolve a conflict, so its task fails, and its version is kept.
+// Requirement: 9.2
+#[test]
+fn a_conflict_of_tool_tasks_is_reported_and_kept() {
+    let change = |id: &str| tool(id, "bash", json!({"command": format!("sed -i 's/one/{id}/' text; sleep 1")}), &[]);
+    let script = Script::new()
+        .on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))])
+        .on(When::plain(), [Reply::text("Not all of it.")]);
+    let world = World::with(script);
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&[change("a"), change("b")]));
+    let ended = world.aime(RUN).must(1);
+    let result = ended.json();
+    let (lost, won) = if task(&result, "a")["status"] == "failed" { ("a", "b") } else { ("b", "a") };
+    assert_eq!(world.read("text"), TEXT.replace("one", won), "{ended}");
+    let kept = format!(".aime/runs/r/private/{lost}-1/own/text");
+    assert_eq!(world.read(&kept), TEXT.replace("one", lost), "{ended}");
+    let error = task(&result, lost)["error"].to_string();
+    assert!(error.contains(&format!("nothing of this call is merged: `text` (its version is kept in `{kept}`)")), "{ended}");
+    assert_eq!(task(&result, lost)["attempts"], 1, "{ended}");
+}
+
+/// File tools take the path of the working folder, commands too, and no result names the copy.
+#[test]
+fn actors_do_not_notice_their_copies() {
+    let mut world = World::with(Script::new()).settings(SETTINGS);
+    let folder = world.work().canonicalize().unwrap().to_str().unwrap().to_owned();
+    let part = |name: &str, turn| When::tools().and_contains(&format!("{name}-PART")).and_turn(turn);
+    let text = format!("{folder}/text");
+    let script = Script::new()
+        .on(part("A", 0), [Reply::call("read_file", json!({"path": text}))])
+        .on(part("A", 1), [Reply::call("edit_file", json!({"path": text, "old_text": "one", "new_text": "1"}))])
+        .on(part("B", 0), [bash(&format!("pwd; cd '{folder}' && sed -i s/three/3/ {text}; cat {folder}/missing"))])
+        .on(part("B", 1), [bash("pwd; realpath text; for i in $(seq 4000); do realpath text; done")])
+        .on(part("C", 0), [Reply::call("python", json!({"code": format!("import os\nt = open('{text}').read()\nopen('{text}', 'w').write(t.replace('five', '5'))\nprint(os.getcwd())\nopen('{folder}/missing')")}))])
+        .on(part("C", 1), [Reply::call("grep", json!({"pattern": "5", "path": folder}))])
+        .on(part("D", 0), [edit("seven", "7")])
+        .on(part("D", 1), [Reply::call("list_dir", json!({"path": folder}))])
+        .on(When::tools(), [done("done")]);
+    world.serve(script);
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&["A", "B", "C", "D"].map(|name| actor(&name.to_lowercase(), &format!("{name}-PART"), &[]))));
+    let ended = world.aime(RUN).must(0);
+    let expected = [("one", "1"), ("three", "3"), ("five", "5"), ("seven", "7")];
+    assert_eq!(world.read("text"), expected.iter().fold(TEXT.to_owned(), |text, (old, new)| text.replace(old, new)), "{ended}");
+    for request in world.server().requests() {
+        let request = request.to_string();
+        assert!(!request.contains("private/") && !request.contains("/.aime/runs"), "{request}");
+    }
+    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
+    assert!(told.contains(&format!("{folder}\\n")) && told.contains(&format!("{folder}/missing: No such file")), "{told}");
+}
+
+/// The copy of an actor is not in a fork of its run, and the actor learns that.
+#[test]
+fn a_forked_actor_learns_that_its_edits_may_be_missing() {
+    let note = "Changes that you made before may be missing";
+    let patch = json!({"reasoning": "b cannot", "changes": [{"op": "add_task", "task": actor("c", "C-PART", &[]), "replaces": ["b"]}]});
+    let script = Script::new()
+        .on(a(0), [bash("sed -i s/one/1/ text && echo A-HAS-CHANGED")])
+        .once(a(1), [Reply::hang()])
+        .on(a(1), [bash("grep -q 1 text || sed -i s/one/I/ text")])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [gives_up("no way").after_request("A-HAS-CHANGED")])
+        .on(When::schema("aime_patch"), [Reply::json(patch)])
+        .once(When::tools().and_contains("C-PART"), [Reply::hang()])
+        .on(When::tools().and_contains("C-PART"), [done("c is done")])
+        .on(When::plain(), [Reply::text("All is done.")]);
+    let world = two(script, &format!("{SETTINGS}[triggers]\nmax_retries = 0\n"));
+    let running = world.start(RUN);
+    crate::harness::wait_until("the new task works", || !world.actor_requests("C-PART").is_empty());
+    running.kill();
+    world.aime(["runs", "fork", "r", "--at", "2", "--run-id", "again"]).must(0);
+    let ended = world.aime(["resume", "again", "--output", "json"]).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "I"), "{ended}");
+    let told = world.actor_requests("A-PART").iter().map(messages_text).filter(|text| text.contains(note)).count();
+    assert!(told >= 1, "{ended}");
 }

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, done, gives_up, messages_text, plan, task, tool};
+use crate::harness::{World, actor, done, gives_up, messages_text, plan, task, tool};
 
 /// Answers what is asked of it line by line, and notes every greeting and every call.
 pub(crate) const CLOCK: &str = r#"
@@ -215,4 +215,27 @@ fn one_that_does_not_start_says_what_was_denied_and_what_gives_it() {
     }
     world.user_settings(&format!("{}read = [\"~/clock.sh\"]\n", settings.replace("\"cat\"", "\"sh\"")));
     world.aime(["mcp", "test", "clock"]).must(0);
+}
+
+/// A server works in the working folder for all tasks: its changes are recorded for the task whose actor calls it in a copy.
+// Requirement: 9.1
+#[test]
+fn a_call_from_a_copy_is_recorded_in_the_folder() {
+    let part = |name: &str, turn| When::tools().and_contains(&format!("{name}-PART")).and_turn(turn);
+    let script = Script::new()
+        .on(part("A", 0), [reads("Paris")])
+        .on(part("A", 1), [done("it is noon")])
+        .on(part("B", 0), [reads("Rome")])
+        .on(part("B", 1), [done("it is noon there")]);
+    let world = world(script, "").settings("[run]\nisolation = \"worktree\"\n");
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"]).must(0);
+    assert_eq!(world.read("calls.txt").lines().count(), 2, "{ended}");
+    // The calls took turns, so each is the work of its task alone.
+    let (first, last) = if world.read("calls.txt").lines().last().unwrap().contains("Rome") { ("Paris", "b") } else { ("Rome", "a") };
+    world.aime(["runs", "undo", "r", last, "--yes"]).must(0);
+    let left = world.read("calls.txt");
+    assert!(left.lines().count() == 1 && left.contains(first), "{left}");
+    world.aime(["runs", "undo", "r", "--yes"]).must(0);
+    assert!(!world.exists("calls.txt"), "{ended}");
 }

@@ -74,7 +74,8 @@ fn a_resumed_actor_knows_what_it_has_read() {
 fn a_tool_task_replaces_no_change_of_a_task_beside_it() {
     let writes = |id: &str, content: &str, after: &[&str]| tool(id, "write_file", json!({"path": "stats.py", "content": content}), after);
     let script = Script::new().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))]);
-    let world = World::with(script.on(When::plain(), [Reply::text("Not all of it.")])).settings("[triggers]\nmax_retries = 0\n");
+    let world =
+        World::with(script.on(When::plain(), [Reply::text("Not all of it.")])).settings("[triggers]\nmax_retries = 0\n").in_one_folder();
     world.file("stats.py", STATS);
     let tasks = [
         writes("first", "first\n", &[]),

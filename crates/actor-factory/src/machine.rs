@@ -89,6 +89,9 @@ pub struct ActorMachine {
     /// Messages of people that are in the history.
     #[serde(default)]
     heard: Vec<PersonMessage>,
+    /// True if the actor was copied into a fork and was not told yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_forked: bool,
     /// Number of consecutive answers without a tool call.
     plain_in_row: u32,
     /// Number of consecutive answers with an unreadable tool call.
@@ -163,6 +166,9 @@ impl Machine for ActorMachine {
             self.queue_message(said);
             // A person's message ends nothing: an actor that was stopped or has ended hears it if it continues later.
             return None;
+        } else if let ActorFact::Forked {} = fact {
+            self.is_forked = true;
+            return None;
         } else if self.conclusion.is_none() {
             match fact {
                 ActorFact::ModelAnswered { id, answer, duration_ms } => {
@@ -176,7 +182,7 @@ impl Machine for ActorMachine {
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
-                ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } => {}
+                ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } | ActorFact::Forked {} => {}
                 ActorFact::Resumed {} => {
                     self.note_ended_processes();
                     self.resume(at, out);
@@ -197,6 +203,7 @@ impl Machine for ActorMachine {
             | ActorFact::Woken { .. }
             | ActorFact::RunAgain { .. }
             | ActorFact::Stopped { .. }
+            | ActorFact::Forked {}
             | ActorFact::Resumed {} => None,
         }
     }
@@ -253,6 +260,7 @@ impl ActorMachine {
             note_due: false,
             said: input.told.clone(),
             heard: Vec::new(),
+            is_forked: false,
             plain_in_row: 0,
             unread_in_row: 0,
             plain_text: String::new(),

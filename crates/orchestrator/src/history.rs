@@ -1,8 +1,8 @@
 //! History of a run: the plan at any version, and forks that continue from there.
 
-use aime_actor_factory::ActorMachine;
+use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput};
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
-use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
+use aime_progress_management::{Outcome, PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
 
 use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 
@@ -57,7 +57,8 @@ pub fn forked(
 
 /// Creates a new run of the same goal in the state that `run` had when its plan reached `version`. Tasks completed by
 /// then stay completed; tasks that were running continue. The new run is resumed like any other. Files are not
-/// restored: they stay as they are now.
+/// restored: they stay as they are now, and actors that continue are told so. What an actor has changed in a private folder and not merged is not
+/// in the fork.
 ///
 /// # Errors
 ///
@@ -95,7 +96,16 @@ async fn copy_actor(
     }
     input.fact.spec.plan = plan.clone();
     let known = loaded.facts.iter().take_while(|fact| fact.at <= until).count();
-    let facts = loaded.facts.get(..known).unwrap_or_default();
+    let mut facts = loaded.facts.get(..known).unwrap_or_default().to_vec();
+    let goes_on = match replay::<ActorMachine>(&input, &facts).output {
+        None => true,
+        Some(ActorOutput::Ended(conclusion)) => conclusion.outcome == Outcome::Interrupted,
+        Some(_) => false,
+    };
+    if goes_on {
+        facts.push(Recorded { at: until, fact: ActorFact::Forked {} });
+    }
+    let facts = facts.as_slice();
     let events = replay::<ActorMachine>(&input, facts).events;
     journal.stream(to.as_str(), stream).append(Commit::<ActorMachine> { input: Some(&input), facts, events: &events }).await?;
     Ok(())

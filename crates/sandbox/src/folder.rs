@@ -167,7 +167,14 @@ impl ConfinedFolder {
         self
     }
 
-    /// Returns the other absolute paths of the folder, through links.
+    /// Lets absolute paths in `original` name the files of this folder, which is a copy of it.
+    #[must_use]
+    pub fn in_place_of(mut self, original: &Self) -> Self {
+        self.aliases.extend(std::iter::once(original.path()).chain(original.aliases.iter().map(PathBuf::as_path)).map(Path::to_owned));
+        self
+    }
+
+    /// Returns the other absolute paths of the folder.
     #[must_use]
     pub fn aliases(&self) -> &[PathBuf] {
         &self.aliases

@@ -29,6 +29,9 @@ use crate::{
 pub struct ToolContext {
     /// Working folder. File tools cannot leave it.
     pub folder: ConfinedFolder,
+    /// Paths of the folder of which the working folder is a private copy, if it is one. Commands may name the copy by any of them, and
+    /// results name it by the first.
+    pub originals: Vec<PathBuf>,
     /// Complete environment of child processes, without secrets.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// Sandbox of child processes: files they may read and write, network, resources.
@@ -82,6 +85,7 @@ impl ToolContext {
             confinement: Confinement::or_refuse(ConfinementSettings::new(folder.path(), &environment)),
             rules: Arc::new(PermissionRules::new(&folder, RuleLists::default())),
             folder,
+            originals: Vec::new(),
             read_only: false,
             environment: Arc::new(environment),
             text_limit: Some(MAX_SHOWN_CHARS),

@@ -16,6 +16,7 @@ mod diagnostics;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod names;
+mod original;
 mod pdf;
 mod permission;
 mod protected;

@@ -112,13 +112,15 @@ impl ToolRegistry {
             }
             Err(error) => Err(error),
         };
-        match clean(result, &context.redactor) {
+        let shown = match clean(context.result_as_original(result), &context.redactor) {
             Ok(mut output) => {
                 output.text = context.limit_output(name, output.text);
                 Ok(output)
             }
             Err(error) => Err(error.map_text(|text| if text.is_empty() { text } else { context.limit_output(name, text) })),
-        }
+        };
+        // Text was added that may name a file.
+        context.result_as_original(shown)
     }
 
     /// Makes one call whose requester consents by making the request: a person who typed it, or a client to which the tools are offered. An

@@ -245,6 +245,20 @@ impl PrivateFolders {
         }
     }
 
+    /// Removes a private folder whose changes are in the shared folder.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`] if it cannot be removed.
+    pub async fn end(&self, private: &PrivateFolder) -> Result<(), WorkTreeError> {
+        let (home, old) = (&private.home, private.home.join("new"));
+        if is_kept(home).await {
+            return Ok(());
+        }
+        // The rename hides the folder before a part of it is gone.
+        fs::rename(private.path(), &old).await.map_err(of(&old))?;
+        fs::remove_dir_all(home).await.map_err(of(home))
+    }
+
     /// Removes all private folders except those with changes that are not in the shared folder: of a conflict, or of a task that was stopped.
     /// Returns the remaining folders.
     ///

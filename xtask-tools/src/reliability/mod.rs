@@ -42,9 +42,9 @@ pub(crate) struct ReliabilityArguments {
     /// Number of real processes to kill
     #[arg(long, default_value_t = 200)]
     kills: u64,
-    /// Also cut the making of private folders, the work in them and their merging off, at 1,000 steps
-    #[arg(long)]
-    private_folders: bool,
+    /// At how many steps the making of private folders, the work in them and their merging are cut off
+    #[arg(long, default_value_t = 1_000)]
+    folder_cuts: u64,
     /// Kill this aime instead of one that is built for it
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -84,10 +84,10 @@ pub(crate) fn reliability(arguments: &ReliabilityArguments) -> Result<()> {
         kills.try_many(&program(arguments)?, arguments.kills, arguments.from)?;
         println!("{kills}");
     }
-    if arguments.private_folders {
+    if arguments.folder_cuts > 0 {
         let test = ["test", "--quiet", "--package", "aime-work-tree", "--", "a_cut_at_any_step"];
-        run(cargo(test).env("AIME_CUTS", "1000"))?;
-        println!("cuts of private folders: 1000");
+        run(cargo(test).env("AIME_CUTS", arguments.folder_cuts.to_string()))?;
+        println!("cuts of private folders: {}", arguments.folder_cuts);
     }
     println!("cases of the corpus: {}", cases_of_corpora(&root().join("crates")));
     Ok(())

@@ -88,6 +88,8 @@ pub enum ActorFact {
     },
     /// The actor continues where it was.
     Resumed {},
+    /// Separates the facts of the run that was forked from those of this run. The folder may lack what the actor did before.
+    Forked {},
     /// An ended actor runs again and continues its conversation. An actor that failed stays as it was.
     RunAgain {
         /// Number of the repetition, from 1. The actor ignores a number that it has seen before.

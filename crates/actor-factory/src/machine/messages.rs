@@ -13,6 +13,9 @@ use crate::{
 
 /// Longest message that is passed on in full, in characters.
 const LONGEST: usize = 16_000;
+/// Tells an actor in a fork that the files may not be those that it knows.
+const FORKED: &str = "[Your work goes on in a new run, with the files of the folder as they are now. Changes that you made before may be missing, and there may \
+                      be others: look at a file again before you rely on it.]";
 /// Length of a message that survives a compaction, in characters.
 const KEPT: usize = 500;
 
@@ -29,9 +32,12 @@ impl ActorMachine {
         !self.said.is_empty() && self.steps_left() > 0
     }
 
-    /// Appends the new messages to the history and returns true if there were any. Called only between two turns, so that each call keeps
+    /// Appends the new messages to the history, and the note on a fork. Returns true if there were any messages. Called only between two turns, so that each call keeps
     /// its result. The actor then starts anew: its earlier answers no longer count as the result.
     pub(super) fn append_messages(&mut self, out: &mut Outbox<Self>) -> bool {
+        if std::mem::take(&mut self.is_forked) {
+            self.history.say(FORKED, Speaker::Person);
+        }
         if self.said.is_empty() {
             return false;
         }

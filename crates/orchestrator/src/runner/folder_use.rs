@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, watch};
 
 /// Current use of the working folder of a run. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -83,13 +83,23 @@ impl Drop for InUse {
     }
 }
 
-/// The turn of the one task that works in the working folder itself. No private folder is merged there before the task ends, because what its
+/// The right to work in the working folder itself.
+#[derive(Debug)]
+#[expect(dead_code, reason = "the guards are only held")]
+pub(super) enum Right {
+    /// Of one task alone.
+    Alone(OwnedRwLockWriteGuard<()>),
+    /// Of several tasks, each with one call that reads and writes a file at once.
+    Beside(OwnedRwLockReadGuard<()>),
+}
+
+/// The turn of a task that works in the working folder itself. No private folder is merged there before the task ends, because what its
 /// actors write may be based on what they have read before. Only while they do nothing but wait for a person, merges take place.
 #[derive(Debug)]
 pub(super) struct Turn {
     folder: FolderUse,
     now: Mutex<Occupation>,
-    _turn: OwnedMutexGuard<()>,
+    _right: Right,
 }
 
 #[derive(Debug, Default)]
@@ -102,8 +112,8 @@ struct Occupation {
 }
 
 impl Turn {
-    pub(super) fn new(turn: OwnedMutexGuard<()>, folder: &FolderUse) -> Self {
-        Self { folder: folder.clone(), now: Mutex::default(), _turn: turn }
+    pub(super) fn new(right: Right, folder: &FolderUse) -> Self {
+        Self { folder: folder.clone(), now: Mutex::default(), _right: right }
     }
 
     /// Makes a call of a model or a tool, as soon as no merge is under way.
@@ -182,7 +192,7 @@ mod tests {
     }
 
     fn turn(folder: &FolderUse) -> Turn {
-        Turn::new(Arc::new(tokio::sync::Mutex::default()).try_lock_owned().unwrap(), folder)
+        Turn::new(Right::Alone(Arc::new(tokio::sync::RwLock::default()).try_write_owned().unwrap()), folder)
     }
 
     fn merges(folder: &FolderUse) -> bool {

@@ -125,6 +125,11 @@ impl KeptFiles {
         }))
     }
 
+    /// Returns true if the changes of tasks are recorded.
+    pub(super) const fn records(&self) -> bool {
+        self.recorder.is_some()
+    }
+
     /// Returns true if the folder has no permanent content, so that nobody shares it.
     pub(in crate::runner) fn is_passing(&self) -> bool {
         self.passing.is_some()

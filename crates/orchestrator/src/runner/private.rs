@@ -12,22 +12,25 @@ use std::{
 };
 
 use aime_actor_factory::select;
+use aime_durable::FactSender;
 use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
 use aime_sandbox::ConfinedFolder;
-use aime_tools::{ProtectedPlaces, ToolContext};
+use aime_tools::{ProtectedPlaces, Source, ToolContext, ToolScope, ToolSpec, ValidatedCall};
 use aime_work_tree::{Extras, FileConflict, FolderMerge, PrivateFolder, PrivateFolders, WorkTreeError};
 use tokio::{
-    sync::Mutex,
+    sync::{Mutex, RwLock},
     time::{Instant, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Context, RunRunner,
-    folder_use::Turn,
+    apart::RemoteEffects,
+    folder_use::{Right, Turn},
     kept_files::{JOIN, author},
     millis_since,
 };
-use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, WorktreeSettings};
+use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, RunMachine, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
 const CRITERION: &str = "the changes fit those that others made meanwhile";
@@ -58,8 +61,8 @@ pub(crate) struct PrivatePlaces {
     folders: Mutex<Option<PrivateFolders>>,
     /// True once a copy took too long.
     is_slow: AtomicBool,
-    /// Held by the one task that works in the working folder itself.
-    turn: Arc<Mutex<()>>,
+    /// Held by the one task that works in the working folder itself, or by several tasks with a single call of a file tool.
+    turn: Arc<RwLock<()>>,
 }
 
 /// The private folder of a task, in which its actors work.
@@ -68,6 +71,8 @@ pub(super) struct PrivatePlace {
     private: PrivateFolder,
     folder: ConfinedFolder,
     protected: ProtectedPlaces,
+    /// Paths of the working folder.
+    originals: Vec<PathBuf>,
 }
 
 /// The merge of a private folder into the working folder.
@@ -134,6 +139,15 @@ impl PrivatePlaces {
         Ok(begun)
     }
 
+    /// Removes the private folder of a task that has ended, if it was merged.
+    pub(super) async fn end(&self, place: &PrivatePlace) {
+        if let Some(folders) = &*self.folders.lock().await
+            && let Err(error) = folders.end(&place.private).await
+        {
+            tracing::warn!(%error, "a private folder is removed later");
+        }
+    }
+
     /// Removes the private folders of a run that has ended, except those with an unresolved conflict. Returns messages
     /// for a person.
     pub(crate) async fn remove(&self) -> Vec<String> {
@@ -179,61 +193,162 @@ impl PrivatePlace {
         // Full outputs that were cut in the prompt go to a place where the actor can read them and that is never
         // joined.
         let outputs = context.output_folder.as_ref().and_then(|outputs| Some(self.folder.path().join(".aime").join(outputs.file_name()?)));
-        ToolContext { folder: self.folder.clone(), confinement, output_folder: outputs, protected: self.protected.clone(), ..context }
+        ToolContext {
+            folder: self.folder.clone(),
+            originals: self.originals.clone(),
+            confinement,
+            output_folder: outputs,
+            protected: self.protected.clone(),
+            ..context
+        }
     }
 }
 
+/// Where a call must work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Anywhere, because it changes no files.
+    Anywhere,
+    /// In the working folder, where it changes single files through its tool context.
+    Files,
+    /// In the folder of its tool context, which may be a copy.
+    Folder,
+    /// In the working folder alone, because it does not use the folder of its tool context.
+    WorkingFolder,
+}
+
+impl Reach {
+    fn of(sheet: &ToolSpec, call: &ValidatedCall) -> Self {
+        let goes_on = call.parameters().get("background").is_some_and(|value| *value == true);
+        match sheet.touches {
+            _ if sheet.read_only => Self::Anywhere,
+            _ if works_in_shared_folder(sheet) || RemoteEffects::needs_progress(sheet.name()) => Self::WorkingFolder,
+            ToolScope::Nothing | ToolScope::People | ToolScope::Network => Self::Anywhere,
+            ToolScope::Files => Self::Files,
+            // A command that goes on needs its folder after the call.
+            ToolScope::Processes | ToolScope::Anything if goes_on => Self::WorkingFolder,
+            ToolScope::Processes | ToolScope::Anything => Self::Folder,
+        }
+    }
+}
+
+/// Returns whether a call may change files of the working folder wherever its actor works: the process of an MCP server serves all tasks.
+pub(super) fn works_in_shared_folder(sheet: &ToolSpec) -> bool {
+    !sheet.read_only && sheet.source != Source::Touched && sheet.touches != ToolScope::Network
+}
+
 impl RunRunner {
-    /// Returns the folder in which an execution of a task works. Waits for the working folder where that is in use and too large, or too
+    /// Returns the folder in which an execution of an actor task works. Waits for the working folder where that is in use and too large, or too
     /// slow, to be copied.
     pub(super) async fn place(&self, brief: &ActorBrief, task: &TaskId, execution: u32, context: &Context) -> Result<Place, String> {
         let settings = &self.input.settings;
-        // An actor that has handed its task over waits for it.
-        let claimed = || self.live.get(&self.run).is_some_and(|state| state.tasks.get(task).is_some_and(|task| task.claimed_by.is_some()));
-        let is_alone = settings.max_parallel <= 1 || brief.mode == Some(PlanMode::Direct) || self.kept_files.is_passing() || claimed();
-        if settings.isolation == Isolation::Shared || is_alone {
+        if settings.isolation == Isolation::Shared || brief.mode == Some(PlanMode::Direct) || self.is_alone(task) {
             return Ok(Place::Shared(None));
         }
-        let name = format!("{task}-{execution}");
-        if settings.isolation == Isolation::Auto {
-            if !self.may_write(&brief.spec, &brief.category) {
-                return Ok(Place::Shared(None));
-            }
-            // An execution that began in a private folder goes on there.
-            if !self.private.has(&name) {
-                let turn = Arc::clone(&self.private.turn).try_lock_owned().ok();
-                if let Some(turn) = turn.filter(|_| !self.has_company(task, &brief.category)) {
-                    return Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))));
+        let name = private_name(task, execution);
+        if settings.isolation == Isolation::Worktree {
+            return Ok(Place::Private(self.open_private(&name).await?));
+        }
+        if !self.may_write(&brief.spec, &brief.category) {
+            return Ok(Place::Shared(None));
+        }
+        self.place_of_writer(&name, task, &brief.category, context).await
+    }
+
+    /// Returns the folder in which the call of a tool task works.
+    pub(super) async fn place_of_call(
+        &self,
+        call: &ValidatedCall,
+        task: &TaskId,
+        execution: u32,
+        context: &Context,
+    ) -> Result<Place, String> {
+        let reach = self.parts.tools.get(call.tool()).map_or(Reach::Folder, |tool| Reach::of(tool.sheet(), call));
+        // Another host takes care of the folder where it drives the run.
+        let is_alone = !self.has_journal || self.input.settings.isolation == Isolation::Shared || self.is_alone(task);
+        match reach {
+            _ if is_alone => Ok(Place::Shared(None)),
+            Reach::Anywhere => Ok(Place::Shared(None)),
+            Reach::WorkingFolder => self.in_turn(task, context).await,
+            Reach::Files | Reach::Folder => {
+                // The guard of a file tool knows the changes of others by the record.
+                let beside = || Arc::clone(&self.private.turn).try_read_owned().ok();
+                if let Some(turn) = (reach == Reach::Files && self.kept_files.records()).then(beside).flatten() {
+                    return Ok(Place::Shared(Some(Turn::new(Right::Beside(turn), self.kept_files.folder()))));
                 }
-                if !self.private.can_be_copied().await {
-                    return self.in_turn(task, context).await;
-                }
+                let category = self.live.get(&self.run).map(|state| state.category.clone()).unwrap_or_default();
+                self.place_of_writer(&private_name(task, execution), task, &category, context).await
             }
         }
-        let private = match settings.isolation {
-            Isolation::Auto => self.private.begin_within(LONGEST_COPY, &name, &settings.worktree).await,
-            _ => self.private.begin(&name, &settings.worktree).await.map(Some),
-        };
-        let private = private.map_err(|error| format!("the private folder of the task cannot be made: {error}"))?;
-        let Some(private) = private else { return self.in_turn(task, context).await };
-        let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?;
-        Ok(Place::Private(PrivatePlace { private, folder, protected: ProtectedPlaces::default() }))
+    }
+
+    /// Returns the private folder in which the call of a tool task has worked before the process died, if it was not merged.
+    pub(super) async fn place_left_by(&self, task: &TaskId, execution: u32) -> Result<Option<PrivatePlace>, String> {
+        let name = private_name(task, execution);
+        if self.private.has(&name) { self.open_private(&name).await.map(Some) } else { Ok(None) }
+    }
+
+    /// Returns whether nothing works beside a task in the same folder.
+    fn is_alone(&self, task: &TaskId) -> bool {
+        // An actor that has handed its task over waits for it.
+        let claimed = || self.live.get(&self.run).is_some_and(|state| state.tasks.get(task).is_some_and(|task| task.claimed_by.is_some()));
+        self.input.settings.max_parallel <= 1 || self.kept_files.is_passing() || claimed()
+    }
+
+    /// Returns the working folder for a task that may write, if it has no company; otherwise a private folder.
+    async fn place_of_writer(&self, name: &str, task: &TaskId, category: &str, context: &Context) -> Result<Place, String> {
+        // An execution that began in a private folder goes on there.
+        if !self.private.has(name) {
+            let turn = Arc::clone(&self.private.turn).try_write_owned().ok();
+            if let Some(turn) = turn.filter(|_| !self.has_company(task, category)) {
+                return Ok(Place::Shared(Some(Turn::new(Right::Alone(turn), self.kept_files.folder()))));
+            }
+            if !self.private.can_be_copied().await {
+                return self.in_turn(task, context).await;
+            }
+        }
+        let private = self.private.begin_within(LONGEST_COPY, name, &self.input.settings.worktree).await;
+        match private.map_err(not_made)? {
+            Some(private) => Ok(Place::Private(self.private_place(private)?)),
+            None => self.in_turn(task, context).await,
+        }
+    }
+
+    async fn open_private(&self, name: &str) -> Result<PrivatePlace, String> {
+        self.private_place(self.private.begin(name, &self.input.settings.worktree).await.map_err(not_made)?)
+    }
+
+    fn private_place(&self, private: PrivateFolder) -> Result<PrivatePlace, String> {
+        let original = &self.parts.tool_context.folder;
+        let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?.in_place_of(original);
+        let originals = [original.path()].into_iter().chain(original.aliases().iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
+        Ok(PrivatePlace { private, folder, protected: ProtectedPlaces::default(), originals })
     }
 
     /// Returns the working folder, as soon as no other task that may write works there.
     async fn in_turn(&self, task: &TaskId, context: &Context) -> Result<Place, String> {
-        let turn = match Arc::clone(&self.private.turn).try_lock_owned() {
+        Ok(Place::Shared(Some(self.turn(task, (&context.facts, &context.cancel)).await?)))
+    }
+
+    /// Returns the turn to work in the working folder, as soon as no other task that may write works there.
+    pub(super) async fn turn(&self, task: &TaskId, run: (&FactSender<RunMachine>, &CancellationToken)) -> Result<Turn, String> {
+        let turn = match Arc::clone(&self.private.turn).try_write_owned() {
             Ok(turn) => turn,
-            Err(_) => self.awaited(Arc::clone(&self.private.turn).lock_owned(), task, context).await?,
+            Err(_) => self.awaited(Arc::clone(&self.private.turn).write_owned(), task, run).await?,
         };
-        Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))))
+        Ok(Turn::new(Right::Alone(turn), self.kept_files.folder()))
     }
 
     /// Waits for the working folder, and tells the run that a task does so.
-    async fn awaited<T>(&self, folder: impl Future<Output = T>, task: &TaskId, context: &Context) -> Result<T, String> {
-        let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: false });
-        let folder = context.cancel.run_until_cancelled(folder).await;
-        let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: true });
+    async fn awaited<T>(
+        &self,
+        folder: impl Future<Output = T>,
+        task: &TaskId,
+        (facts, cancel): (&FactSender<RunMachine>, &CancellationToken),
+    ) -> Result<T, String> {
+        let _gone = facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: false });
+        let folder = cancel.run_until_cancelled(folder).await;
+        let _gone = facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: true });
         folder.ok_or_else(|| "stopped".to_owned())
     }
 
@@ -264,7 +379,7 @@ impl RunRunner {
         let use_now = self.kept_files.folder();
         let in_use = match use_now.try_merge() {
             Some(in_use) => in_use,
-            None => self.awaited(use_now.merge(), task, context).await?,
+            None => self.awaited(use_now.merge(), task, (&context.facts, &context.cancel)).await?,
         };
         let folders = self.private.folders.lock().await;
         let mut merge = Merge { conflicts: Vec::new(), unseen: Vec::new(), is_unchanged: true };
@@ -301,6 +416,30 @@ impl RunRunner {
         merge.conflicts = found.collect();
         Ok(merge)
     }
+}
+
+fn private_name(task: &TaskId, execution: u32) -> String {
+    format!("{task}-{execution}")
+}
+
+fn not_made(error: WorkTreeError) -> String {
+    format!("the private folder of the task cannot be made: {error}")
+}
+
+/// Returns the result of the criterion on conflicts of a tool task, whose call cannot resolve them.
+pub(super) fn check_of_call(conflicts: &[FoundConflict]) -> Option<CriterionResult> {
+    let open = conflicts.iter().map(|found| &found.conflict).filter(|conflict| !conflict.resolved);
+    let named: Vec<String> = open
+        .map(|MergeConflict { path, kept, .. }| match kept {
+            Some(kept) => format!("`{path}` (its version is kept in `{kept}`)"),
+            None => format!("`{path}`"),
+        })
+        .collect();
+    if named.is_empty() {
+        return None;
+    }
+    let reason = format!("others changed the same parts meanwhile, and nothing of this call is merged: {}", named.join(", "));
+    Some(CriterionResult { passed: Some(false), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
 }
 
 /// Returns the result of the criterion on conflicts; `None` if there were none. `own` returns the path at which commands of the actor can read

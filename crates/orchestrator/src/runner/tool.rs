@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, FactSender};
 use aime_progress_management::{Conclusion, FailureCause, Origin, Outcome, QuestionId, TaskId, TaskSpec};
-use aime_tools::{AskPerson, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{AskPerson, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Context, RunRunner, evidence::of_tool, millis_since, verify::CheckedWork};
+use super::{
+    Context, RunRunner,
+    evidence::of_tool,
+    millis_since,
+    private::{Place, PrivatePlace, check_of_call},
+    verify::CheckedWork,
+};
 use crate::{RunFact, RunMachine};
 
 /// Maximum number of characters of a text in a task's summary.
@@ -25,17 +31,36 @@ impl RunRunner {
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
-        let (call, conclusion) = match result {
-            Some(result) => (call, result),
+        let made = match result {
+            Some(result) => self.place_left_by(&spec.id, execution_of(&id)).await.map(|private| (call, result, private)),
             None => self.make_call(&id, spec, call, origins, context).await,
         };
+        let (call, mut conclusion, private) = match made {
+            Ok(made) => made,
+            Err(message) => return RunFact::EffectFailed { id, message },
+        };
+        // An interrupted call is made again in its private folder later, so nothing is merged yet.
+        if let Some(private) = private.filter(|_| conclusion.outcome != Outcome::Interrupted) {
+            let conflicts = match self.join(&private, &spec.id, context).await {
+                Ok(merge) => merge.conflicts,
+                Err(message) => return RunFact::EffectFailed { id, message },
+            };
+            if let Some(check) = check_of_call(&conflicts) {
+                // The call must not be made again in a folder with conflicts.
+                conclusion.cause = conclusion.cause.or((conclusion.outcome == Outcome::Failure).then_some(FailureCause::Conflict));
+                let (checks, calls) = (vec![check], Vec::new());
+                return RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) };
+            }
+            self.private.end(&private).await;
+        }
         let duration_ms = millis_since(begun);
         let evidence = || Ok(of_tool(call.tool(), &Value::Object(call.parameters().clone()).to_string(), &conclusion));
         let (checks, calls) = self.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
     }
 
-    /// Makes the call of a tool task. If the task has criteria, the run records the result before they are checked.
+    /// Makes the call of a tool task. Returns the call as it was made, its result, and the private folder in which it has worked. If the task has
+    /// criteria or changes to merge, the run records the result before.
     async fn make_call(
         self: &Arc<Self>,
         id: &EffectId,
@@ -43,7 +68,7 @@ impl RunRunner {
         mut call: ValidatedCall,
         origins: &[Origin],
         context: &Context,
-    ) -> (ValidatedCall, Conclusion) {
+    ) -> Result<(ValidatedCall, Conclusion, Option<PrivatePlace>), String> {
         let begun = Instant::now();
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
@@ -58,16 +83,30 @@ impl RunRunner {
         if let Some(guard) = self.kept_files.guard_of_call(&spec.id) {
             tool_context = tool_context.with_guard(guard);
         }
+        let (private, turn) = match self.place_of_call(&call, &spec.id, execution_of(id), context).await? {
+            Place::Private(private) => (Some(private), None),
+            Place::Shared(turn) => (None, turn),
+        };
+        if let Some(private) = &private {
+            let output_folder = tool_context.output_folder.clone();
+            tool_context = ToolContext { output_folder, ..private.context(tool_context) };
+        }
         let asking = self.asking(&context.facts, Some(&spec.id));
-        let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
+        let made = self.call_with_hooks(&asking, &mut call, tool_context);
+        let conclusion = conclusion(match &turn {
+            Some(turn) => turn.call(made).await,
+            None => made.await,
+        });
+        drop(turn);
         let conclusion = Conclusion { origins: self.untrusted(origins), ..conclusion };
-        if conclusion.outcome == Outcome::Success && !spec.completion_criteria.is_empty() {
+        let is_checked = conclusion.outcome == Outcome::Success && !spec.completion_criteria.is_empty();
+        if is_checked || private.is_some() && conclusion.outcome != Outcome::Interrupted {
             let (id, call, conclusion) = (id.clone(), call.clone(), Box::new(conclusion.clone()));
-            // Committed before the check begins: a process that dies during the check must not leave the call in doubt.
+            // Committed before the merge and the check begin: a process that dies during them must not leave the call in doubt.
             let called = RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) };
             let _gone = context.facts.commit(called).await;
         }
-        (call, conclusion)
+        Ok((call, conclusion, private))
     }
 }
 

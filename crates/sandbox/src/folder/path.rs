@@ -31,7 +31,8 @@ impl InnerPath {
             return Err(error);
         }
         let outside = || FileError::Outside { path: shown.clone(), folder: folder.to_path_buf() };
-        let beneath = aliases.iter().find_map(|alias| below(path, alias)).unwrap_or(path);
+        // A copy may lie in the folder whose path is its alias.
+        let beneath = aliases.iter().filter(|_| !path.starts_with(folder)).find_map(|alias| below(path, alias)).unwrap_or(path);
         let names = normalise(beneath).ok_or_else(outside)?;
         let names = if beneath.is_absolute() {
             let folder = normalise(folder).unwrap_or_default();

@@ -30,14 +30,25 @@ impl Command {
     pub(super) fn request(self, context: &ToolContext) -> ProcessRequest {
         ProcessRequest {
             program: self.program.into(),
-            arguments: self.arguments,
+            arguments: self.arguments.into_iter().map(|argument| in_copy(argument, context)).collect(),
             working_folder: context.working_folder().to_path_buf(),
             environment: context.environment.as_ref().clone(),
-            input: self.input,
+            input: match std::str::from_utf8(&self.input) {
+                Ok(input) => context.in_copy(input).into_owned().into_bytes(),
+                Err(_) => self.input,
+            },
             time_limit: self.time_limit,
             output_limit: OUTPUT_LIMIT,
             confinement: context.confinement.clone(),
         }
+    }
+}
+
+/// Returns an argument with the paths of the folder in which it is used.
+fn in_copy(argument: OsString, context: &ToolContext) -> OsString {
+    match argument.to_str() {
+        Some(text) => context.in_copy(text).into_owned().into(),
+        None => argument,
     }
 }
 

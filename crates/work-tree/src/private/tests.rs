@@ -93,6 +93,24 @@ async fn edits_of_two_are_both_kept() {
 }
 
 #[tokio::test]
+async fn a_merged_folder_can_be_removed_alone() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
+    edit(a.path(), "one", "a's");
+    edit(b.path(), "one", "b's");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    folders.end(&a).await.unwrap();
+    assert!(!a.path().exists());
+    assert_eq!(shared.read("text"), TEXT.replace("one", "a's"));
+    assert!(matches!(folders.join(&b, "b").await.unwrap(), Joined::Conflict(_)));
+    folders.end(&b).await.unwrap();
+    assert!(b.path().exists(), "its changes are nowhere else");
+    let again = folders.begin("a", &Extras::default()).await.unwrap();
+    assert_eq!(fs::read_to_string(again.path().join("text")).unwrap(), TEXT.replace("one", "a's"), "a new one has what is merged");
+}
+
+#[tokio::test]
 async fn caches_of_two_are_not_merged() {
     let shared = Shared::new();
     let folders = shared.opened().await;

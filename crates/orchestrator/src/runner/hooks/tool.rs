@@ -14,6 +14,7 @@ use crate::{
     runner::{
         RunRunner,
         kept_files::{CHECK, author, may_change_anything},
+        private::works_in_shared_folder,
     },
 };
 
@@ -31,11 +32,14 @@ impl RunRunner {
         let by = if asking.checks { CHECK } else { &tool };
         // Changes in a private folder are recorded when it is joined.
         let is_private = self.is_private(&context);
+        let known = self.parts.tools.get(&tool).map(|known| known.sheet());
+        if is_private && known.is_some_and(|known| works_in_shared_folder(known)) {
+            return Box::pin(self.call_in_shared_folder(asking, call, context)).await;
+        }
         let mut context = if is_private { context } else { kept_files.watched(context, task, by) };
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
         context.model = self.model_for_tools(asking);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
-        let known = self.parts.tools.get(&tool).map(|known| known.sheet());
         if is_private || !hooked && !known.is_some_and(|known| may_change_anything(known)) {
             // A merge between the reading and the writing of a file would be overwritten.
             let _in_use =
@@ -51,6 +55,25 @@ impl RunRunner {
         Box::pin(kept_files.close(window, facts)).await;
         report_protected_changes(asking, &tool, &context);
         result
+    }
+
+    /// Makes the call of a tool that works in the working folder, for an actor that works in a private one: in its turn, and recorded.
+    async fn call_in_shared_folder(
+        &self,
+        asking: &Asking,
+        call: &mut ValidatedCall,
+        context: ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let turn = match &asking.task {
+            Some(task) => Some(self.turn(task, (&asking.facts, &context.cancel)).await.map_err(|_| ToolError::Cancelled)?),
+            None => None,
+        };
+        let ToolContext { folder, originals, protected, confinement, .. } = self.parts.tool_context.clone();
+        let context = ToolContext { folder, originals, protected, confinement, ..context };
+        match &turn {
+            Some(turn) => turn.call(self.call_with_hooks(asking, call, context)).await,
+            None => self.call_with_hooks(asking, call, context).await,
+        }
     }
 
     /// Makes the call between its hooks.

@@ -14,7 +14,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Shared, TEXT};
+use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Shared, TEXT, keep_both};
 use crate::private::copy;
 
 /// Number of files that each merge changes; each takes steps of its own.
@@ -99,11 +99,13 @@ fn count(folder: &Path, text: &str) -> usize {
     (0..FILES).filter(|number| fs::read_to_string(folder.join(file(*number))).is_ok_and(|found| found == text)).count()
 }
 
-/// A folder before anything was made, one where `b` has begun and `a` is merged, and one where `b` has worked, too.
+/// A folder before anything was made, one where `b` has begun and `a` is merged, one where `b` has worked, too, and one where `b` has changed
+/// what `a` has.
 struct Templates {
     new: Shared,
     begun: Shared,
     worked: Shared,
+    conflicting: Shared,
 }
 
 impl Templates {
@@ -122,7 +124,9 @@ impl Templates {
         });
         let worked = copied(&begun);
         edit_all(&worked.private_b(), "seven", "7");
-        Self { new, begun, worked }
+        let conflicting = copied(&begun);
+        edit_all(&conflicting.private_b(), "one", "b's");
+        Self { new, begun, worked, conflicting }
     }
 
     /// Cuts the making of a private folder off. Returns true if it came to its end.
@@ -212,7 +216,46 @@ impl Templates {
     }
 }
 
-/// Number of cuts; `cargo xtask reliability --private-folders` sets more.
+impl Templates {
+    /// Cuts a merge with a conflict in every file off. Returns true if it came to its end.
+    fn cut_conflict(&self, steps: u32) -> bool {
+        let (shared, cut) = (copied(&self.conflicting), format!("conflict, step {steps}"));
+        let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1\nb's"));
+        let ended = {
+            let runtime = runtime();
+            let (folders, b) = runtime.block_on(async {
+                let folders = shared.opened().await;
+                let b = begin(&folders, "b").await;
+                (folders, b)
+            });
+            let joined = cut_off(&runtime, steps, folders.join(&b, "b"));
+            assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(FolderMerge::Conflict(_)))), "{cut}");
+            joined.is_some()
+        };
+        assert_eq!(texts(&shared.folder(), &[&one], &cut).len(), 1, "{cut}: a conflict changes nothing that others see");
+        for number in 0..FILES {
+            let text = fs::read_to_string(shared.private_b().join(file(number))).unwrap_or_default();
+            assert!(text.contains("b's\n") && text.ends_with("seven\n"), "{cut}: an edit is lost or a file is not whole: {text:?}");
+        }
+        if ended || steps.is_multiple_of(GOES_ON) {
+            runtime().block_on(async {
+                let folders = shared.opened().await;
+                let b = begin(&folders, "b").await;
+                let mut rounds = 0;
+                while let FolderMerge::Conflict(conflicts) = folders.join(&b, "b").await.unwrap() {
+                    rounds += 1;
+                    assert!(rounds < 4, "{cut}: the conflict has no end");
+                    keep_both(&b, &conflicts);
+                }
+                assert_eq!(texts(&shared.folder(), &[&both], &cut).len(), 1);
+                assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new(), "{cut}");
+            });
+        }
+        ended
+    }
+}
+
+/// Number of cuts; `cargo xtask reliability` sets more.
 #[expect(clippy::disallowed_methods, reason = "a person sets how much is tried")]
 fn cuts() -> u32 {
     std::env::var("AIME_CUTS").map_or(36, |cuts| cuts.parse().unwrap())
@@ -243,8 +286,10 @@ fn a_cut_at_any_step_leaves_all_files_before_or_after() {
     let (templates, cuts) = (Templates::new(), cuts());
     let making = spread(cuts / 4, |steps| templates.cut_making(steps));
     let working = spread(cuts / 4, |steps| templates.cut_working(steps));
-    let merging = spread(cuts - 2 * (cuts / 4), |steps| templates.cut_merging(steps));
-    let all = [making, working, merging];
-    println!("cuts and steps of making, working and merging: {all:?}");
-    assert!(all.iter().map(|(cuts, _)| cuts).sum::<u32>() >= cuts && making.1 > 20 && working.1 > 30 && merging.1 > 60, "{all:?}");
+    let merging = spread(cuts / 4, |steps| templates.cut_merging(steps));
+    let conflict = spread(cuts - 3 * (cuts / 4), |steps| templates.cut_conflict(steps));
+    let all = [making, working, merging, conflict];
+    println!("cuts and steps of making, working, merging and a conflict: {all:?}");
+    let steps = making.1 > 20 && working.1 > 30 && merging.1 > 60 && conflict.1 > 30;
+    assert!(all.iter().map(|(cuts, _)| cuts).sum::<u32>() >= cuts && steps, "{all:?}");
 }
