@@ -36,7 +36,7 @@ impl ActorMachine {
     /// its result. The actor then starts anew: its earlier answers no longer count as the result.
     pub(super) fn append_messages(&mut self, out: &mut Outbox<Self>) -> bool {
         if std::mem::take(&mut self.is_forked) {
-            self.history.say(FORKED, Speaker::Person);
+            self.history.append_text(FORKED, Speaker::Person);
         }
         if self.said.is_empty() {
             return false;

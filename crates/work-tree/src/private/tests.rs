@@ -99,11 +99,11 @@ async fn a_merged_folder_can_be_removed_alone() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     edit(a.path(), "one", "a's");
     edit(b.path(), "one", "b's");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
     folders.end(&a).await.unwrap();
     assert!(!a.path().exists());
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's"));
-    assert!(matches!(folders.join(&b, "b").await.unwrap(), Joined::Conflict(_)));
+    assert!(matches!(folders.join(&b, "b").await.unwrap(), FolderMerge::Conflict(_)));
     folders.end(&b).await.unwrap();
     assert!(b.path().exists(), "its changes are nowhere else");
     let again = folders.begin("a", &Extras::default()).await.unwrap();
