@@ -25,10 +25,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Context, RunRunner,
-    apart::RemoteEffects,
     folder_use::{Right, Turn},
     kept_files::{JOIN, author},
     millis_since,
+    remote::RemoteEffects,
 };
 use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, RunMachine, WorktreeSettings};
 

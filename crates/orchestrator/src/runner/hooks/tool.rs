@@ -60,7 +60,7 @@ impl RunRunner {
     /// Makes the call of a tool that works in the working folder, for an actor that works in a private one: in its turn, and recorded.
     async fn call_in_shared_folder(
         &self,
-        asking: &Asking,
+        asking: &HookCaller,
         call: &mut ValidatedCall,
         context: ToolContext,
     ) -> Result<ToolOutput, ToolError> {
