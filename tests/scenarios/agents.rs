@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use crate::harness::{Ended, World, actor, done, plan, task, wait_until, write};
 
+mod answers;
 mod escapes;
 mod hostile;
+mod limits;
 mod several;
 
 /// Speaks the protocol line by line, and calls `work` for each prompt. `ask` sends a request and leaves its answer in `$reply`.
@@ -30,6 +32,7 @@ notes=${NOTES:-.}
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9][0-9]*\).*/\1/p')
   answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case "$line" in *"\"method\":\"${SLEEPS_AT:-nothing}\""*) sleep 98763 ;; esac
   case "$line" in
     *'"method":"initialize"'*) greeting=$line
       answer "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":$LOADS,\"promptCapabilities\":{\"image\":${IMAGES:-false}}},\"agentInfo\":{\"name\":\"shell-agent\",\"version\":\"7\"},\"authMethods\":[]}" ;;
@@ -39,7 +42,7 @@ while read -r line; do
       replays=${REPLAYS:-0}
       while [ "$replays" -gt 0 ]; do say "said before"; replays=$((replays - 1)); done
       answer '{}' ;;
-    *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer '{"stopReason":"end_turn"}' ;;
+    *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer "{\"stopReason\":\"end_turn\"${USAGE:-}}" ;;
   esac
 done
 "#;
@@ -76,6 +79,13 @@ fn by(profile: &str, id: &str, description: &str) -> Value {
 /// A planner that changes nothing after a failure.
 fn keeps_the_plan() -> Script {
     Script::new().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))])
+}
+
+/// True while a process sleeps this long.
+fn sleeps(seconds: u32) -> bool {
+    let command = format!("sleep\0{seconds}");
+    let mut processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.starts_with(command.as_bytes())))
 }
 
 fn run(world: &World, approve: &str) -> Ended {
@@ -302,11 +312,7 @@ say "I leave one."
     assert_eq!(replies[4]["error"]["message"], "there is no such terminal");
     let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
     assert!(events.events("tool_call_started").iter().any(|event| event["tool"] == "bash_kill"), "{events}");
-    let left = || {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        processes.filter(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x0098764"))).count()
-    };
-    wait_until("no command of the agent is left", || left() == 0);
+    wait_until("no command of the agent is left", || !sleeps(98764));
 }
 
 /// The agent waits for a command that takes longer than a look at it.

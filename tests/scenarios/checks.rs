@@ -382,7 +382,7 @@ fn amended(answer: &str) -> (World, Ended) {
     (world, ended)
 }
 
-// Requirement: 5.1
+// Requirement: 3.63, 5.1
 #[test]
 fn a_refuted_criterion_of_the_project_is_asked_about() {
     let (_world, ended) = amended("yes");

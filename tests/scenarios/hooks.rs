@@ -98,6 +98,27 @@ fn a_hook_at_the_stop_reads_the_result_also_of_a_run_that_failed() {
     }
 }
 
+/// The planner learns why a command refused its plan, and gives another one.
+// Requirement: 3.64
+#[test]
+fn a_command_validates_the_plan() {
+    let settings = "[[hooks.after_plan]]\nname = \"rule\"\ncommand = \"sh validate.sh\"\n";
+    let (wash, dry) = (actor("wash", "WASH", &[]), actor("dry", "DRY", &["wash"]));
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[wash.clone()])), Reply::json(plan(&[wash, dry]))])
+        .on(When::tools(), [done("it is done")])
+        .on(When::plain(), [Reply::text("All is dry.")]);
+    let world = world(script, settings);
+    world.file("validate.sh", "cat > seen.json; grep -q DRY seen.json || { echo 'a plan must dry what it washes' >&2; exit 2; }\n");
+    let ended = world.aime(["run", "do the dishes", "--mode", "complex", "--approve", "all", "--output", "json"]).must(0);
+    let asked = world.schema_requests("aime_plan");
+    assert_eq!(asked.len(), 2, "{ended}");
+    assert!(messages_text(&asked[1]).contains("a plan must dry what it washes"), "{}", asked[1]);
+    assert_eq!(task(&ended.json(), "dry")["status"], "completed", "{ended}");
+    let seen: Value = serde_json::from_str(&world.read("seen.json")).unwrap();
+    assert_eq!((&seen["point"], seen["payload"]["plan"]["tasks"].as_array().map(Vec::len)), (&json!("after_plan"), Some(2)), "{seen}");
+}
+
 #[test]
 fn a_projects_hooks_are_not_asked_unless_the_folder_is_trusted() {
     let settings = "[[hooks.stop]]\ncommand = \"touch asked\"\n";

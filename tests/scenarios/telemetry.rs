@@ -100,6 +100,21 @@ fn world() -> World {
 
 const GOAL: [&str; 7] = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--quiet"];
 
+/// The planner, the actors and the final answer ask for it.
+// Requirement: 8.27
+#[test]
+fn each_chat_span_has_the_effort() {
+    let (url, posted) = receiver();
+    let mut world = world();
+    world.user_settings("[models.default]\neffort = \"low\"\n");
+    world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+    world.aime(GOAL).must(0);
+    let all = spans(&posted);
+    let chats: Vec<&Span> = all.iter().filter(|span| span.name.starts_with("chat ")).collect();
+    assert_eq!(chats.len(), 5, "a plan, three turns of actors, and the answer");
+    assert!(chats.iter().all(|span| texts(&span.attributes).contains(&("gen_ai.request.reasoning.level", "low"))), "{chats:?}");
+}
+
 // Requirement: 8.27
 #[test]
 fn a_receiver_is_told_what_a_run_was_and_not_what_was_said() {

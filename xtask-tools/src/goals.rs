@@ -71,8 +71,11 @@ impl Goal {
     }
 }
 
+/// File of the goals, below the root folder.
+const GOALS: &str = "crates/evaluation/suites/core/small.toml";
+
 fn goals() -> Result<Vec<Goal>> {
-    let path: PathBuf = root().join("crates/evaluation/suites/core/small.toml");
+    let path: PathBuf = root().join(GOALS);
     let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
     let goals: Goals = toml::from_str(&text).with_context(|| format!("{} cannot be read", path.display()))?;
     Ok(goals.task)
@@ -83,7 +86,7 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
     let wanted = |goal: &Goal| arguments.name.as_ref().is_none_or(|name| goal.name.contains(name.as_str()));
     let goals: Vec<Goal> = goals()?.into_iter().filter(wanted).collect();
     if goals.is_empty() {
-        bail!("no goal has such a name: see tests/goals/goals.toml");
+        bail!("no goal has such a name: see {GOALS}");
     }
     let prepared = Prepared::new(&arguments.model)?;
     let all = fresh_folder("aime-goals")?;

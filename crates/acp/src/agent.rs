@@ -8,9 +8,10 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo, Responder,
         schema::{
-            AgentCapabilities, CancelNotification, ClientRequest, Implementation, InitializeResponse, McpCapabilities, PromptCapabilities,
-            SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
-            SetSessionConfigOptionResponse, SetSessionModeResponse,
+            AgentCapabilities, AuthMethod, AuthMethodTerminal, CancelNotification, ClientCapabilities, ClientRequest, Implementation,
+            InitializeResponse, McpCapabilities, PromptCapabilities, SessionCapabilities, SessionCloseCapabilities,
+            SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionResponse,
+            SetSessionModeResponse,
         },
     },
 };
@@ -28,13 +29,11 @@ pub struct AcpError(String);
 /// Serves one client until it closes the connection. Turns in progress are then stopped, so that they can be resumed
 /// later; `serve` does not wait for their end.
 ///
-/// `version` is the version of aime that the client is shown.
-///
 /// # Errors
 /// [`AcpError`] if the input is not the protocol, or cannot be read or answered.
 pub async fn serve(
     workshop: Arc<dyn Workshop>,
-    version: &str,
+    introduction: Introduction,
     input: impl AsyncRead + Send + 'static,
     output: impl AsyncWrite + Send + 'static,
 ) -> Result<(), AcpError> {
@@ -45,9 +44,9 @@ pub async fn serve(
         // One handler for all requests: the library compiles all of its dispatch for each handler.
         .on_receive_request(
             {
-                let (sessions, version) = (Arc::clone(&sessions), version.to_owned());
+                let sessions = Arc::clone(&sessions);
                 async move |request: ClientRequest, responder: Responder<Value>, client: ConnectionTo<Client>| {
-                    answer(&sessions, &version, request, responder, client)
+                    answer(&sessions, &introduction, request, responder, client)
                 }
             },
             agent_client_protocol::on_receive_request!(),
@@ -70,7 +69,7 @@ pub async fn serve(
 /// Answers a request.
 fn answer(
     sessions: &Arc<Sessions>,
-    version: &str,
+    introduction: &Introduction,
     request: ClientRequest,
     responder: Responder<Value>,
     client: ConnectionTo<Client>,
@@ -85,7 +84,7 @@ fn answer(
     match request {
         ClientRequest::InitializeRequest(request) => {
             sessions.introduced(&request.client_capabilities);
-            responder.cast().respond(introduction(version))
+            responder.cast().respond(introduction.answer(&request.client_capabilities))
         }
         ClientRequest::NewSessionRequest(request) => beside!(request, begin),
         ClientRequest::LoadSessionRequest(request) => beside!(request, load),
@@ -120,7 +119,8 @@ fn spawn_answer<T: JsonRpcResponse + Send>(
     Ok(())
 }
 
-/// Returns the refusal of a login. aime announces no method for one: its models have keys, which its environment and settings name.
+/// Returns the refusal of a login. aime announces none that a request carries out: its models have keys, which its environment and settings
+/// name.
 fn no_login(method: &str) -> Error {
     let message = format!(
         "aime has no login {method:?}: name the key of the model's provider in the environment of `aime acp`, such as OPENAI_API_KEY"
@@ -128,21 +128,42 @@ fn no_login(method: &str) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, message)
 }
 
-/// Returns the identity and capabilities of this agent. It speaks version 1 even if the client requests another one;
-/// a client without support for it ends the connection.
-fn introduction(version: &str) -> InitializeResponse {
-    let sessions = SessionCapabilities::new()
-        .list(SessionListCapabilities::new())
-        .resume(SessionResumeCapabilities::new())
-        .close(SessionCloseCapabilities::new())
-        .delete(SessionDeleteCapabilities::new());
-    let prompts = PromptCapabilities::new().image(true);
-    let capabilities = AgentCapabilities::new()
-        .load_session(true)
-        .prompt_capabilities(prompts)
-        .mcp_capabilities(McpCapabilities::new().http(true))
-        .session_capabilities(sessions);
-    InitializeResponse::new(ProtocolVersion::V1)
-        .agent_capabilities(capabilities)
-        .agent_info(Implementation::new("aime", version).title("aime".to_owned()))
+/// What the agent tells a client of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Introduction {
+    /// Version of aime.
+    pub version: String,
+    /// Arguments that, after those of the agent, have its program write settings in a terminal. Clients that can do so are offered it as a
+    /// method of authentication; empty if there is none.
+    pub setup: Vec<String>,
+}
+
+impl Introduction {
+    /// Returns the identity and capabilities of this agent. It speaks version 1 even if the client requests another one;
+    /// a client without support for it ends the connection.
+    fn answer(&self, client: &ClientCapabilities) -> InitializeResponse {
+        let sessions = SessionCapabilities::new()
+            .list(SessionListCapabilities::new())
+            .resume(SessionResumeCapabilities::new())
+            .close(SessionCloseCapabilities::new())
+            .delete(SessionDeleteCapabilities::new());
+        let prompts = PromptCapabilities::new().image(true);
+        let capabilities = AgentCapabilities::new()
+            .load_session(true)
+            .prompt_capabilities(prompts)
+            .mcp_capabilities(McpCapabilities::new().http(true))
+            .session_capabilities(sessions);
+        let offers_setup = client.auth.terminal && !self.setup.is_empty();
+        InitializeResponse::new(ProtocolVersion::V1)
+            .agent_capabilities(capabilities)
+            .agent_info(Implementation::new("aime", &*self.version).title("aime".to_owned()))
+            .auth_methods(offers_setup.then(|| self.setup_method()).into_iter().collect())
+    }
+
+    fn setup_method(&self) -> AuthMethod {
+        let method = AuthMethodTerminal::new("setup", "Write settings");
+        let method =
+            method.description("Writes settings with a model of this machine, if there is one. Keys come from the environment.".to_owned());
+        AuthMethod::Terminal(method.args(self.setup.clone()))
+    }
 }

@@ -24,7 +24,7 @@ mod sessions;
 mod turn;
 mod updates;
 
-pub use agent::{AcpError, serve};
+pub use agent::{AcpError, Introduction, serve};
 pub use choices::SessionChoices;
 pub use folder::{EarlierRun, Folder, KnownRun, OfferedServer, Reach, Refusal, Turn, Work, Workshop};
 pub use folders::Folders;

@@ -1,9 +1,11 @@
 //! An external agent as the model of an actor.
 
+use std::collections::BTreeMap;
+
 use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, in_one_part};
 use aime_tools::Approval;
 use futures::stream::BoxStream;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -96,6 +98,7 @@ impl ExternalAgent {
             }
             match opened {
                 Ok(mut session) => {
+                    session.keep_answers(answers(&request.messages));
                     session.queue(given);
                     *place = Some(session);
                 }
@@ -166,6 +169,22 @@ fn new_results<M: AsRef<Message>>(messages: &[M]) -> impl Iterator<Item = &Messa
     messages.get(after..).unwrap_or_default().iter().map(AsRef::as_ref)
 }
 
+/// Returns the answers of people after the last answer of the agent, by their questions.
+fn answers<M: AsRef<Message>>(messages: &[M]) -> BTreeMap<String, String> {
+    let mut last = messages.iter().rev().map(AsRef::as_ref);
+    let asked = last.find_map(|message| if let Message::Assistant { tool_calls, .. } = message { Some(tool_calls) } else { None });
+    let question = |id: &str| {
+        let call = asked?.iter().find(|call| call.id == id)?;
+        let parameters: Value = serde_json::from_str(&call.arguments).ok()?;
+        parameters.get("question").and_then(Value::as_str).map(str::to_owned)
+    };
+    let results = new_results(messages).filter_map(|message| match message {
+        Message::Tool { call_id, name, content, .. } if name == "ask_human" => Some((question(call_id)?, content.clone())),
+        _ => None,
+    });
+    results.collect()
+}
+
 /// Returns the texts for the agent after the last answer: messages of users, and notes after the results of calls that the agent did not
 /// ask for. aime always puts such a call last.
 fn words<M: AsRef<Message>>(messages: &[M]) -> Vec<String> {
@@ -187,9 +206,28 @@ fn words<M: AsRef<Message>>(messages: &[M]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use aime_llm::Message;
+    use aime_llm::{Message, ToolCall};
 
-    use super::words;
+    use super::{answers, words};
+
+    #[test]
+    fn answers_belong_to_their_questions() {
+        let call =
+            |id: &str, name: &str, arguments: &str| ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() };
+        let asks =
+            vec![call("1", "ask_human", r#"{"question": "May I?"}"#), call("2", "update_progress", r#"{"status": "s", "message": "m"}"#)];
+        let asked = Message::Assistant { content: String::new(), tool_calls: asks, native: None };
+        let result = |id: &str, name: &str, content: &str| Message::Tool {
+            call_id: id.to_owned(),
+            name: name.to_owned(),
+            content: content.to_owned(),
+            is_error: false,
+            images: Vec::new(),
+        };
+        let told = [asked.clone(), result("1", "ask_human", "yes"), result("2", "update_progress", "Reported.")].map(std::sync::Arc::new);
+        assert_eq!(answers(&told), [("May I?".to_owned(), "yes".to_owned())].into());
+        assert!(answers(&[asked].map(std::sync::Arc::new)).is_empty(), "it is not answered yet");
+    }
 
     #[test]
     fn notes_and_words_reach_the_agent() {

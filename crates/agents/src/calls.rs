@@ -66,12 +66,19 @@ pub(crate) struct Requests {
     number: u32,
     waiting: BTreeMap<String, Waiting>,
     terminals: BTreeMap<String, Terminal>,
+    /// Answers of people to questions that the process before this one has asked.
+    answers: BTreeMap<String, String>,
 }
 
 impl Requests {
     /// Creates the state of one process; `session` counts the processes of the conversation.
     pub(crate) fn new(session: u32) -> Self {
         Self { session, ..Self::default() }
+    }
+
+    /// Keeps answers of people by their questions. Each answers one request for consent that asks the same.
+    pub(crate) fn keep_answers(&mut self, answers: BTreeMap<String, String>) {
+        self.answers = answers;
     }
 
     /// Returns a call of a tool of the actor.
@@ -150,6 +157,10 @@ impl Requests {
                     None
                 }
                 Err(question) => {
+                    if let Some(answer) = self.answers.remove(&question) {
+                        sent(responder.respond(RequestPermissionResponse::new(Consents::answered(&request, &answer))));
+                        return None;
+                    }
                     let call = self.call("ask_human", &json!({"question": question}));
                     self.waiting.insert(call.id.clone(), Waiting::Consent(request, responder));
                     Some(call)

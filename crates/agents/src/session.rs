@@ -147,6 +147,11 @@ impl Session {
         self.queued.extend(prompts);
     }
 
+    /// Keeps what people answered while no process of the agent ran.
+    pub(crate) fn keep_answers(&mut self, answers: BTreeMap<String, String>) {
+        self.requests.keep_answers(answers);
+    }
+
     /// Adds images to the next prompt. An agent that takes none is told what was left out.
     pub(crate) fn show(&mut self, images: Vec<Image>) {
         if self.process.introduced.agent_capabilities.prompt_capabilities.image {

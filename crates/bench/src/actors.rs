@@ -197,6 +197,7 @@ impl Script {
             usage,
             usage_estimated: true,
             model,
+            effort: None,
             cost_usd: 0.0,
         }
     }

@@ -191,7 +191,11 @@ pub(crate) enum Command {
     },
     /// Work for an editor: be an agent of the Agent Client Protocol over standard input and output
     #[command(after_help = ACP_EXAMPLE)]
-    Acp,
+    Acp {
+        /// Write a commented `aime.toml` into the working folder, with a model that is served on this machine, if there is one
+        #[arg(long)]
+        init: bool,
+    },
     /// Look at the profiles of actors
     Profiles {
         #[command(subcommand)]

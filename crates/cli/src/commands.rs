@@ -43,7 +43,7 @@ use clap::CommandFactory;
 
 use self::opening::{opener, setup_of};
 use crate::{
-    args::{Cli, Command, LazyArgs, McpCommand, as_typed, language_in},
+    args::{Cli, Command, ConfigCommand, LazyArgs, McpCommand, as_typed, language_in},
     failure::Failure,
     i18n::{self, LanguageChoice},
 };
@@ -64,6 +64,8 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Man { output_folder } => return man::man(output_folder.as_deref()),
         Command::Schema { format } => return schema::schema(format),
         Command::Config { command } => return config::config(command.map(LazyArgs::into_inner), &global, environment),
+        // An editor starts its agent with this in a terminal.
+        Command::Acp { init: true } => return config::config(Some(ConfigCommand::Init), &global, environment),
         _ => {}
     }
     let setup = setup_of(&global, environment)?;
@@ -111,7 +113,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Eval(LazyArgs(args)) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command.map(LazyArgs::into_inner), &setup))),
-        Command::Acp => on_runtime(acp::acp(setup)),
+        Command::Acp { .. } => on_runtime(acp::acp(setup)),
         Command::Mcp { command } => on_runtime(mcp::mcp(command.map(LazyArgs::into_inner), setup)),
         Command::Profiles { command } => profiles::profiles(command.map(LazyArgs::into_inner), &setup),
         Command::Memory { command, output } => memory::memory(command.map(LazyArgs::into_inner), output, &setup),
@@ -149,5 +151,5 @@ pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
 
 /// Returns true if another program (an editor, an agent, a browser) reads the output of the command.
 const fn is_read_by_programs(command: &Command) -> bool {
-    matches!(command, Command::Acp | Command::Serve { .. } | Command::Mcp { command: Some(LazyArgs(McpCommand::Serve)) })
+    matches!(command, Command::Acp { .. } | Command::Serve { .. } | Command::Mcp { command: Some(LazyArgs(McpCommand::Serve)) })
 }

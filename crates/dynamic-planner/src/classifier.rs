@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
+use aime_llm::{ChatModel, Effort, Model, StructuredRequest, Tiers, ask};
 use aime_messages::{Message, message};
 use aime_progress_management::{ModelCost, PlanMode};
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub struct RouteAnswer {
     pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
+    /// Reasoning effort that the last request asked for.
+    pub effort: Option<Effort>,
     /// Reason why the model gave no usable answer, if so; the goal then counts as complex.
     pub failure: Option<String>,
 }
@@ -53,19 +55,19 @@ pub async fn ask_route(
     };
     let answer = ask(model, tiers, question, |value| read(&value)).await;
     let UndecidedGoal { score, category, mut reasons } = undecided;
-    let (mode, spent, failure) = match answer {
+    let (mode, spent, effort, failure) = match answer {
         Ok(answer) => {
             let (mode, reason) = answer.value;
             reasons.push(Message::text(format_args!("{}: {reason}", model.name())));
-            (mode, spent::of(answer.spent), None)
+            (mode, spent::of(answer.spent), answer.spent.effort, None)
         }
         Err(error) => {
             reasons.push(message!("route-no-answer"));
-            (PlanMode::Complex, spent::of(error.spent()), Some(error.to_string()))
+            (PlanMode::Complex, spent::of(error.spent()), error.spent().effort, Some(error.to_string()))
         }
     };
     let routed = RouteDecision { mode, by: "model".to_owned(), score: Some(score), category, reasons };
-    Ok(RouteAnswer { routed, spent, model: model.name().to_owned(), failure })
+    Ok(RouteAnswer { routed, spent, model: model.name().to_owned(), effort, failure })
 }
 
 fn read(value: &Value) -> Result<(PlanMode, String), Vec<Message>> {

@@ -11,7 +11,9 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use aime_llm::{ChatModel, Image, InvalidAnswer, Message, Model, ModelError, Structured, StructuredError, StructuredRequest, Tiers, ask};
+use aime_llm::{
+    ChatModel, Effort, Image, InvalidAnswer, Message, Model, ModelError, Structured, StructuredError, StructuredRequest, Tiers, ask,
+};
 use aime_messages::message;
 use aime_progress_management::{ModelCost, Plan, PlanMode};
 use serde_json::Value;
@@ -46,6 +48,8 @@ pub struct Planned {
     pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
+    /// Reasoning effort that the last request asked for.
+    pub effort: Option<Effort>,
 }
 
 /// Makes plans and patches with a model.
@@ -126,21 +130,21 @@ impl Planner {
         }
         let context = request.context(&self.settings, self.model.limits().small, self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
-            Ok(PlannerAnswer { value: checked, repairs, refused, spent }) => {
+            Ok(PlannerAnswer { value: checked, repairs, refused, spent, effort }) => {
                 self.remember(key, request, &checked.plan);
                 let repairs = notes.into_iter().chain(repairs).chain(checked.repairs).collect();
-                return Ok(Planned { repairs, refused, spent, model, ..Planned::new(checked.plan) });
+                return Ok(Planned { repairs, refused, spent, model, effort, ..Planned::new(checked.plan) });
             }
             Err(error) => self.refusals(error)?,
         };
         let why = refused.last().map_or_else(|| message!("request-too-long"), |last| aime_messages::Message::list("; ", &last.faults));
         match self.ask_simplified(request, &context).await {
-            Ok(PlannerAnswer { value: checked, mut repairs, refused: further, spent: further_cost }) => {
+            Ok(PlannerAnswer { value: checked, mut repairs, refused: further, spent: further_cost, effort }) => {
                 add_refused(&mut refused, further);
                 let fallback = Some(message!("fallback-simplified", reason = why));
                 let spent = spent::sum(cost, further_cost);
                 repairs.extend(checked.repairs);
-                Ok(Planned { repairs, refused, fallback, spent, model, ..Planned::new(checked.plan) })
+                Ok(Planned { repairs, refused, fallback, spent, model, effort, ..Planned::new(checked.plan) })
             }
             Err(error) => {
                 let (further, further_cost) = self.refusals(error)?;
@@ -250,12 +254,13 @@ struct PlannerAnswer<T> {
     repairs: Vec<aime_messages::Message>,
     refused: Vec<InvalidAnswer>,
     spent: ModelCost,
+    effort: Option<Effort>,
 }
 
 impl<T> From<Structured<T>> for PlannerAnswer<T> {
     fn from(Structured { value, repairs, refused, spent }: Structured<T>) -> Self {
         let repairs = repairs.into_iter().map(aime_messages::Message::text).collect();
-        Self { value, repairs, refused, spent: spent::of(spent) }
+        Self { value, repairs, refused, spent: spent::of(spent), effort: spent.effort }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
+use aime_llm::{ChatModel, Effort, Model, StructuredRequest, Tiers, ask};
 use aime_progress_management::ModelCost;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +44,8 @@ pub struct CostedVerdict {
     pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
+    /// Reasoning effort that the last request asked for.
+    pub effort: Option<Effort>,
 }
 
 /// Asks a model, at temperature 0, if the criteria hold by the evidence.
@@ -69,7 +71,10 @@ pub async fn verdict(
     };
     let name = model.name().to_owned();
     match ask(model, tiers, question, |value| read(&value)).await {
-        Ok(answer) => Ok(CostedVerdict { verdict: answer.value, spent: spent::of(answer.spent), model: name }),
+        Ok(answer) => {
+            let effort = answer.spent.effort;
+            Ok(CostedVerdict { verdict: answer.value, spent: spent::of(answer.spent), model: name, effort })
+        }
         Err(error) => Err(PlannerError::of(error, name, |model, refused, spent| PlannerError::NoVerdict { model, refused, spent })),
     }
 }

@@ -311,6 +311,9 @@ pub struct ChatResponse {
     pub usage_estimated: bool,
     /// The model that answered, in the server's word.
     pub model: String,
+    /// Reasoning effort that the request asked for; none if it left that to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// US dollars, where the model has a price.
     #[serde(default)]
     pub cost_usd: f64,
@@ -394,6 +397,7 @@ impl ChatResponse {
             usage: Usage::default(),
             usage_estimated: true,
             model: model.into(),
+            effort: None,
             cost_usd: 0.0,
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{BadSchema, ChatResponse, Message, ModelError, Usage};
+use crate::{BadSchema, ChatResponse, Effort, Message, ModelError, Usage};
 
 pub use self::{
     ask::ask,
@@ -95,6 +95,8 @@ pub struct StructuredUsage {
     pub cost_usd: f64,
     /// True if a part of `usage` is an estimate.
     pub estimated: bool,
+    /// Reasoning effort that the last request asked for.
+    pub effort: Option<Effort>,
 }
 
 impl StructuredUsage {
@@ -104,6 +106,7 @@ impl StructuredUsage {
         self.usage += response.usage;
         self.cost_usd += response.cost_usd;
         self.estimated |= response.usage_estimated;
+        self.effort = response.effort;
     }
 }
 

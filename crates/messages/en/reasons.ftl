@@ -4,6 +4,7 @@
 place-process = in this process
 place-server = at {$url}
 because-none = no other is configured
+because-request = the request
 because-named = {$source} names [models.{$name}]
 because-both = {$source} names it, {$place} says where
 because-both-first = {$source} names it, {$variable} says where, and comes before {$variables}

@@ -4,6 +4,7 @@
 place-process = 在本进程中
 place-server = 位于 {$url}
 because-none = 没有配置其他模型
+because-request = 请求
 because-named = {$source} 指定了 [models.{$name}]
 because-both = {$source} 指定模型，{$place} 指定位置
 because-both-first = {$source} 指定模型，{$variable} 指定位置，并优先于 {$variables}

@@ -242,9 +242,9 @@ impl RunMachine {
 
     fn record_calls_of(&mut self, task: Option<&TaskId>, calls: &[ModelUse], out: &mut Out) {
         for call in calls {
-            let ModelUse { purpose, model, spent, duration_ms, finish } = call.clone();
+            let ModelUse { purpose, model, effort, spent, duration_ms, finish } = call.clone();
             let task = task.cloned();
-            self.emit(ProgressEvent::ModelCalled { task, purpose, model, spent, duration_ms, text: String::new(), finish }, out);
+            self.emit(ProgressEvent::ModelCalled { task, purpose, model, effort, spent, duration_ms, text: String::new(), finish }, out);
         }
     }
 

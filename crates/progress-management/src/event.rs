@@ -225,6 +225,9 @@ pub enum ProgressEvent {
         purpose: String,
         /// Name of the model.
         model: String,
+        /// Reasoning effort that the request asked for: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
         /// Cost of the answer.
         spent: ModelCost,
         /// Duration in milliseconds.

@@ -37,6 +37,8 @@ use crate::{
 
 /// Roles that resolve to a model even if none of that name is configured.
 pub const ROLES: [&str; 3] = ["default", "planner", "classifier"];
+/// Environment variable that names the model.
+const VARIABLE: &str = "AIME_MODEL";
 /// Beginnings of the names of models whose weights are not published.
 const HOSTED_ONLY: [&str; 3] = ["gpt-", "claude-", "gemini-"];
 /// Beginning of the names of OpenAI's models that anybody may serve.
@@ -61,11 +63,29 @@ pub struct Choice {
     pub because: Message,
 }
 
+/// Model that a person or a client names, and the place where it does so.
+#[derive(Debug, Clone)]
+pub struct NamedModel<'a> {
+    /// Name of a configured model, or of one at a server.
+    pub name: &'a str,
+    /// Words for the place, such as a flag.
+    pub source: Message,
+}
+
+impl<'a> NamedModel<'a> {
+    /// Creates a model that a request of a client names.
+    #[must_use]
+    pub fn in_request(name: &'a str) -> Self {
+        Self { name, source: message!("because-request") }
+    }
+}
+
 /// Selects models without connecting. If nothing names a model, it selects the local one, in a build that has it.
 ///
 /// A name in the local catalog means a local model, unless a server is configured: then it is the server's own name.
-pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, RunsError> {
-    let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
+pub fn choose(config: &Config, environment: &Environment, named: Option<NamedModel<'_>>) -> Result<Option<Choice>, RunsError> {
+    let of_variable = || Some(NamedModel { name: environment.text(VARIABLE)?, source: Message::text(VARIABLE) });
+    let named = named.or_else(of_variable);
     let configured = config.models.get("default");
     let chosen = EnvironmentProvider::in_environment(environment);
     let is_served =
@@ -77,16 +97,16 @@ pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) ->
     };
     let local = |model: &str| ModelConfig { provider: Provider::Local, model: model.to_owned(), ..ModelConfig::default() };
     let (default, because) = match (named, configured) {
-        (Some((name, source)), _) if config.models.contains_key(name) => {
-            (config.models.get(name).cloned(), message!("because-named", source = source, name = name))
+        (Some(NamedModel { name, source }), _) if config.models.contains_key(name) => {
+            (config.models.get(name).cloned(), message!("because-named", source, name = name))
         }
-        (Some((name, source)), None) if !is_served && local::is_local(name) => (Some(local(name)), Message::text(source)),
-        (Some((name, source)), Some(base)) => {
+        (Some(NamedModel { name, source }), None) if !is_served && local::is_local(name) => (Some(local(name)), source),
+        (Some(NamedModel { name, source }), Some(base)) => {
             let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
             (Some(named), message!("because-both", source, place = "[models.default]"))
         }
-        (Some((name, source)), None) => {
-            let because = chosen.as_ref().map_or_else(|| Message::text(source), |chosen| chosen.because_named(source));
+        (Some(NamedModel { name, source }), None) => {
+            let because = chosen.as_ref().map_or_else(|| source.clone(), |chosen| chosen.because_named(source.clone()));
             (Some(remote(name)), because)
         }
         (None, Some(base)) => (Some(base.clone()), Message::text("[models.default]")),

@@ -94,7 +94,8 @@ impl Runs {
 
     /// Returns the models of a name, or the configured ones. If no model is needed, returns none instead of an error or a download.
     pub async fn models(&self, name: Option<&str>, needed: bool) -> Result<Option<Models>, RunsError> {
-        let choice = models::choose(&self.setup.config, &self.setup.environment, name)?;
+        let named = name.map(models::NamedModel::in_request);
+        let choice = models::choose(&self.setup.config, &self.setup.environment, named)?;
         let choice = match choice {
             Some(choice) if needed => choice,
             None if needed => return Err(models::none_configured()),

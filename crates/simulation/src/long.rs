@@ -156,6 +156,7 @@ impl Looker {
             usage: Usage::new(estimate_request_tokens(request), 20),
             usage_estimated: true,
             model: "looker".to_owned(),
+            effort: None,
             cost_usd: 0.001,
         }
     }

@@ -110,6 +110,7 @@ impl WorldModel {
             usage,
             usage_estimated: true,
             model: "chance".to_owned(),
+            effort: None,
             cost_usd: 0.001,
         })
     }

@@ -268,19 +268,20 @@ fn fail(span: &mut Span, error: &str) {
 
 /// Returns the conventions' attributes of a model's answer, without its content.
 pub(crate) fn chat(event: &ProgressEvent, providers: &Providers) -> Vec<KeyValue> {
-    let ProgressEvent::ModelCalled { purpose, model, spent, finish, .. } = event else { return Vec::new() };
+    let ProgressEvent::ModelCalled { purpose, model, effort, spent, finish, .. } = event else { return Vec::new() };
     let mut attributes = vec![
         text(known::OPERATION, "chat"),
         text(known::PROVIDER, providers.of(model)),
         text(known::REQUEST_MODEL, model.as_str()),
         text(known::RESPONSE_MODEL, model.as_str()),
         count(known::INPUT_TOKENS, spent.input_tokens),
-        count(known::CACHED_TOKENS, spent.cached_input_tokens),
-        count(known::CACHE_WRITE_TOKENS, spent.cache_write_tokens),
         count(known::OUTPUT_TOKENS, spent.output_tokens),
         count("aime.requests", spent.requests),
         text("aime.purpose", purpose.as_str()),
     ];
+    let cached = [(known::CACHED_TOKENS, spent.cached_input_tokens), (known::CACHE_WRITE_TOKENS, spent.cache_write_tokens)];
+    attributes.extend(cached.into_iter().filter(|(_, tokens)| *tokens > 0).map(|(key, tokens)| count(key, tokens)));
+    attributes.extend(effort.as_ref().map(|effort| text(known::EFFORT, effort.as_str())));
     if let Some(finish) = finish {
         attributes.push(texts(known::FINISH_REASONS, [finish.as_str()]));
     }

@@ -1,7 +1,8 @@
 //! Sessions that are closed, resumed and deleted, and what else the stable protocol knows.
 
 use agent_client_protocol::v1::schema::{
-    AuthenticateRequest, CloseSessionRequest, DeleteSessionRequest, ElicitationMode, ResumeSessionRequest, SessionUpdate,
+    AuthCapabilities, AuthMethod, AuthenticateRequest, ClientCapabilities, CloseSessionRequest, DeleteSessionRequest, ElicitationMode,
+    InitializeRequest, LogoutRequest, ResumeSessionRequest, SessionUpdate,
 };
 
 use super::*;
@@ -124,5 +125,14 @@ fn a_login_is_refused_with_advice() {
     assert!(editor.introduced.auth_methods.is_empty(), "{:?}", editor.introduced.auth_methods);
     let refused = editor.ask(AuthenticateRequest::new("oauth")).unwrap_err();
     assert!(refused.code == ErrorCode::INVALID_PARAMS && refused.message.contains("OPENAI_API_KEY"), "{refused:?}");
+    assert!(editor.introduced.agent_capabilities.auth.logout.is_none(), "{:?}", editor.introduced);
+    assert_eq!(editor.ask(LogoutRequest::new()).unwrap_err().code, ErrorCode::METHOD_NOT_FOUND);
+
+    // An editor that runs such methods in a terminal can write settings there.
+    let capabilities = ClientCapabilities::new().auth(AuthCapabilities::new().terminal(true));
+    let introduced = editor.ask(InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities)).unwrap();
+    let [AuthMethod::Terminal(method)] = introduced.auth_methods.as_slice() else { panic!("{:?}", introduced.auth_methods) };
+    world.aime(std::iter::once("acp").chain(method.args.iter().map(String::as_str))).must(0);
+    assert!(world.read("aime.toml").contains("[models.default]"));
     editor.close();
 }

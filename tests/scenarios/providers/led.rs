@@ -118,6 +118,7 @@ fn holds_releases_and_cancels() -> Script {
         .on(worker("SWEEP"), [thought(9, until("sweep"))])
 }
 
+// Requirement: 3.63
 #[test]
 fn a_lead_holds_releases_and_cancels_while_others_run() {
     for service in SERVICES {

@@ -48,6 +48,17 @@ fn a_prompt_begins_answers_or_goes_on() {
     }
 }
 
+/// The journal keeps images of goals only.
+#[test]
+fn only_a_goal_takes_images() {
+    let image = || aime_llm::Image::from_base64("a", "R0lGODlhBQADAAAAAA==").unwrap();
+    let answer = Next::Answer(QuestionId::new("q").unwrap());
+    for (next, takes) in [(Next::Start, true), (Next::Continue, false), (answer, false), (Next::Say, false)] {
+        let prompt = Prompt { text: "what is it?".to_owned(), images: vec![image()] };
+        assert_eq!(next.clone().with(prompt, SessionChoices::default()).is_ok(), takes, "{next:?}");
+    }
+}
+
 // Requirement: 1.10
 #[test]
 fn a_prompt_goes_on_with_a_run_that_has_ended_where_its_lead_remembers() {

@@ -174,6 +174,7 @@ impl ActorMachine {
             task: self.works_for(),
             purpose: if self.leads().is_some() { "lead" } else { "act" }.to_owned(),
             model: model.clone(),
+            effort: response.effort.map(|effort| effort.as_str().to_owned()),
             spent: ModelCost {
                 requests: 1,
                 input_tokens: response.usage.input_tokens,

@@ -37,6 +37,7 @@ pub(crate) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         usage: Usage::default(),
         usage_estimated: true,
         model: "scripted".into(),
+        effort: None,
         cost_usd: 0.0,
     }
 }

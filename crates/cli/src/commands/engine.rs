@@ -30,7 +30,7 @@ use tokio::sync::mpsc;
 
 use self::messages::{MessageTarget, find_run};
 use super::{
-    models_in_use::print_model,
+    models_in_use::{by_flag, print_model},
     outcome::print_outcome,
     run_display::DisplayedRun,
     settings::bounds,
@@ -303,7 +303,7 @@ fn tree_failure(error: &TreeError) -> Failure {
 
 /// Serves an engine until Ctrl-C or TERM.
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
+    let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref().map(by_flag))?;
     if choice.is_none() && args.serve.contains(&Capability::Llm) {
         return Err(models::none_configured().into());
     }

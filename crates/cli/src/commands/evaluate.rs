@@ -16,6 +16,7 @@ use clap::ValueEnum;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::models_in_use::by_flag;
 use crate::{
     args::{EvalArgs, EvalFormat, Global},
     failure::{Failure, code},
@@ -193,7 +194,7 @@ fn unusable(error: FolderError) -> Failure {
 fn models_in_use(named: &[String], setup: &Setup) -> Result<BTreeMap<Option<String>, ModelInUse>, Failure> {
     let names = std::iter::once(None).chain(named.iter().map(Some));
     let used = names.map(|name| {
-        let chosen = models::choose(&setup.config, &setup.environment, name.map(String::as_str))?;
+        let chosen = models::choose(&setup.config, &setup.environment, name.map(|name| by_flag(name)))?;
         let model = chosen.and_then(|choice| choice.models.get("default").map(|model| in_use(model, &setup.environment)));
         Ok(model.map(|model| (name.cloned(), model)))
     });

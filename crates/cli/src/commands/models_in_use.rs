@@ -1,6 +1,6 @@
 //! Prints the models in use.
 
-use aime_messages::Describe;
+use aime_messages::{Describe, Message};
 use aime_orchestrator::{Bounds, Models};
 use aime_runs::{Setup, models};
 
@@ -12,6 +12,11 @@ use crate::{
     output::{self, BOLD},
     screen::column,
 };
+
+/// Returns the model that `--model` names.
+pub(super) fn by_flag(name: &str) -> models::NamedModel<'_> {
+    models::NamedModel { name, source: Message::text("--model") }
+}
 
 /// Returns the models that are available for a replan when the run needs none; this downloads nothing.
 pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     input::{read_goal, read_images},
-    models_in_use::print_unpriced,
+    models_in_use::{by_flag, print_unpriced},
     settings::{bounds, mode_of},
 };
 use crate::{
@@ -35,7 +35,8 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
             return Err(Failure::usage(message!("plan-not-written", file = path.display())).hint(message!("plan-not-written-hint")));
         }
     }
-    let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
+    let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref().map(by_flag))?
+        .ok_or_else(models::none_configured)?;
     if choice.because == models::no_other() {
         output::note(&model_line(Some(&choice), setup));
     }

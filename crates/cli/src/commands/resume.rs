@@ -5,7 +5,7 @@ use aime_runs::{Runs, Setup, models, raised};
 
 use super::{
     input::read_goal,
-    models_in_use::{at_hand, print_model, print_unpriced},
+    models_in_use::{at_hand, by_flag, print_model, print_unpriced},
     outcome::print_failure_as_result,
     run::{Work, carry_out},
     run_display::DisplayedRun,
@@ -48,7 +48,7 @@ async fn models_for(
     named: Option<&str>,
     setup: &Setup,
 ) -> Result<Option<Models>, Failure> {
-    let choice = models::choose(&setup.config, &setup.environment, named)?;
+    let choice = models::choose(&setup.config, &setup.environment, named.map(by_flag))?;
     let plans = seen.can_plan() && (follows_up || !seen.is_over);
     match &choice {
         Some(choice) if plans => {

@@ -9,7 +9,7 @@ use aime_runs::{Drive, Review, Runs, Setup, models};
 
 use super::{
     input::{read_goal, read_images, read_text},
-    models_in_use::{at_hand, print_model, print_unpriced},
+    models_in_use::{at_hand, by_flag, print_model, print_unpriced},
     outcome::{print_failure_as_result, print_interrupted, print_outcome},
     plan::{forecast_line, plan_here},
     review::{ReviewOutcome, editor, review},
@@ -53,7 +53,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     if elsewhere && args.commit {
         return Err(Failure::usage("an engine's workers make no branch, so --commit cannot be used"));
     }
-    let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
+    let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref().map(by_flag))?;
     let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress_management::TaskKind::Actor));
     let models = match &choice {
         // A plan for review is created here, before the engine carries it out.

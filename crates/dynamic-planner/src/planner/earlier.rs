@@ -27,6 +27,7 @@ impl Planned {
             reused: None,
             spent: ModelCost::default(),
             model: String::new(),
+            effort: None,
         }
     }
 }

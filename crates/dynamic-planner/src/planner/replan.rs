@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use aime_llm::{ChatModel, Image, InvalidAnswer};
+use aime_llm::{ChatModel, Effort, Image, InvalidAnswer};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Evidence, ModelCost, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Task, TaskId, TaskKind,
@@ -81,6 +81,8 @@ pub struct ReplanResult {
     pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
+    /// Reasoning effort that the last request asked for.
+    pub effort: Option<Effort>,
 }
 
 impl ReplanRequest {
@@ -329,9 +331,9 @@ impl Planner {
             if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }
         });
         match answer.await {
-            Ok(PlannerAnswer { value: (patch, more), mut repairs, refused, spent }) => {
+            Ok(PlannerAnswer { value: (patch, more), mut repairs, refused, spent, effort }) => {
                 repairs.extend(more);
-                Ok(ReplanResult { patch, repairs, refused, spent, model })
+                Ok(ReplanResult { patch, repairs, refused, spent, model, effort })
             }
             Err(AskError::Prompt(error)) => Err(error.into()),
             Err(AskError::Structured(error)) => {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::finish::{self, Ending};
 use super::{chat, gemini, messages, responses};
 use crate::{
-    ChatRequest, ChatResponse, Citation, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, ResponseFormat, StreamPart,
-    ToolCall, TurnSource, Usage, calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
+    ChatRequest, ChatResponse, Citation, Effort, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, ResponseFormat,
+    StreamPart, ToolCall, TurnSource, Usage, calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
 };
 
 /// An answer in the making.
@@ -60,6 +60,7 @@ pub(super) struct AnswerContext<'a> {
     pub(super) name: &'a str,
     pub(super) source: TurnSource<'a>,
     pub(super) request: &'a ChatRequest,
+    pub(super) effort: Option<Effort>,
     pub(super) prices: Option<&'a Prices>,
     /// True if the request asked for calls as text.
     pub(super) calls_as_text: bool,
@@ -167,6 +168,7 @@ impl Turn {
             usage: self.usage.unwrap_or_default(),
             usage_estimated: self.usage.is_none(),
             model: if self.model.is_empty() { asking.name.to_owned() } else { self.model },
+            effort: asking.effort,
             cost_usd: 0.0,
         };
         if response.usage_estimated {

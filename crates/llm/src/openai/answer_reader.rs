@@ -13,7 +13,7 @@ use super::fault;
 use super::lenient;
 use super::transport::Probe;
 use super::wire::{Events, Wire};
-use crate::{ChatRequest, ModelError, StreamPart, TurnSource};
+use crate::{ChatRequest, Effort, ModelError, StreamPart, TurnSource};
 
 /// Time to wait for the token counts of an answer after the answer itself is complete.
 const GRACE: Duration = Duration::from_secs(5);
@@ -22,6 +22,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) struct AnswerReader<'a> {
     pub(super) wire: &'a Wire,
     pub(super) request: ChatRequest,
+    /// Effort that the request asks for.
+    pub(super) effort: Option<Effort>,
     pub(super) source: TurnSource<'a>,
     pub(super) calls_as_text: bool,
     pub(super) events: Events,
@@ -44,6 +46,7 @@ impl AnswerReader<'_> {
                     name: &self.wire.name,
                     source: self.source,
                     request: &self.request,
+                    effort: self.effort,
                     prices: self.wire.prices.as_ref(),
                     calls_as_text: self.calls_as_text,
                 })?;

@@ -97,6 +97,7 @@ pub(super) type Events = Pin<Box<dyn Stream<Item = Result<Box<RawValue>, OpenAIE
 /// A request that was written, and what is known of it.
 struct PreparedRequest {
     body: Body,
+    effort: Option<Effort>,
     sent_native: Vec<String>,
     wordless: bool,
     images: Option<SentImages>,
@@ -139,8 +140,18 @@ impl Wire {
                     let answer = Answer::new(dialect.protocol);
                     let calls_as_text = dialect.form.calls_as_text;
                     let source = self.source(dialect.protocol);
-                    let (ready, over) = (VecDeque::new(), false);
-                    return Ok(AnswerReader { wire: self, request, source, calls_as_text, events, probe, answer, ready, is_over: over });
+                    return Ok(AnswerReader {
+                        wire: self,
+                        request,
+                        effort: prepared.effort,
+                        source,
+                        calls_as_text,
+                        events,
+                        probe,
+                        answer,
+                        ready: VecDeque::new(),
+                        is_over: false,
+                    });
                 }
                 Err(error) => {
                     let fault = self.fault(&probe, error);
@@ -214,6 +225,7 @@ impl Wire {
         };
         Ok(PreparedRequest {
             body,
+            effort: effort.filter(|_| dialect.optional.effort),
             sent_native: turns().filter_map(sent).collect(),
             wordless: turns().any(|(content, calls, _)| content.is_empty() && !calls.is_empty()),
             images: sent_images(request, dialect.form.images),

@@ -150,6 +150,7 @@ impl Reply {
             usage: self.usage.unwrap_or(Usage::new(100, 20)),
             usage_estimated: false,
             model: model.to_owned(),
+            effort: request.effort,
             cost_usd: self.cost_usd,
         };
         Ok(parts(response))

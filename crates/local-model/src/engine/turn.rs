@@ -274,6 +274,7 @@ impl Turn {
             },
             usage_estimated: false,
             model: engine.name.clone(),
+            effort: None,
             cost_usd: 0.0,
         };
         let _ = self.answer.send(Ok(StreamPart::Done(Box::new(response))));

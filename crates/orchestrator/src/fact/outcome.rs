@@ -47,6 +47,9 @@ pub struct ModelUse {
     pub purpose: String,
     /// The model.
     pub model: String,
+    /// Reasoning effort that the request asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// Tokens and cost.
     pub spent: ModelCost,
     /// Duration in milliseconds.

@@ -92,8 +92,8 @@ impl Orchestrator {
         for Recorded { fact: event, .. } in memory.events() {
             match event {
                 ProgressEvent::PlanCreated { plan, .. } => result.plan = Ok(plan),
-                ProgressEvent::ModelCalled { purpose, model, spent, duration_ms, finish, .. } => {
-                    result.calls.push(ModelUse { purpose, model, spent, duration_ms, finish });
+                ProgressEvent::ModelCalled { purpose, model, effort, spent, duration_ms, finish, .. } => {
+                    result.calls.push(ModelUse { purpose, model, effort, spent, duration_ms, finish });
                 }
                 _ => {}
             }

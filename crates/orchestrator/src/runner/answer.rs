@@ -63,6 +63,7 @@ impl RunRunner {
                 let call = ModelUse {
                     purpose: "answer".to_owned(),
                     model: model.name().to_owned(),
+                    effort: response.effort.map(|effort| effort.as_str().to_owned()),
                     spent: spent(&response),
                     duration_ms: millis_since(begun),
                     finish: response.finish.word(),

@@ -77,10 +77,11 @@ pub(super) struct AuditUses(Mutex<Vec<ModelUse>>);
 
 impl AuditUses {
     pub(super) fn take(&self, event: &ProgressEvent) {
-        if let ProgressEvent::ModelCalled { model, spent, duration_ms, finish, .. } = event {
+        if let ProgressEvent::ModelCalled { model, effort, spent, duration_ms, finish, .. } = event {
             let used = ModelUse {
                 purpose: "verdict".to_owned(),
                 model: model.clone(),
+                effort: effort.clone(),
                 spent: *spent,
                 duration_ms: *duration_ms,
                 finish: finish.clone(),

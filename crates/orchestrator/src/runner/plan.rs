@@ -13,7 +13,7 @@ use aime_dynamic_planner::{
     GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, ReusedPlan, Room, Route,
     RouteDecision, RouteSettings, UndecidedGoal, ask_route, check_update, route,
 };
-use aime_llm::{InvalidAnswer, Model, ModelError};
+use aime_llm::{Effort, InvalidAnswer, Model, ModelError};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, lowering,
@@ -65,7 +65,7 @@ impl RunRunner {
                 let asked = ask_route(&model, &self.parts.tiers, &self.parts.prompts, &self.input.goal, undecided.clone()).await;
                 match asked {
                     Ok(asked) => {
-                        calls.push(model_use("route", &asked.model, asked.spent, begun));
+                        calls.push(model_use("route", &asked.model, asked.effort, asked.spent, begun));
                         asked.routed
                     }
                     Err(error) => complex(undecided, Message::text(error)),
@@ -110,14 +110,14 @@ impl RunRunner {
                     let outcome = Planning::Reused { plan: Box::new(planned.plan), run, notes };
                     return RunFact::Planned { id, outcome, calls: Vec::new() };
                 }
-                let calls = vec![model_use("plan", &planned.model, planned.spent, begun)];
+                let calls = vec![model_use("plan", &planned.model, planned.effort, planned.spent, begun)];
                 let refused = refused(&planned.refused);
                 notes.extend(planned.repairs);
                 let outcome = Planning::Planned { plan: Box::new(planned.plan), repairs: notes, refused, fallback: planned.fallback };
                 RunFact::Planned { id, outcome, calls }
             }
             Err(error) => {
-                let calls = vec![model_use("plan", "", error.spent(), begun)];
+                let calls = vec![model_use("plan", "", None, error.spent(), begun)];
                 let (message, hint) = explain(&error);
                 let outcome = match &error {
                     PlannerError::Model { source, .. } if !is_blocked(source) => Planning::ModelFailed { message, hint },
@@ -162,12 +162,12 @@ impl RunRunner {
         };
         match self.replan_with_hooks(planner, &request, judged, context).await {
             Ok(replanned) => {
-                let calls = vec![model_use("patch", &replanned.model, replanned.spent, begun)];
+                let calls = vec![model_use("patch", &replanned.model, replanned.effort, replanned.spent, begun)];
                 let outcome = Replanning::Patched { patch: replanned.patch, refused: refused(&replanned.refused) };
                 RunFact::Replanned { id, outcome, repairs: replanned.repairs, calls }
             }
             Err(error) => {
-                let calls = vec![model_use("patch", "", error.spent(), begun)];
+                let calls = vec![model_use("patch", "", None, error.spent(), begun)];
                 let (message, hint) = explain(&error);
                 let outcome = match &error {
                     PlannerError::Model { source, .. } if !is_blocked(source) => Replanning::ModelFailed { message, hint },
@@ -261,8 +261,15 @@ fn refused(refused: &[InvalidAnswer]) -> Vec<RefusedAnswer> {
     refused.iter().map(|refused| RefusedAnswer { attempt: refused.attempt, faults: refused.faults.clone() }).collect()
 }
 
-pub(super) fn model_use(purpose: &str, model: &str, spent: ModelCost, begun: Instant) -> ModelUse {
-    ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun), finish: None }
+pub(super) fn model_use(purpose: &str, model: &str, effort: Option<Effort>, spent: ModelCost, begun: Instant) -> ModelUse {
+    ModelUse {
+        purpose: purpose.to_owned(),
+        model: model.to_owned(),
+        effort: effort.map(|effort| effort.as_str().to_owned()),
+        spent,
+        duration_ms: millis_since(begun),
+        finish: None,
+    }
 }
 
 /// Returns true if a hook blocked the request, so that the model itself is usable.

@@ -33,6 +33,7 @@ impl RunRunner {
                 let used = ModelUse {
                     purpose,
                     model: model.name().to_owned(),
+                    effort: response.effort.map(|effort| effort.as_str().to_owned()),
                     spent: spent(&response),
                     duration_ms: millis_since(begun),
                     finish: response.finish.word(),

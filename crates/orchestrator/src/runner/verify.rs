@@ -237,16 +237,16 @@ impl RunRunner {
                 .await
                 .map_err(|error| (error.to_string(), error.spent())),
         };
-        let (passed, reason, model, spent) = match judged {
-            Ok(judged) => (Some(judged.verdict.passed), verdict_text(&judged.verdict), judged.model, judged.spent),
-            Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
+        let (passed, reason, model, effort, spent) = match judged {
+            Ok(judged) => (Some(judged.verdict.passed), verdict_text(&judged.verdict), judged.model, judged.effort, judged.spent),
+            Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), None, spent),
         };
         for check in checks.iter_mut().filter(|check| is_open(check)) {
             check.passed = passed;
             check.how = if passed.is_some() { CheckMethod::Audited } else { CheckMethod::Unchecked };
             check.reason.clone_from(&reason);
         }
-        if spent.requests > 0 { vec![model_use("verdict", &model, spent, begun)] } else { Vec::new() }
+        if spent.requests > 0 { vec![model_use("verdict", &model, effort, spent, begun)] } else { Vec::new() }
     }
 
     /// Applies the verdicts of an auditor to their criteria.

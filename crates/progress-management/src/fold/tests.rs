@@ -214,6 +214,7 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         task,
         purpose: "act".into(),
         model: "m".into(),
+        effort: None,
         spent,
         duration_ms: 1,
         text: String::new(),

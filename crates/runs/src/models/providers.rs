@@ -157,11 +157,11 @@ impl EnvironmentProvider {
     }
 
     /// Returns the reason for this provider if `source` names the model.
-    pub fn because_named(&self, source: &str) -> Message {
+    pub fn because_named(&self, source: Message) -> Message {
         let (variable, later) = (self.variables.last().copied().unwrap_or_default(), self.later.join(", "));
         match later.is_empty() {
-            true => message!("because-both", source = source, place = variable),
-            false => message!("because-both-first", source = source, variable = variable, variables = later),
+            true => message!("because-both", source, place = variable),
+            false => message!("because-both-first", source, variable = variable, variables = later),
         }
     }
 }

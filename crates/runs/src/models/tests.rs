@@ -14,7 +14,8 @@ const FILES: &str = "[models.default]\nmodel = \"from-file\"\nbase_url = \"http:
 /// Returns the default model, its location, and the reason.
 pub(super) fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>) -> Option<(String, String, String)> {
     let environment = Environment::of(variables.iter().copied());
-    let choice = choose(&config(files), &environment, flag).unwrap()?;
+    let named = flag.map(|name| NamedModel { name, source: Message::text("the flag") });
+    let choice = choose(&config(files), &environment, named).unwrap()?;
     let model = choice.models.get("default").unwrap();
     Some((model_name(model), place(model, &environment).to_string().trim_start_matches("at ").to_owned(), choice.because.to_string()))
 }
@@ -51,7 +52,7 @@ fn flags_win_over_the_environment_and_the_environment_over_files() {
 fn it_is_said_why() {
     let because = |files, variables: &[_], flag| chosen(files, variables, flag).unwrap().2;
     assert_eq!(because(FILES, &[], None), "[models.default]");
-    assert_eq!(because(FILES, &[], Some("fast")), "--model names [models.fast]");
+    assert_eq!(because(FILES, &[], Some("fast")), "the flag names [models.fast]");
     assert_eq!(because(FILES, &[("AIME_MODEL", "x")], None), "AIME_MODEL names it, [models.default] says where");
     let (url, key, other) = (("OPENAI_BASE_URL", "http://x/v1"), ("OPENAI_API_KEY", "k"), ("MISTRAL_API_KEY", "k"));
     let last = ("GOOGLE_API_KEY", "k");
@@ -62,8 +63,8 @@ fn it_is_said_why() {
         (&[key, other, last], None, "OPENAI_API_KEY is set, and comes before GOOGLE_API_KEY, MISTRAL_API_KEY"),
         (&[url, key, other], None, "OPENAI_BASE_URL and OPENAI_API_KEY are set, and come before MISTRAL_API_KEY"),
         (&[other, ("AIME_MODEL", "x")], None, "AIME_MODEL names it, MISTRAL_API_KEY says where"),
-        (&[other, last], Some("x"), "--model names it, GOOGLE_API_KEY says where, and comes before MISTRAL_API_KEY"),
-        (&[], Some("x"), "--model"),
+        (&[other, last], Some("x"), "the flag names it, GOOGLE_API_KEY says where, and comes before MISTRAL_API_KEY"),
+        (&[], Some("x"), "the flag"),
     ] {
         assert_eq!(because("", variables, flag), expected);
     }
@@ -97,7 +98,7 @@ fn the_catalog_fills_in_what_no_file_says() {
 #[test]
 fn other_roles_stay_beside_the_one_that_is_chosen() {
     let environment = Environment::default();
-    let choice = choose(&config(FILES), &environment, Some("fast")).unwrap().unwrap();
+    let choice = choose(&config(FILES), &environment, Some(NamedModel::in_request("fast"))).unwrap().unwrap();
     let names: Vec<(&str, String)> = choice.models.iter().map(|(name, model)| (name.as_str(), model_name(model))).collect();
     assert_eq!(names, [("default", "small".to_owned()), ("fast", "small".to_owned()), ("planner", "thinker".to_owned())]);
 }

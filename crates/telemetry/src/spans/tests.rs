@@ -26,7 +26,8 @@ pub(crate) fn run() -> Vec<Value> {
     let moved = |from: &str, to: &str| json!({"type": "task_status_changed", "task": "wash", "from": from, "to": to, "attempt": 1});
     let model = |task: Option<&str>, purpose: &str| {
         let spent = json!({"requests": 1, "input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 9, "cost_usd": 0.5});
-        json!({"type": "model_called", "task": task, "purpose": purpose, "model": "m", "spent": spent, "duration_ms": 400, "text": "I wash.", "finish": task.map(|_| "tool_calls")})
+        let effort = (purpose != "route").then_some("high");
+        json!({"type": "model_called", "task": task, "purpose": purpose, "model": "m", "effort": effort, "spent": spent, "duration_ms": 400, "text": "I wash.", "finish": task.map(|_| "tool_calls")})
     };
     vec![
         json!({"type": "run_started", "plan_id": "run", "goal": "Do the dishes"}),
@@ -106,6 +107,24 @@ fn what_was_said_stands_in_spans_only_where_it_is_wanted() {
 #[test]
 fn the_same_events_make_the_same_spans() {
     assert_eq!(spans(true, &run()), spans(true, &run()));
+}
+
+/// The effort that was asked for, and tokens of the cache, are told only where there are some.
+// Requirement: 8.27
+#[test]
+fn a_chat_span_has_effort_and_cached_tokens() {
+    let keys = |effort: Option<&str>, read: u64, written: u64| {
+        let spent =
+            json!({"requests": 1, "input_tokens": 9, "cached_input_tokens": read, "cache_write_tokens": written, "output_tokens": 1});
+        let event = json!({"type": "model_called", "purpose": "lead", "model": "m", "effort": effort, "spent": spent, "duration_ms": 1});
+        let made = spans(false, &[event]);
+        let chat = made.iter().find(|span| span.name == "chat m").unwrap().clone();
+        let known = [known::EFFORT, known::CACHED_TOKENS, known::CACHE_WRITE_TOKENS];
+        known.map(|key| chat.attributes.iter().any(|attribute| attribute.key == key))
+    };
+    assert_eq!(keys(None, 0, 0), [false, false, false]);
+    assert_eq!(keys(Some("low"), 0, 2), [true, false, true]);
+    assert_eq!(keys(None, 3, 0), [false, true, false]);
 }
 
 // Requirement: 8.27

@@ -129,6 +129,7 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         usage: Usage { cached_input_tokens: 80, ..Usage::new(100, 10) },
         usage_estimated: true,
         model: "scripted".into(),
+        effort: None,
         cost_usd: 0.0,
     }
 }

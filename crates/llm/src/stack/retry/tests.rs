@@ -40,6 +40,7 @@ fn answer() -> StreamPart {
         usage: Usage::default(),
         usage_estimated: false,
         model: "m".into(),
+        effort: None,
         cost_usd: 0.0,
     }))
 }

@@ -157,6 +157,7 @@ fn an_actor_decides_nothing_about_the_run() {
             task: None,
             purpose: "plan".into(),
             model: "m".into(),
+            effort: None,
             spent: Default::default(),
             duration_ms: 0,
             text: String::new(),

@@ -163,6 +163,7 @@ fn what_was_spent_is_summed() {
         task: Some(id("a")),
         purpose: "act".into(),
         model: "m".into(),
+        effort: None,
         spent,
         duration_ms: 1,
         text: String::new(),

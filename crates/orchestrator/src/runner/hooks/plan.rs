@@ -55,6 +55,7 @@ impl RunRunner {
             reused: None,
             spent: ModelCost::default(),
             model: tries.model.clone(),
+            effort: None,
         };
         match self.judge_plan(&asking, request, plan).await {
             Ok(planned) => Ok(Planned { refused: tries.refused, spent: tries.spent, ..planned }),
