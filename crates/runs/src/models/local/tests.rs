@@ -98,7 +98,7 @@ async fn a_local_model_that_nothing_uses_need_not_be_here() {
     let setup = setup(config(&files), &[("AIME_OFFLINE", "1"), ("AIME_MODEL_DIR", "/gone")]);
     let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
     assert!(crate::models::ready(&choice, &setup).await.is_ok());
-    let choice = choose(&setup.config, &setup.environment, Some("spare")).unwrap().unwrap();
+    let choice = choose(&setup.config, &setup.environment, Some(crate::models::NamedModel::in_request("spare"))).unwrap().unwrap();
     assert_eq!(build(&choice, &setup).err().map(|failure| failure.kind), Some(ErrorKind::MODEL));
 }
 
