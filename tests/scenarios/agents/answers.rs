@@ -51,16 +51,17 @@ fn a_person_answers_a_waiting_agent() {
 // Requirement: 4.41
 #[test]
 fn the_lead_chooses_an_agent_by_name() {
-    let script = Script::new()
-        .on(When::tool("submit_plan"), [Reply::call("submit_plan", plan(&[by_agent("A-PART")])), done("The helper has baked.")]);
+    let script = Script::new().on(
+        When::tool("submit_plan"),
+        [Reply::call("submit_plan", json!({})), Reply::call("submit_plan", plan(&[by_agent("A-PART")])), done("The helper has baked.")],
+    );
     let mut world = World::led(script);
     world.user_settings(&profile("helper", "say \"I baked.\"", false));
     let ended = world.aime(["run", "bake", "--approve", "all", "--unattended", "--output", "json"]).must(0);
     let requests = world.server().requests();
-    let first = requests[0].to_string();
-    assert!(first.contains("helper") && first.contains("a helper"), "the lead knows it: {first}");
-    assert_eq!(requests.len(), 2, "the agent needs no model of aime");
-    assert!(requests[1].to_string().contains("I baked."), "{}", requests[1]);
+    assert_eq!(requests.len(), 3, "the agent needs no model of aime");
+    assert!(requests[1].to_string().contains("a helper"), "the lead knows its profile when it plans: {}", requests[1]);
+    assert!(requests[2].to_string().contains("I baked."), "{}", requests[2]);
     assert_eq!(task(&ended.json(), "a")["summary"], "I baked.", "{ended}");
     assert_eq!(world.read("sessions"), "new\n");
 }

@@ -48,9 +48,11 @@ fn a_silent_agent_is_cancelled() {
 // Requirement: 4.41
 #[test]
 fn a_slow_start_fails_the_task() {
-    for (sleeps_at, expect) in [("initialize", "does not answer its greeting within 1 s"), ("session/new", "begins no session within 1 s")]
+    for (sleeps_at, seconds, expect) in
+        [("initialize", 1, "does not answer its greeting within 1 s"), ("session/new", 5, "begins no session within 5 s")]
     {
-        let world = limited("say never", "start_timeout_seconds = 1", &format!("SLEEPS_AT = \"{sleeps_at}\","));
+        let limit = format!("start_timeout_seconds = {seconds}");
+        let world = limited("say never", &limit, &format!("SLEEPS_AT = \"{sleeps_at}\","));
         let ended = run(&world, "all").must(1);
         assert!(task(&ended.json(), "a").to_string().contains(expect), "{sleeps_at}: {ended}");
         assert!(!world.exists("prompts"), "{sleeps_at}");
