@@ -17,7 +17,7 @@ fn worker(id: &str, description: &str, dependencies: &[&str]) -> Value {
     crate::harness::actor(id, description, dependencies)
 }
 
-fn lead_requests(world: &World) -> Vec<Value> {
+pub(crate) fn lead_requests(world: &World) -> Vec<Value> {
     let offers = |request: &Value| request["tools"].to_string().contains("submit_plan");
     world.server().requests().into_iter().filter(offers).collect()
 }
@@ -26,7 +26,7 @@ fn run(world: &World, arguments: &[&str]) -> Ended {
     world.aime(["run", "do the dishes", "--output", "jsonl"].iter().chain(arguments))
 }
 
-fn messages(request: &Value) -> &[Value] {
+pub(crate) fn messages(request: &Value) -> &[Value] {
     request["messages"].as_array().unwrap()
 }
 

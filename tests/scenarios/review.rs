@@ -1,8 +1,12 @@
 //! Plans that a person edits before they are run.
 
 use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
 
-use crate::harness::{World, actor, done, messages_text, plan};
+use crate::{
+    harness::{World, actor, done, messages_text, plan},
+    lead::{grows_only_at_its_end, lead_requests, messages},
+};
 
 fn world(editor: &str) -> World {
     let script = Script::new()
@@ -88,16 +92,44 @@ fn a_comment_goes_to_the_planner_and_the_changed_plan_is_shown_again() {
 
 // Requirement: 12.7
 #[test]
-fn a_comment_goes_to_the_lead_too() {
-    let submit = |task: serde_json::Value| Reply::call("submit_plan", plan(&[task]));
+fn the_lead_changes_its_plan_by_a_comment() {
+    let change = json!({"reasoning": "by bicycle", "handled": ["comment-1"], "changes": [
+        {"op": "modify_task", "id": "walk", "change": {"description": "RIDE-THERE"}},
+    ]});
+    let submit = Reply::call("submit_plan", plan(&[actor("walk", "WALK-THERE", &[])]));
     let script = Script::new()
-        .on(When::tool("submit_plan").and_contains("by bicycle"), [submit(actor("ride", "RIDE-THERE", &[]))])
-        .once(When::tool("submit_plan"), [submit(actor("walk", "WALK-THERE", &[]))])
+        .on(When::tool("submit_plan"), [submit, Reply::call("change_plan", change), done("I am there.")])
         .on(When::tools(), [done("there")]);
     let mut world = World::led(script);
     world.set("EDITOR", COMMENTS);
     let ended = world.aime(RUN).must(0);
     commented(&world);
-    let tasks = ended.last()["tasks"].clone();
-    assert_eq!((tasks.as_array().unwrap().len(), &tasks[0]["id"]), (1, &serde_json::json!("ride")), "{tasks}");
+    assert!(!world.actor_requests("RIDE-THERE").is_empty(), "{ended}");
+    let asked = lead_requests(&world);
+    assert_eq!(asked.len(), 3, "a plan, a change, an answer: {ended}");
+    grows_only_at_its_end(&asked);
+    let comment = messages(&asked[1]).last().unwrap().to_string();
+    assert!(
+        comment.contains("by bicycle, please") && comment.contains("comment-1") && !comment.contains("run commands yourself"),
+        "{comment}"
+    );
+    assert!(asked[0]["tools"].to_string().contains("change_plan"));
+    let result = ended.last();
+    assert_eq!((result["answer"].as_str(), &result["plan_version"]), (Some("I am there."), &json!(1)), "{result}");
+    assert_eq!(result["usage"]["requests"], world.server().requests().len(), "each request is counted once");
+}
+
+// Requirement: 12.7
+#[test]
+fn a_lead_that_changes_nothing_says_why() {
+    let submit = Reply::call("submit_plan", plan(&[actor("walk", "WALK-THERE", &[])]));
+    let script = Script::new()
+        .on(When::tool("submit_plan"), [submit, Reply::text("There is no bicycle."), done("I am there.")])
+        .on(When::tools(), [done("there")]);
+    let mut world = World::led(script);
+    // A second comment would never end.
+    world.set("EDITOR", &COMMENTS.replace("grep -q WALK \"$1\"", "test ! -e shown-1"));
+    let ended = world.aime(RUN).must(0).stderr_contains(&["the plan stays as it is: There is no bicycle."]);
+    assert!(world.read("shown-1").contains("WALK-THERE") && !world.exists("shown-2"), "{ended}");
+    grows_only_at_its_end(&lead_requests(&world));
 }

@@ -14,7 +14,7 @@ use std::{
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, bash, done, plan, task, tool};
+use crate::harness::{World, bash, done, plan, task, tool, write};
 
 /// Everything in the working folder but what belongs to aime and to the test: modes, contents, targets of links.
 fn tree(world: &World) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
@@ -321,4 +321,21 @@ fn what_file_tools_change_is_shown_with_its_lines() {
     // What others wrote is put back as it was, whichever tool it was.
     world.aime(["runs", "undo", "r", "--yes"]).must(0);
     assert_eq!(tree(&world), tree(&furnished()));
+}
+
+#[test]
+fn an_undo_names_the_turns_of_a_continued_run() {
+    let replies = [write("cups.txt", "clean"), done("Clean."), write("plates.txt", "dry"), done("Dry.")];
+    let world = World::led(Script::new().on(When::tools(), replies));
+    world.aime(["run", "wash the cups", "--run-id", "dishes", "--approve", "all"]).must(0);
+    world.aime(["continue", "dishes", "dry the plates"]).must(0);
+    let asked = world.aime(["runs", "undo", "dishes"]).must(2);
+    let order = ["turn 1: wash the cups", "cups.txt", "turn 2: dry the plates", "plates.txt"].map(|part| asked.stderr.find(part));
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?} {asked}");
+    let undone = world.aime(["runs", "undo", "dishes", "--yes", "--output", "json"]).must(0).json();
+    assert_eq!(
+        undone["changes"],
+        json!([{"path": "cups.txt", "did": "delete", "turn": 1}, {"path": "plates.txt", "did": "delete", "turn": 2}]),
+        "{undone}"
+    );
 }

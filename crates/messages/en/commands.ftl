@@ -4,6 +4,7 @@ undo-run = run {$run}
 undo-task = {$task} of run {$run}
 undo-last = the last undo of run {$run}
 undo-listing = {$what}: {$paths}
+undo-turn = turn {$number}: {$goal}
 undo-more = … {$number} more
 undo-more-paths = {$number} more
 undo-put-back = put back

@@ -210,5 +210,6 @@ forecast = forecast: about {$requests}, { $tokens ->
 forecast-runs = median of {$runs} in this folder, for each task of an actor
 forecast-capable = a rule of thumb for capable models: there are too few completed runs here
 forecast-small = a rule of thumb for small models: there are too few completed runs here
+forecast-mixed = rules of thumb for small and capable models: there are too few completed runs here
 review-how = Save and close to run this plan, changed as you like. Empty the file to run nothing.
 review-comment = A line that begins with > is a comment: the plan is made again with it, and shown again.

@@ -4,6 +4,7 @@ undo-run = 运行 {$run}
 undo-task = 运行 {$run} 的 {$task}
 undo-last = 运行 {$run} 的上一次撤销
 undo-listing = {$what}：{$paths}
+undo-turn = 第 {$number} 轮：{$goal}
 undo-more = … 还有 {$number} 个
 undo-more-paths = 还有 {$number} 个
 undo-put-back = 已恢复

@@ -207,5 +207,6 @@ forecast = 预计：约 {$requests}，{$tokens} 个 token{$cost}（{$basis}）
 forecast-runs = 按本文件夹中 {$runs}的中位数，以每个执行者任务计
 forecast-capable = 强模型的经验值：这里已完成的运行太少
 forecast-small = 小模型的经验值：这里已完成的运行太少
+forecast-mixed = 小模型和强模型的经验值：这里已完成的运行太少
 review-how = 保存并关闭即运行此计划，可以随意修改；清空文件则什么也不运行。
 review-comment = 以 > 开头的行是意见：会据此重新制定计划，并再次显示。

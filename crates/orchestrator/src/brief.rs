@@ -97,10 +97,18 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
                 _ => conclusion_text(conclusion),
             };
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
+        } else if before.status == TaskStatus::Skipped && is_cancelled(state, &before.spec.id) {
+            let why = before.reason.as_deref().unwrap_or("cancelled");
+            parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", before.spec.title()));
         }
     }
     parts.extend(task.conclusion.as_ref().and_then(earlier_attempt));
     parts.join("\n\n")
+}
+
+/// Returns true if a person or the lead cancelled a task.
+fn is_cancelled(state: &ProgressState, task: &TaskId) -> bool {
+    state.decisions.iter().any(|decision| decision.patch.cancelled().any(|cancelled| cancelled == task))
 }
 
 /// Sums up the findings and the remaining work of a failed attempt, for the next one.

@@ -20,6 +20,7 @@ mod brief;
 mod budget;
 mod builder;
 mod check;
+mod conversation;
 mod criteria;
 mod criteria_lines;
 mod effect;
@@ -66,6 +67,7 @@ pub use builder::{BuildError, OrchestratorBuilder};
 pub use check::{Finding, Place, RunCheck, check_run, check_told};
 
 pub(crate) use budget::{Budget, BudgetError};
+pub use conversation::LeadConversation;
 pub(crate) use criteria::read_criterion;
 pub use effect::{LeadWakeOrder, RunEffect};
 pub use external::{AgentOrder, ExternalAgents};

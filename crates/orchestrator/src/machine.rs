@@ -120,6 +120,7 @@ impl Machine for RunMachine {
             plan_origins: Vec::new(),
             fault: None,
         };
+        run.continue_conversation();
         out.emit(input.started());
         run.begin(out);
         run.watch_time(out);

@@ -13,8 +13,8 @@ use futures::FutureExt as _;
 use self::execute::Start;
 pub use self::plan::PlanResult;
 use crate::{
-    Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
-    RunSettings, TransientWorkspace,
+    Bounds, LeadConversation, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine,
+    RunRequest, RunResult, RunSettings, TransientWorkspace,
     inbox::{CANCELLED, fact_in},
     messages::MessageChannel,
     questions::Answers,
@@ -164,9 +164,12 @@ impl Orchestrator {
     /// # Errors
     ///
     /// [`OrchestratorError`]; a run that merely fails is a result.
-    pub async fn run_with(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
+    pub async fn run_with(&self, mut request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let at = self.parts.clock.now();
-        let input = self.checked_input(request)?;
+        let conversation = request.conversation.take();
+        let mut input = self.checked_input(request)?;
+        let conversation = conversation.filter(|_| input.lead.is_some() && input.plan.is_some());
+        input.conversation = conversation.as_ref().map(LeadConversation::position);
         let run = input.run.clone();
         if input.settings.commit {
             // Known only at the end, it would cost the whole run.
@@ -182,13 +185,19 @@ impl Orchestrator {
             status: "planning",
         };
         let _lock = self.lock(&run)?;
-        let entered = match self.parts.journal.run(run.as_str())? {
+        let mut entered = match self.parts.journal.run(run.as_str())? {
             // A process created the entry and died before it started the run, so starting it now loses nothing.
             Some(_) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => None,
             Some(_) => return Err(JournalError::RunExists { run: run.as_str().into() }.into()),
             // Awaited together with the first record, which may share its transaction.
             None => Some(self.parts.journal.create_run(new).boxed()),
         };
+        if let Some(conversation) = conversation {
+            if let Some(entered) = entered.take() {
+                entered.await?;
+            }
+            conversation.write(&self.parts.journal, run.as_str()).await?;
+        }
         self.make_tools_ready(&input);
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");

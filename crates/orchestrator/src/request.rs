@@ -5,7 +5,7 @@ use aime_progress_management::{Plan, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelUse, PublishedEvent, RunSettings};
+use crate::{LeadConversation, ModelUse, PublishedEvent, RunSettings};
 
 /// The most images that a goal may have.
 pub const MAX_GOAL_IMAGES: usize = 20;
@@ -24,6 +24,8 @@ pub struct RunRequest {
     /// Model calls that the plan took, if [`Orchestrator::plan`](crate::Orchestrator::plan) made it. The run counts
     /// them as its own.
     pub planning: Vec<ModelUse>,
+    /// Conversation of the lead that made the plan. The lead of the run continues it.
+    pub conversation: Option<LeadConversation>,
     /// Settings of the run.
     pub settings: RunSettings,
 }
@@ -32,7 +34,15 @@ impl RunRequest {
     /// Returns the request of a goal with the default settings.
     #[must_use]
     pub fn new(run: RunId, goal: impl Into<String>) -> Self {
-        Self { run, goal: goal.into(), images: Vec::new(), plan: None, planning: Vec::new(), settings: RunSettings::default() }
+        Self {
+            run,
+            goal: goal.into(),
+            images: Vec::new(),
+            plan: None,
+            planning: Vec::new(),
+            conversation: None,
+            settings: RunSettings::default(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelUse, RunMachine, RunRequest};
+use crate::{ModelUse, RunMachine, RunRequest, conversation::ConversationPosition};
 
 /// Limits of a run, over the whole tree of its actors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -239,6 +239,12 @@ pub struct RunInput {
     /// The model calls of `plan`, if a plan-only run of this goal made the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) planning: Vec<ModelUse>,
+    /// Point from which the lead continues the conversation in which it made `plan`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) conversation: Option<ConversationPosition>,
+    /// Comments of a person on `plan`, which a plan-only run has the lead act on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) comments: Option<String>,
     /// Settings of the run.
     pub(crate) settings: RunSettings,
     /// Permission rules of the folder that the run's tools work in. They take precedence over the approval mode.
@@ -302,7 +308,7 @@ impl RunMachine {
     /// the plan may name; `rules` decide which calls need consent.
     #[must_use]
     pub fn input(request: RunRequest, tools: Vec<Arc<ToolSpec>>, rules: PermissionRules) -> RunInput {
-        let RunRequest { run, goal, images, plan, planning, settings } = request;
+        let RunRequest { run, goal, images, plan, planning, conversation: _, settings } = request;
         RunInput {
             plan_id: PlanId::from(&run),
             run,
@@ -314,6 +320,8 @@ impl RunMachine {
             has_memory: false,
             plan_only: false,
             planning,
+            conversation: None,
+            comments: None,
             settings,
             rules,
             tools,

@@ -331,16 +331,20 @@ impl ActorMachine {
         self.started(index, out);
         let (task, id) = (self.works_for(), self.call_effect(index));
         self.note_error(index, &text, outcome);
-        let window = self.input.limits.context_tokens;
+        let longest = self.longest_text();
         if let Some(call) = self.call_mut(index) {
             let tool = call.name.clone();
             let output = cut(&text, SHOWN);
             let origin = call.origin.clone();
-            // A limit of as many characters as the window has tokens is about a quarter of the window.
-            let longest = usize::try_from(window).unwrap_or(usize::MAX).max(LONGEST_RESULT);
             out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, origin, duration_ms });
             call.state = CallState::Done { text: cut_with_note(&text, longest), outcome };
         }
+    }
+
+    /// Returns the longest text of a call that is kept, in characters.
+    pub(super) fn longest_text(&self) -> usize {
+        // A limit of as many characters as the window has tokens is about a quarter of the window.
+        usize::try_from(self.input.limits.context_tokens).unwrap_or(usize::MAX).max(LONGEST_RESULT)
     }
 
     /// Keeps the error of the last failed call until a call of its tool succeeds. A refused end does not count.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::text::{cut, id_text};
 
-/// Longest report or piece of evidence, in characters.
+/// Longest progress report, in characters.
 const LONGEST: usize = 4_000;
 const NOT_YET: &str =
     "not ended: one failed call is no reason to give up. Make a better call, use another tool, or answer from what you know";
@@ -96,7 +96,7 @@ impl ActorMachine {
             task: self.works_for(),
             kind: reported.kind,
             significance: reported.significance,
-            content: cut(&self.with_risk(&reported), LONGEST),
+            content: cut(&self.with_risk(&reported), self.longest_text()),
             processed: false,
             origins: self.origins.clone(),
         };

@@ -4,8 +4,8 @@ use std::{convert::Infallible, future::pending, path::Path};
 
 use aime_dynamic_planner::{dot, mermaid};
 use aime_messages::message;
-use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
-use aime_progress_management::{ModelCost, Plan, ProgressEvent};
+use aime_orchestrator::{LeadConversation, ModelUse, Models, PlanResult, PublishedEvent, RunRequest, RunSettings, new_run_id};
+use aime_progress_management::{ModelCost, Plan, ProgressEvent, RunStatus};
 use aime_runs::{Review, Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ use crate::{
     failure::Failure,
     i18n::{msg, print},
     notices::model_line,
-    output::{self, BOLD, DIM, count},
+    output::{self, BOLD, DIM, count, plain},
     screen::{describe_plan, line_of, plan_notes, span},
     signals::interrupted,
 };
@@ -49,7 +49,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     };
     print_unpriced(&settings.bounds, Some(&choice), setup)?;
     let request = RunRequest { images, settings, ..RunRequest::new(new_run_id(), goal) };
-    let (plan, _) = plan_here(request, models.clone(), None, runs).await?;
+    let plan = plan_here(request, models.clone(), None, runs).await?.plan;
     output::line(&format!("{DIM}{}{DIM:#}", forecast_line(&plan, &models, runs)?));
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
@@ -70,12 +70,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
 }
 
 /// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. Returns the plan and the model calls.
-pub(super) async fn plan_here(
-    request: RunRequest,
-    models: Models,
-    review: Option<&Review>,
-    runs: &Runs,
-) -> Result<(Plan, Vec<ModelUse>), Failure> {
+pub(super) async fn plan_here(request: RunRequest, models: Models, review: Option<&Review>, runs: &Runs) -> Result<PlannedHere, Failure> {
     let stop = CancellationToken::new();
     let stopping = async {
         interrupted().await;
@@ -88,9 +83,15 @@ pub(super) async fn plan_here(
         never = stopping => match never {},
     };
     print_cost(&result.calls);
-    let calls = result.calls.clone();
-    let plan = result.plan.map_err(RunsError::from)?;
-    Ok((plan, calls))
+    let PlanResult { plan, calls, conversation } = result;
+    Ok(PlannedHere { plan: plan.map_err(RunsError::from)?, calls, conversation })
+}
+
+/// Plan with what the run of it needs to know.
+pub(super) struct PlannedHere {
+    pub(super) plan: Plan,
+    pub(super) calls: Vec<ModelUse>,
+    pub(super) conversation: Option<LeadConversation>,
 }
 
 /// Returns what a plan will use, about, and what that is computed from.
@@ -101,6 +102,8 @@ pub(super) fn forecast_line(plan: &Plan, models: &Models, runs: &Runs) -> Result
 /// Formats an event. The plan itself is the result of the command, so only the notes on it are shown.
 fn planning_line(published: &PublishedEvent) -> Option<String> {
     match &published.event {
+        // The lead says why it leaves a plan as it is.
+        ProgressEvent::RunStatusChanged { to: RunStatus::Executing, reason: Some(reason), .. } => Some(plain(reason).into_owned()),
         ProgressEvent::RunStarted { .. } | ProgressEvent::RunStatusChanged { .. } => None,
         ProgressEvent::PlanCreated { repairs, fallback, .. } => {
             let notes = plan_notes(repairs, fallback.as_ref());

@@ -95,9 +95,9 @@ async fn reviewed(mut request: RunRequest, models: Option<&Models>, runs: &Runs)
     let mut plan = match request.plan.take() {
         Some(plan) => plan,
         None => {
-            let (plan, calls) = again(&request, None).await?;
-            request.planning = calls;
-            plan
+            let made = again(&request, None).await?;
+            (request.planning, request.conversation) = (made.calls, made.conversation);
+            made.plan
         }
     };
     loop {
@@ -105,9 +105,9 @@ async fn reviewed(mut request: RunRequest, models: Option<&Models>, runs: &Runs)
         match review(&plan, forecast.as_deref(), runs.setup()).await? {
             ReviewOutcome::Accepted(accepted) => return Ok(RunRequest { plan: Some(*accepted), ..request }),
             ReviewOutcome::Commented(review) => {
-                let (changed, calls) = again(&request, Some(&review)).await?;
-                request.planning.extend(calls);
-                plan = changed;
+                let changed = again(&request, Some(&review)).await?;
+                request.planning.extend(changed.calls);
+                (request.conversation, plan) = (changed.conversation, changed.plan);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! `aime runs undo` and `aime runs redo`, for runs in this folder and on an engine.
 
+mod turns;
+
 use std::{path::Path, sync::Arc};
 
 use aime_durable::RunLock;
@@ -16,6 +18,7 @@ use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UndoResu
 use anstyle::Style;
 use serde_json::{Value, json};
 
+use self::turns::Turns;
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
@@ -40,7 +43,7 @@ pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs
 async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(run, seen, task))?;
     let what = task.map_or_else(|| msg!("undo-run", run), |task| msg!("undo-task", task, run));
-    carry_out(run, &what, args, form, setup, move |_| Ok(Some(scope))).await
+    carry_out((run, &Turns::of(seen)), &what, args, form, setup, move |_| Ok(Some(scope))).await
 }
 
 /// Reverts the last undo of a run.
@@ -52,7 +55,7 @@ pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u
 async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let what = msg!("undo-last", run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
-    carry_out(run, &what, args, form, setup, last).await
+    carry_out((run, &Turns::default()), &what, args, form, setup, last).await
 }
 
 /// Does the same for a run of an engine. The record of its file changes is in the folder where it worked or, if that travelled between
@@ -115,7 +118,7 @@ pub(super) fn recorder(run: &RunId, setup: &Setup) -> Result<Arc<Recorder>, Fail
 }
 
 async fn carry_out(
-    run: &RunId,
+    (run, turns): (&RunId, &Turns),
     what: &str,
     args: &UndoArgs,
     form: Output,
@@ -137,7 +140,7 @@ async fn carry_out(
         None
     } else {
         if form == Output::Text {
-            output::alert(&listing(&plan, what));
+            output::alert(&listing(&plan, what, turns));
         }
         if !args.yes && !consent(&plan).await? {
             output::note(&msg!("undo-nothing-changed"));
@@ -146,7 +149,7 @@ async fn carry_out(
         Some(recorder.undo(&plan).map_err(failed)?)
     };
     recorder.finish();
-    let report = Report { run, plan: &plan, result: done.as_ref(), lost_reason: lost.as_deref(), left_out: &left_out };
+    let report = Report { run, turns, plan: &plan, result: done.as_ref(), lost_reason: lost.as_deref(), left_out: &left_out };
     match form {
         Output::Text => output::result(&report.text(what)),
         Output::Json | Output::Jsonl => output::json(&report.document(), form == Output::Json)?,
@@ -167,10 +170,16 @@ async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
     Ok(agrees(&msg!("put-back")).await)
 }
 
-/// Lists the planned changes.
-fn listing(plan: &UndoPlan, what: &str) -> String {
+/// Lists the planned changes, by the turns of a continued run.
+fn listing(plan: &UndoPlan, what: &str, turns: &Turns) -> String {
     let mut lines = vec![format!("{}{}", head(BOLD, "head-undo"), msg!("undo-listing", what, paths = count(plan.changes.len(), "path")))];
-    lines.extend(plan.changes.iter().take(LISTED).map(change_line));
+    let mut changes: Vec<(Option<usize>, &Change)> = plan.changes.iter().map(|change| (turns.of_path(&change.path), change)).collect();
+    changes.sort_by_key(|(turn, _)| *turn);
+    changes.truncate(LISTED);
+    for listed in changes.chunk_by(|(one, _), (next, _)| one == next) {
+        lines.extend(listed.first().and_then(|(turn, _)| *turn).map(|turn| turns.heading(turn)));
+        lines.extend(listed.iter().map(|(_, change)| change_line(change)));
+    }
     lines.extend(more(plan.changes.len()));
     lines.join("\n")
 }
@@ -215,6 +224,7 @@ fn of_path(path: &Path, why: &Message) -> String {
 /// Result of the undo.
 struct Report<'a> {
     run: &'a RunId,
+    turns: &'a Turns,
     plan: &'a UndoPlan,
     result: Option<&'a UndoResult>,
     lost_reason: Option<&'a str>,
@@ -257,7 +267,13 @@ impl Report<'_> {
     fn document(&self) -> Value {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let done = self.result.map(|done| done.changes.as_slice()).unwrap_or_default();
-        let changes = done.iter().map(|change| json!({"path": path(&change.path), "did": deed(change)}));
+        let changes = done.iter().map(|change| {
+            let mut document = json!({"path": path(&change.path), "did": deed(change)});
+            if let (Some(turn), Some(members)) = (self.turns.of_path(&change.path), document.as_object_mut()) {
+                members.insert("turn".to_owned(), json!(turn + 1));
+            }
+            document
+        });
         let failed = self.result.map(|done| done.failed.as_slice()).unwrap_or_default();
         let failed = failed.iter().map(|failed| json!({"path": path(&failed.path), "reason": failed.error.to_string()}));
         let conflicts = self.plan.conflicts.iter().map(

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aime_orchestrator::{ModelUse, RunRequest};
+use aime_orchestrator::{LeadConversation, ModelUse, RunRequest};
 use aime_progress_management::{Owner, Plan, RunId};
 use aime_redact::Redactor;
 use aime_runs::{Forecast, Review, Runs, RunsError, Setup, models};
@@ -116,12 +116,14 @@ impl Drafts {
         while planning.try_join_next().is_some() {}
         planning.spawn(async move {
             let mut calls = Vec::new();
-            let planned = planned(&runs, request, review.as_ref(), stop, &mut calls).await;
+            let mut conversation = request.conversation.clone();
+            let planned = planned(&runs, request, review.as_ref(), stop, (&mut calls, &mut conversation)).await;
             let mut kept = locked(&kept);
             // The person may have dropped it meanwhile.
             let Some(draft) = kept.iter_mut().find(|kept| kept.request.run == run) else { return };
             draft.stop = None;
             draft.request.planning.extend(calls);
+            draft.request.conversation = conversation;
             match planned {
                 Ok(planned) => draft.planned = Some(planned),
                 Err(error) => draft.failure = Some(refusal(error)),
@@ -173,13 +175,14 @@ async fn planned(
     request: RunRequest,
     review: Option<&Review>,
     stop: CancellationToken,
-    calls: &mut Vec<ModelUse>,
+    (calls, conversation): (&mut Vec<ModelUse>, &mut Option<LeadConversation>),
 ) -> Result<(Plan, Forecast), RunsError> {
     runs.ready().await?;
     let models = runs.models(None, true).await?.ok_or_else(models::none_configured)?;
     let result = runs.plan(RunRequest { plan: None, ..request }, models.clone(), review, stop, |_| ()).await?;
     *calls = result.calls;
     let plan = result.plan?;
+    *conversation = result.conversation;
     let forecast = runs.forecast(&plan, &models)?;
     Ok((plan, forecast))
 }

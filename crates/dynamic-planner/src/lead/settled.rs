@@ -6,15 +6,13 @@ use serde_json::Value;
 use super::{PlanTool, TaskChanges, Wake, message::sources};
 use crate::{
     ChangedFile,
-    draft::{Draft, Share, cut_line, one_line},
+    draft::{Draft, Share, one_line},
 };
 
 /// Maximum number of changed files of a task that the message names.
 const FILES: usize = 20;
 /// Maximum number of lines of a diff that the message shows.
 const DIFF_LINES: usize = 40;
-/// Maximum number of characters of the evidence of a check.
-const EVIDENCE: usize = 300;
 
 pub(super) fn section(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
     if wake.settled.is_empty() {
@@ -85,7 +83,7 @@ fn checks(id: &TaskId, state: &ProgressState, draft: &mut Draft) {
         let evidence = one_line(evidence);
         if !evidence.is_empty() {
             draft.fixed(": ");
-            draft.line(&cut_line(&evidence, EVIDENCE), Share::News);
+            draft.line(&evidence, Share::News);
         }
         draft.fixed("\n");
     }

@@ -119,6 +119,11 @@ impl Executions {
         is_new
     }
 
+    /// Counts the first reports of a journal as taken.
+    pub(super) fn skip_reports(&mut self, journal: String, number: u64) {
+        self.reports.insert(journal, number);
+    }
+
     /// Returns whether `execution` is that of a task which was begun.
     pub(super) fn is_current(&self, task: &TaskId, execution: u32) -> bool {
         self.current.get(task) == Some(&execution)

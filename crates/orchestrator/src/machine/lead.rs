@@ -2,6 +2,7 @@
 
 mod commands;
 mod own_work;
+mod reviewing;
 
 #[cfg(test)]
 pub(super) use self::commands::changes_of;
@@ -251,7 +252,7 @@ impl RunMachine {
             dropped: std::mem::take(&mut self.lead.dropped),
             refused: std::mem::take(&mut self.lead.refused),
             left: self.budget_left(),
-            may_write: self.input.lead.is_some_and(|lead| !lead.must_plan) && self.effects.tasks() == 0,
+            may_write: self.input.lead.is_some_and(|lead| !lead.must_plan) && self.input.comments.is_none() && self.effects.tasks() == 0,
             guide: !self.lead.guided && !self.is_done_by_lead(),
             ..Wake::new(self.lead.answered + 1, kind)
         }
@@ -277,6 +278,13 @@ impl RunMachine {
 
     /// Takes in the commands of the lead.
     pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
+        self.take_rest(rest, category, checks, out);
+        if self.input.plan_only && self.state.version > 0 {
+            self.end_review(out);
+        }
+    }
+
+    fn take_rest(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
         let Some(wake) = self.lead.open.take() else { return };
         self.lead.answered = wake.number;
         self.lead.guided |= wake.guide;
@@ -322,6 +330,9 @@ impl RunMachine {
             self.lead_stopped(out);
             let output = self.failed(FailureCode::ModelUnavailable, message, self.repair_model(conclusion.hint.clone()));
             return self.leave(output, out);
+        }
+        if self.input.plan_only && self.state.version > 0 {
+            return self.keep_plan(conclusion.text(), out);
         }
         if self.input.plan_only {
             let message = format!("the lead submitted no plan: {}", conclusion.text());
@@ -434,10 +445,14 @@ impl RunMachine {
         if self.input.lead.is_none() {
             return false;
         }
+        let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
+        // The planning before the run reported these.
+        if call.is_none() && number < self.input.conversation.map_or(0, |position| position.reports) {
+            return false;
+        }
         if of.is_some() {
             self.begin_main("the lead works on the goal itself", "", out);
         }
-        let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
         self.apply_actor_event((journal, number), call.is_some(), event, out)
     }
 }

@@ -21,6 +21,9 @@ impl RunMachine {
         if let Some(plan) = self.input.plan.clone() {
             let planning = self.input.planning.clone();
             self.record_calls(&planning, out);
+            if self.input.comments.is_some() {
+                return self.adopt(plan, Vec::new(), None, out);
+            }
             let reasons = vec![message!("route-handed")];
             self.report_route(
                 ChosenRoute {
@@ -136,6 +139,9 @@ impl RunMachine {
             Err(error) => return self.misfit(&error),
         }
         if self.input.plan_only {
+            if let Some(comments) = self.input.comments.clone() {
+                return self.review_plan(&comments, out);
+            }
             return self.leave(RunOutput { status: self.state.status, error: None }, out);
         }
         self.set_status(RunStatus::Executing, None, out);

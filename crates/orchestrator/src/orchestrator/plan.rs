@@ -10,7 +10,7 @@ use tokio::sync::{OnceCell, mpsc};
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
 use crate::{
-    Budget, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
+    Budget, FailureCode, LeadConversation, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
     messages::MessageChannel,
     questions::Answers,
     runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
@@ -23,6 +23,8 @@ pub struct PlanResult {
     pub plan: Result<Plan, RunFailure>,
     /// The model calls that planning took. Pass them to the run that executes the plan.
     pub calls: Vec<ModelUse>,
+    /// The conversation of the lead that made the plan. Pass it to a review of the plan, and to the run that executes it.
+    pub conversation: Option<LeadConversation>,
 }
 
 impl Orchestrator {
@@ -37,13 +39,42 @@ impl Orchestrator {
     /// [`OrchestratorError`]; a goal for which no plan could be made is a result.
     pub async fn plan(&self, request: RunRequest, control: RunControl) -> Result<PlanResult, OrchestratorError> {
         let input = RunInput { plan_only: true, ..self.checked_input(request)? };
-        let (run, bounds) = (input.run.clone(), input.settings.bounds.clone());
+        self.plan_from(input, None, control).await
+    }
+
+    /// Has the lead change the plan of a request as a person's comments on it ask. The lead continues the conversation of
+    /// the request, in which it made the plan. Otherwise as [`plan`](Self::plan).
+    ///
+    /// # Errors
+    ///
+    /// [`OrchestratorError`]; a plan that could not be changed is a result.
+    pub async fn revise(&self, mut request: RunRequest, comments: &str, control: RunControl) -> Result<PlanResult, OrchestratorError> {
+        let conversation = request.conversation.take();
+        // The caller has counted the calls before.
+        request.planning = Vec::new();
+        let input = RunInput { plan_only: true, ..self.checked_input(request)? };
+        let conversation = conversation.filter(|_| input.lead.is_some());
+        let position = conversation.as_ref().map(LeadConversation::position);
+        let input = RunInput { conversation: position, comments: Some(self.parts.redactor.text(comments).into_owned()), ..input };
+        self.plan_from(input, conversation, control).await
+    }
+
+    async fn plan_from(
+        &self,
+        input: RunInput,
+        conversation: Option<LeadConversation>,
+        control: RunControl,
+    ) -> Result<PlanResult, OrchestratorError> {
+        let (run, bounds, revises) = (input.run.clone(), input.settings.bounds.clone(), input.comments.is_some());
         let at = self.parts.clock.now();
         // The lead's conversation is a stream of a run, which is deleted at the end.
         let scratch = input.lead.is_some().then_some(&self.parts.journal);
         if let Some(journal) = scratch {
             let new = NewRun { id: run.as_str(), at, machine_version: RunMachine::VERSION, title: &input.goal, status: "planning" };
             journal.create_run(new).await?;
+            if let Some(conversation) = conversation {
+                conversation.write(journal, run.as_str()).await?;
+            }
         }
         let live = Arc::<LiveStore>::default();
         // There are no actors, so no actor journal can fail.
@@ -81,22 +112,31 @@ impl Orchestrator {
             never = stopping => match never {},
         };
         host.close().await;
+        let mut conversation = None;
         if let Some(journal) = scratch {
+            conversation = LeadConversation::read(journal, run.as_str())?;
             journal.delete_run(run.as_str()).await?;
         }
         let ended = ended.map_err(|error| match error {
             DriveError::Host(error) => OrchestratorError::Journal(error),
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
         })?;
-        let mut result = PlanResult { plan: Err(no_plan(ended.output.error)), calls: Vec::new() };
+        let mut result = PlanResult { plan: Err(no_plan(ended.output.error.clone())), calls: Vec::new(), conversation };
         for Recorded { fact: event, .. } in memory.events() {
             match event {
                 ProgressEvent::PlanCreated { plan, .. } => result.plan = Ok(plan),
+                ProgressEvent::PlanChanged { .. } => result.plan = Ok(ended.machine.state().plan()),
+                // Rules plan from here on.
+                ProgressEvent::LeadGaveUp {} => result.conversation = None,
                 ProgressEvent::ModelCalled { purpose, model, effort, spent, duration_ms, finish, .. } => {
                     result.calls.push(ModelUse { purpose, model, effort, spent, duration_ms, finish });
                 }
                 _ => {}
             }
+        }
+        // A revision begins with the plan before it, and may fail.
+        if let (true, Some(error)) = (revises, ended.output.error) {
+            result.plan = Err(error);
         }
         Ok(result)
     }

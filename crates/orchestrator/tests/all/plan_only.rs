@@ -73,7 +73,7 @@ async fn the_plan_of_a_run_and_nothing_else() {
 #[tokio::test]
 async fn a_run_counts_the_calls_that_made_its_plan() {
     let bench = Bench::new(model());
-    let (PlanResult { plan: made, calls }, _) = plan(builder(&bench), request(&bench)).await;
+    let (PlanResult { plan: made, calls, .. }, _) = plan(builder(&bench), request(&bench)).await;
     let of_plan: Vec<u64> = calls.iter().map(|call: &ModelUse| call.spent.input_tokens).collect();
     let made = RunRequest { plan: made.ok(), planning: calls, ..request(&bench) };
     let result = builder(&bench).build().unwrap().run(made.clone()).await.unwrap();

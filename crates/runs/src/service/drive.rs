@@ -171,8 +171,9 @@ impl Runs {
         self.drive(run.clone(), Work::Continue(run.clone(), goal, bounds), models, drive.human, drive.earlier)
     }
 
-    /// Plans a goal as a run would, without carrying out the plan. With a `review` the planner gets its former plan and the
-    /// person's comments. `tell` gets each event.
+    /// Plans a goal as a run would, without carrying out the plan. With a `review` the lead changes its former plan in the
+    /// conversation of the request; a planner without a conversation gets that plan and the person's comments. `tell` gets
+    /// each event.
     pub async fn plan(
         &self,
         request: RunRequest,
@@ -182,14 +183,26 @@ impl Runs {
         tell: impl Fn(PublishedEvent),
     ) -> Result<PlanResult, RunsError> {
         let scratch = tempfile::tempdir().map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
-        let orchestrator = self.setup.planning_orchestrator(models, review.map(Review::to_prompt), scratch.path())?;
+        // Rules, or a lead whose conversation is lost, make the plan again.
+        let lost = review.filter(|_| request.conversation.is_none());
+        let orchestrator = self.setup.planning_orchestrator(models, lost.map(Review::to_prompt), scratch.path())?;
         let (control, mut watched) = RunControl::new();
         let telling = async {
             while let Some(event) = watched.recv().await {
                 tell(event);
             }
         };
-        let (result, ()) = tokio::join!(Box::pin(orchestrator.plan(request, RunControl { stop, ..control })), telling);
+        let control = RunControl { stop, ..control };
+        let planning = async {
+            match review.filter(|_| request.conversation.is_some()) {
+                Some(Review { plan, comments }) => {
+                    let request = RunRequest { plan: Some(plan.clone()), ..request };
+                    orchestrator.revise(request, comments.trim(), control).await
+                }
+                None => orchestrator.plan(request, control).await,
+            }
+        };
+        let (result, ()) = tokio::join!(Box::pin(planning), telling);
         Ok(result?)
     }
 

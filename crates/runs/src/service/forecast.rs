@@ -1,9 +1,11 @@
 //! Estimate of what a plan will use, before it is run.
 
-use aime_llm::{ChatModel, Usage};
+use std::collections::BTreeSet;
+
+use aime_llm::{ChatModel, Prices, Usage};
 use aime_messages::{Message, message};
 use aime_orchestrator::{Models, run_status};
-use aime_progress_management::{Plan, ProgressState, ReasoningEffort, RunId, RunStatus, TaskKind};
+use aime_progress_management::{Plan, ProgressState, ReasoningEffort, RunId, RunStatus, TaskKind, TaskSpec};
 
 use super::Runs;
 use crate::{ErrorKind, RunsError};
@@ -20,7 +22,7 @@ pub struct Forecast {
     pub requests: u64,
     /// Tokens sent and received.
     pub tokens: u64,
-    /// Price in US dollars without discounts for cached tokens; `None` if the price of the default model is unknown.
+    /// Price in US dollars without discounts for cached tokens; `None` if the price of a model is unknown.
     pub cost_usd: Option<f64>,
     /// Source of the estimate.
     pub basis: ForecastBasis,
@@ -34,6 +36,7 @@ impl Forecast {
             ForecastBasis::Runs(number) => message!("forecast-runs", runs = message!("count-run", number)),
             ForecastBasis::Capable => message!("forecast-capable"),
             ForecastBasis::Small => message!("forecast-small"),
+            ForecastBasis::Mixed => message!("forecast-mixed"),
         };
         message!("forecast", requests = message!("count-request", number = self.requests), tokens = self.tokens, cost, basis)
     }
@@ -48,6 +51,8 @@ pub enum ForecastBasis {
     Capable,
     /// Rule of thumb for small models.
     Small,
+    /// Rules of thumb for small and for capable models, by the models of the tasks.
+    Mixed,
 }
 
 /// Use of one actor task, with its share of planning, checks and the answer.
@@ -85,20 +90,41 @@ impl PerTask {
         };
         Some(Self { requests: middle(|one| one.requests)?, input: middle(|one| one.input)?, output: middle(|one| one.output)? })
     }
+}
 
-    /// Returns the use of a plan: requests, tokens sent and tokens received. A task that names an effort receives more
-    /// or fewer tokens.
-    fn of_plan(self, plan: &Plan) -> (u64, Usage) {
-        let actors: Vec<f64> = plan.tasks.iter().filter(|task| task.kind == TaskKind::Actor).map(|task| weight(task.effort)).collect();
-        let number = actors.iter().fold(0.0, |sum, _| sum + 1.0);
-        let tokens = |count: f64| whole(count);
-        let usage = Usage {
-            input_tokens: tokens(self.input * number),
-            output_tokens: tokens(self.output * actors.iter().sum::<f64>()),
-            ..Usage::default()
-        };
-        (whole(self.requests * number), usage)
+/// Model of a task, as far as a forecast needs it.
+#[derive(Debug, Clone, Copy)]
+struct TaskModel {
+    small: bool,
+    prices: Option<Prices>,
+}
+
+/// Returns the forecast for a plan. `model_of` returns the model of an actor's task, `measured` the use in earlier runs and
+/// their number. A task that names an effort receives more or fewer tokens.
+fn estimate(plan: &Plan, measured: Option<(PerTask, usize)>, default: TaskModel, model_of: impl Fn(&TaskSpec) -> TaskModel) -> Forecast {
+    let (mut requests, mut tokens, mut cost_usd, mut classes) = (0.0, 0.0, Some(0.0), BTreeSet::new());
+    for task in plan.tasks.iter().filter(|task| task.kind == TaskKind::Actor) {
+        let model = model_of(task);
+        classes.insert(model.small);
+        let of_class = if model.small { PerTask::SMALL } else { PerTask::CAPABLE };
+        let PerTask { requests: asked, input, output } = measured.map_or(of_class, |(measured, _)| measured);
+        let output = output * weight(task.effort);
+        requests += asked;
+        tokens += input + output;
+        let usage = Usage { input_tokens: whole(input), output_tokens: whole(output), ..Usage::default() };
+        cost_usd = cost_usd.zip(model.prices).map(|(cost, prices)| cost + prices.cost(&usage));
     }
+    if classes.is_empty() {
+        classes.insert(default.small);
+        cost_usd = default.prices.map(|_| 0.0);
+    }
+    let basis = match (measured, classes.len(), classes.contains(&true)) {
+        (Some((_, runs)), ..) => ForecastBasis::Runs(runs),
+        (None, 2.., _) => ForecastBasis::Mixed,
+        (None, _, true) => ForecastBasis::Small,
+        (None, _, false) => ForecastBasis::Capable,
+    };
+    Forecast { requests: whole(requests), tokens: whole(tokens), cost_usd, basis }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate is positive and far below 2^53")]
@@ -128,31 +154,69 @@ impl Runs {
                 known.extend(run_status(&journal, &run).ok().and_then(|seen| PerTask::of(&seen.state)));
             }
         }
-        let default = models.role("default");
-        let rule = if default.limits().small { (PerTask::SMALL, ForecastBasis::Small) } else { (PerTask::CAPABLE, ForecastBasis::Capable) };
-        let measured = PerTask::median(&known).filter(|_| known.len() >= FEWEST_RUNS);
-        let (per_task, basis) = measured.map_or(rule, |measured| (measured, ForecastBasis::Runs(known.len())));
-        let (requests, usage) = per_task.of_plan(plan);
-        let cost_usd = default.build(self.setup.redactor()).prices().map(|prices| prices.cost(&usage));
-        Ok(Forecast { requests, tokens: usage.input_tokens + usage.output_tokens, cost_usd, basis })
+        let measured = PerTask::median(&known).filter(|_| known.len() >= FEWEST_RUNS).map(|measured| (measured, known.len()));
+        let profiles = self.setup.profiles()?;
+        let model = |name: &str| {
+            let model = models.role(name);
+            TaskModel { small: model.limits().small, prices: model.build(self.setup.redactor()).prices() }
+        };
+        // As when an actor is made: the task's own model, then that of its profile.
+        let model_of = |task: &TaskSpec| {
+            let profile = task.profile.as_deref().and_then(|name| profiles.get(name));
+            model(task.model.as_deref().or(profile.and_then(|profile| profile.model.as_deref())).unwrap_or("default"))
+        };
+        Ok(estimate(plan, measured, model("default"), model_of))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use aime_progress_management::TaskSpec;
-
     use super::*;
 
+    /// Price in US dollars for a million tokens, sent or received.
+    fn prices(million: f64) -> Option<Prices> {
+        serde_json::from_value(serde_json::json!({"input": million, "output": million})).ok()
+    }
+
+    fn model_of(task: &TaskSpec) -> TaskModel {
+        match task.model.as_deref() {
+            Some("cheap") => TaskModel { small: true, prices: prices(1.0) },
+            Some("free") => TaskModel { small: true, prices: None },
+            _ => TaskModel { small: false, prices: prices(10.0) },
+        }
+    }
+
     #[test]
-    fn a_plan_uses_what_its_actors_use() {
-        let actor = |id: &str, effort| TaskSpec { effort, ..TaskSpec::actor(id.parse().unwrap(), "do it") };
-        let mut plan = Plan::new("goal", [actor("a", None), actor("b", Some(ReasoningEffort::High))]);
-        let one = PerTask { requests: 2.0, input: 100.0, output: 10.0 };
-        let (requests, usage) = one.of_plan(&plan);
-        assert_eq!((requests, usage.input_tokens, usage.output_tokens), (4, 200, 25));
-        plan.tasks.iter_mut().for_each(|task| task.kind = TaskKind::Group);
-        assert_eq!(one.of_plan(&plan), (0, Usage::default()), "only actors ask models");
+    fn each_task_counts_with_its_own_model() {
+        let runs = Some((PerTask { requests: 2.0, input: 100.0, output: 10.0 }, 4));
+        let high = Some(ReasoningEffort::High);
+        let cases = [
+            (vec![(None, None), (None, high)], runs, (4, 225, Some(0.002_25)), ForecastBasis::Runs(4)),
+            (vec![(None, None), (Some("cheap"), None)], runs, (4, 220, Some(0.001_21)), ForecastBasis::Runs(4)),
+            (vec![(None, None), (Some("free"), None)], runs, (4, 220, None), ForecastBasis::Runs(4)),
+            (vec![(None, None)], None, (6, 52_500, Some(0.525)), ForecastBasis::Capable),
+            (vec![(Some("cheap"), None)], None, (4, 6_600, Some(0.006_6)), ForecastBasis::Small),
+            (vec![(None, None), (Some("cheap"), None)], None, (10, 59_100, Some(0.531_6)), ForecastBasis::Mixed),
+            (vec![], None, (0, 0, Some(0.0)), ForecastBasis::Capable),
+        ];
+        for (tasks, measured, (requests, tokens, cost), basis) in cases {
+            let specs = (0..).zip(&tasks).map(|(number, (model, effort))| TaskSpec {
+                effort: *effort,
+                model: model.map(str::to_owned),
+                ..TaskSpec::actor(format!("t{number}").parse().unwrap(), "do it")
+            });
+            let found = estimate(&Plan::new("goal", specs), measured, model_of(&TaskSpec::actor("d".parse().unwrap(), "")), model_of);
+            assert_eq!((found.requests, found.tokens, found.basis), (requests, tokens, basis), "{tasks:?}");
+            let near = |(one, other): (f64, f64)| (one - other).abs() < 1e-9;
+            assert!(found.cost_usd.is_some() == cost.is_some() && found.cost_usd.zip(cost).is_none_or(near), "{tasks:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn only_actors_ask_models() {
+        let group = TaskSpec { kind: TaskKind::Group, ..TaskSpec::actor("g".parse().unwrap(), "") };
+        let found = estimate(&Plan::new("goal", [group]), None, TaskModel { small: true, prices: None }, model_of);
+        assert_eq!(found, Forecast { requests: 0, tokens: 0, cost_usd: None, basis: ForecastBasis::Small });
     }
 
     #[test]

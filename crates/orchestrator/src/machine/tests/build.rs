@@ -31,6 +31,8 @@ pub(super) fn input() -> RunInput {
         has_memory: false,
         plan_only: false,
         planning: Vec::new(),
+        conversation: None,
+        comments: None,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
         tools: [
