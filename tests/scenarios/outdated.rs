@@ -55,7 +55,7 @@ fn a_merge_that_breaks_the_check_of_another_task_is_reported() {
             .on(part("MEND", 0), [bash("rm b.txt")])
             .on(part("MEND", 1), [done("b.txt is gone")]);
         let world = world(script, "test ! -e b.txt", "echo b > b.txt", "true");
-        let ended = world.aime(RUN).must(i32::from(!is_repaired));
+        let ended = world.aime(RUN).must(if is_repaired { 0 } else { 5 });
         let result = ended.json();
         let criterion = &result["criteria"][0];
         assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("executed"), &json!(is_repaired)), "{ended}");
@@ -140,7 +140,7 @@ fn a_verdict_whose_evidence_was_changed_is_renewed() {
         .settings("[run]\nisolation = \"worktree\"\n[frequency]\nmax_replans_per_plan = 0\n");
         world.file("text", TEXT);
         let run = ["run", "clean", "--mode", "complex", "--approve", "all", "--unattended", "--output", "json"];
-        let ended = world.aime(run).must(i32::from(again == Some("no")));
+        let ended = world.aime(run).must(if again == Some("no") { 5 } else { 0 });
         let criterion = &ended.json()["criteria"][0];
         assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("audited"), &json!(again != Some("no"))), "{ended}");
         let why = if again.is_some() { "AGAIN (text:1)" } else { "it is clean (text:1)" };

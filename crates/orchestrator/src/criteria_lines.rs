@@ -52,7 +52,7 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress_management::{Criterion, Owner, Plan, PlanId, ProgressEvent, Timestamp};
+    use aime_progress_management::{Criterion, Owner, Plan, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
 
     use super::*;
 
@@ -60,7 +60,7 @@ mod tests {
     fn each_criterion_says_how_it_was_checked() {
         let now = Timestamp::from_millis(0);
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Tidy up".to_owned(), now);
-        let mut plan = Plan::new("", Vec::new());
+        let mut plan = Plan::new("", vec![TaskSpec::actor(TaskId::new("tidy").unwrap(), "Tidy up")]);
         plan.strategic.success_criteria = ["a", "b", "c", "d"].map(Criterion::text).to_vec();
         state.apply(now, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
         for (criterion, how, passed) in

@@ -178,7 +178,12 @@ fn criterion_line(known: &CriterionOutcome) -> String {
     let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
     head(
         id,
-        &format!("{} ({}, {}{before}){shown}", plain(&known.text), word_name("owner", known.owner.word()), word_name("checked", known.how.word())),
+        &format!(
+            "{} ({}, {}{before}){shown}",
+            plain(&known.text),
+            word_name("owner", known.owner.word()),
+            word_name("checked", known.how.word())
+        ),
     )
 }
 

@@ -9,7 +9,9 @@ use std::{
 use aime_messages::Describe;
 use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
-use aime_undo::{Author, Change, ConflictKind, Entry, UnrecordedReason, PathChange, Recorder, Scope, PathComparison, RecordingGuard, line_diff};
+use aime_undo::{
+    Author, Change, ConflictKind, Entry, PathChange, PathComparison, Recorder, RecordingGuard, Scope, UnrecordedReason, line_diff,
+};
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};

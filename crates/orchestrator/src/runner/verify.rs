@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aime_durable::EffectId;
 use aime_dynamic_planner::{Verdict, verdict};
 use aime_progress_management::{
-    Check, CheckMethod, Conclusion, Criterion, Outcome, Owner, PlanMode, ProgressState, ModelCost, TaskKind, TaskSpec,
+    Check, CheckMethod, Conclusion, Criterion, ModelCost, Outcome, Owner, PlanMode, ProgressState, TaskKind, TaskSpec,
 };
 use aime_tools::{CriterionVerdict, Holds, Permission, Permissions};
 use serde_json::Map;
@@ -74,7 +74,15 @@ impl RunRunner {
             }
             Reflect::Criteria | Reflect::Always => {
                 let name = format!("run-{}-{}", state.version, state.tool_calls);
-                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", earlier_results: "", origins: author.origins, place: None };
+                let work = Work {
+                    name,
+                    task: None,
+                    goal: state.goal.clone(),
+                    claim: "",
+                    earlier_results: "",
+                    origins: author.origins,
+                    place: None,
+                };
                 // An auditor receives whole results, as far as its context window allows.
                 let whole = self.audits();
                 self.judge(work, &mut checks, || Ok(of_run(state, whole)), context).await

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Recorder, State, UndoResult};
-use crate::{Author, Change, Conflict, ConflictKind, Entry, UnrecordedReason, Scope, UndoError, UndoPlan, chain::Link, log::Record};
+use crate::{Author, Change, Conflict, ConflictKind, Entry, Scope, UndoError, UndoPlan, UnrecordedReason, chain::Link, log::Record};
 
 /// A path now, compared with the path when the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
