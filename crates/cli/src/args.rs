@@ -14,6 +14,7 @@ mod told;
 
 use std::{path::PathBuf, time::Duration};
 
+use aime_messages::{Message, message};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "temporal")]
@@ -305,30 +306,35 @@ pub(crate) struct BoundArgs {
     pub(crate) timeout: Option<Duration>,
 }
 
+/// Reason why the value of an argument is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+struct ArgumentFault(Message);
+
 /// Returns a parser of whole numbers within bounds.
-fn whole<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+fn whole<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, ArgumentFault> + Clone {
     move |text| {
         let number = text.trim().parse::<u64>().ok().filter(|number| (least..=most).contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match most {
-            u64::MAX => format!("write a whole number of at least {least}"),
-            most => format!("write a whole number from {least} to {most}"),
+            u64::MAX => ArgumentFault(message!("typed-whole-least", least)),
+            most => ArgumentFault(message!("typed-whole", least, most)),
         })
     }
 }
 
 /// Parses `90s`, `10m` or `1h30m`; a bare number means seconds.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+fn parse_duration(text: &str) -> Result<Duration, ArgumentFault> {
     let time = match text.trim().parse::<u64>() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
         Err(_) => text.trim().parse::<jiff::SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok()),
     };
-    time.filter(|time| !time.is_zero()).ok_or_else(|| "write a time above 0, such as 90s, 10m or 1h30m".to_owned())
+    time.filter(|time| !time.is_zero()).ok_or_else(|| ArgumentFault(message!("typed-time")))
 }
 
 /// Parses an amount of US dollars, above 0.
-fn parse_cost(text: &str) -> Result<f64, String> {
+fn parse_cost(text: &str) -> Result<f64, ArgumentFault> {
     let cost = text.trim().trim_start_matches('$').parse::<f64>().ok();
-    cost.filter(|cost| cost.is_finite() && *cost > 0.0).ok_or_else(|| "write US dollars above 0, such as 0.50".to_owned())
+    cost.filter(|cost| cost.is_finite() && *cost > 0.0).ok_or_else(|| ArgumentFault(message!("typed-dollars")))
 }
 
 #[derive(Debug, Args)]

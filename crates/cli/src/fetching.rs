@@ -49,7 +49,7 @@ impl Shown {
     fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(output::painted(&format!("        {text}"))),
-            None => output::line(&format!("        {text}")),
+            None => output::note(&format!("        {text}")),
         }
     }
 }

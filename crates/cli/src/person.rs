@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{asked, msg, named, said},
+    i18n::{asked, msg, named},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -139,7 +139,7 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
 
 /// Asks for a yes; any other answer means no.
 pub(crate) async fn agrees(question: &str) -> bool {
-    let asked = format!("{} {}", said(question), msg!("prompt-no"));
+    let asked = format!("{question} {}", msg!("prompt-no"));
     answers(&asked).await.is_some_and(|answer| Consent::recorded(answer) == "yes")
 }
 

@@ -43,16 +43,17 @@ typed-usage = Usage: {$usage}
 typed-try = For more information, try '{$one}'.
 
 # Why a value is refused, and tips of our own.
-said-typed-whole = write a whole number from {$number} to {$number-most}
-said-typed-whole-least = write a whole number of at least {$number}
-said-typed-feature = this aime was built without it: build it with the feature `{$name}`
-said-typed-time = write a time above 0, such as 90s, 10m or 1h30m
-said-typed-dollars = write US dollars above 0, such as 0.50
-said-typed-settings = write NAME=FILE, or NAME= for what is configured
-said-typed-name = a name has letters, digits, -, _ and .
-said-typed-last = `last` is the newest run; `aime runs` lists all of this folder
+typed-whole = write a whole number from {$least} to {$most}
+typed-whole-least = write a whole number of at least {$least}
+typed-feature = this aime was built without it: build it with the feature `{$name}`
+typed-time = write a time above 0, such as 90s, 10m or 1h30m
+typed-dollars = write US dollars above 0, such as 0.50
+typed-settings = write NAME=FILE, or NAME= for what is configured
+typed-name = a name has letters, digits, -, _ and .
 last-is-newest = `last` is the newest run; `aime runs` lists all of this folder
-said-typed-goal = write `run` before a goal: aime run "…"
+typed-of-runs = write `runs` before it: aime runs {$name}
+typed-quote = put the goal in quotes: aime run "…"
+typed-goal = write `run` before a goal: aime run "…"
 
 # Texts of commands and options, line by line, as in the sources.
 help-work-in-this-folder = Work in this folder; other paths stay relative to where you are

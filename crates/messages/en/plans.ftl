@@ -18,8 +18,6 @@ json-number = a number
 json-text = a text
 json-list = a list
 json-object = an object
-said-found-list = sequence
-said-found-table = map
 type-boolean = a boolean
 type-string = a string
 type-array = an array
@@ -132,8 +130,10 @@ rule-reference-to-group = `{$reference}`: {$group} is a group and has no result;
 rule-merge = a merge needs at least two tasks
 rule-no-edge = there is no edge from {$from} to {$to}
 rule-id = {$text} is not an identifier: use 1 to {$number} of A-Z a-z 0-9 _ - .
-said-rule-again = task {$quoted-task} takes the place of {$quoted-failed} and does the same as it: {$hint}
-said-rule-unblock-again = unblock_task of {$quoted-task} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it
+rule-left = task "{$task}" failed for good and is left as it is: put smaller tasks in its place (add_task with "replaces": ["{$task}"]), or modify_task or remove_task it
+rule-again = task "{$task}" takes the place of "{$failed}" and does the same as it: what failed must be done in smaller tasks, each one part of it, or in another way that its description tells
+rule-modify-again = modify_task of "{$task}" changes nothing of what it does, and it failed: tell another way in `description`, or put smaller tasks in its place
+rule-unblock-again = unblock_task of "{$task}" would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it
 
 # Parameters that do not fit.
 fit-several = is {$value}, which fits several forms; only one may fit
@@ -200,8 +200,12 @@ repair-row = no task has a dependency, so each task depends on the one before it
 repair-tool = the tool {$name} of `{$task}` was read as `{$tool}`
 fallback-simplified = simplified: no full plan could be used; the last fault was: {$reason}
 fallback-category = category: no plan could be used, so one actor does the whole goal; the last fault was: {$reason}
-said-no-usable-plan = no plan of {$model} could be used; the last was refused because: {$reason}
-said-no-answer-of-planner = the planner's model {$model} gave no answer
+planner-no-plan = no plan of {$model} could be used; the last was refused because: {$reason}
+planner-no-patch = no patch of {$model} could be used; the last was refused because: {$reason}
+planner-no-verdict = no verdict of {$model} could be read; the last was refused because: {$reason}
+planner-prompt = a prompt cannot be used
+planner-question = the question cannot be asked: {$reason}
+planner-no-answer = the planner's model {$model} gave no answer
 earlier-plan = a kept plan of this goal is no longer valid and was left out: {$reason}
 forecast = forecast: about {$requests}, { $tokens ->
     [one] {$tokens} token

@@ -89,6 +89,7 @@ tree-after = after {$tasks}
 tree-more = … and {$number} more
 tree-progress = plan v{$version} · {$done} of {$tasks} done
 
+stopped-unrecorded = stopped before anything was recorded
 run-not-reached = the goal was not reached
 run-stopping = stopping … (again to stop at once)
 run-summary = run {$run} {$ended}: {$told}

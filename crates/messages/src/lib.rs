@@ -10,7 +10,7 @@ mod value;
 
 pub use catalogue::{counted, format, named, texts};
 pub use message::{Describe, Message};
-pub use sentence::{asked, said, typed};
+pub use sentence::{asked, typed};
 pub use value::Value;
 #[doc(hidden)]
 pub use value::{Given, GivenMessage, GivenNumber, GivenText};

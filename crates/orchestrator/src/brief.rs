@@ -103,7 +103,7 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
 
 /// Sums up the findings and the remaining work of a failed attempt, for the next one.
 fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
-    let error = conclusion.error.as_ref()?;
+    let error = conclusion.error.as_ref()?.to_string();
     let mut lines = vec![format!("### An earlier attempt at this task failed\n{error}")];
     let said = conclusion.text().trim();
     if !said.is_empty() && !error.contains(said) && !said.contains(error.as_str()) {

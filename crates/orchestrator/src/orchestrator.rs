@@ -6,6 +6,7 @@ mod plan;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
+use aime_messages::message;
 use aime_progress_management::{LiveStore, Origin, RunId, Spent};
 use aime_tools::{Executor, PermissionRules, Trust, learn_secrets_of};
 use futures::FutureExt as _;
@@ -15,7 +16,7 @@ pub use self::plan::PlanResult;
 use crate::{
     Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
     RunSettings, TransientWorkspace,
-    inbox::{CANCELLED, fact_in},
+    inbox::fact_in,
     messages::Words,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
@@ -304,7 +305,7 @@ impl Orchestrator {
     ///
     /// [`OrchestratorError`]; [`LockError::Held`] while a process executes the run.
     pub async fn cancel(&self, run: &RunId, control: RunControl) -> Result<RunResult, OrchestratorError> {
-        self.take_up(run, RunFact::CancelRequested { task: None, reason: CANCELLED.to_owned(), message: None }, control).await
+        self.take_up(run, RunFact::CancelRequested { task: None, reason: message!("cancelled-by-person"), message: None }, control).await
     }
 
     async fn take_up(&self, run: &RunId, first: RunFact, control: RunControl) -> Result<RunResult, OrchestratorError> {

@@ -1,6 +1,7 @@
 //! Lowering: checks how a replan deals with failed tasks. Each replan has to replace them by smaller work or by another
 //! approach.
 
+use aime_messages::{Message, message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +59,7 @@ impl std::fmt::Display for Lowered {
 /// A line for each of them that the patch would only repeat: it is replaced by a single task with the same words or the
 /// same call, or it is retried and neither the work nor its dependencies change. If no decision has used a message of a
 /// person yet, a task may be retried unchanged, because something else may have changed.
-pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
+pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<Message>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
             || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0 && !held_by_plan(&task.spec.id, state))
@@ -73,7 +74,7 @@ pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>
     if faults.is_empty() { Ok(lowered) } else { Err(faults) }
 }
 
-fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), String> {
+fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), Message> {
     let id = &failed.id;
     let replacing = replacing(id, patch);
     if !replacing.is_empty() {
@@ -81,11 +82,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
         let work: Vec<&TaskSpec> = into.iter().copied().filter(|task| task.kind != TaskKind::Group).collect();
         let ids = work.iter().map(|task| task.id.clone()).collect();
         return match work.as_slice() {
-            [one] if is_same(failed, one) => Err(format!(
-                "task {:?} takes the place of {:?} and does the same as it: what failed must be done in smaller tasks, each one part of it, or in another way that its description tells",
-                one.id.as_str(),
-                id.as_str()
-            )),
+            [one] if is_same(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
             [_] => Ok((Lowering::AnotherWay, ids)),
             _ => Ok((Lowering::Split, ids)),
         };
@@ -96,10 +93,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
             PlanChange::RemoveTask { id: removed, .. } if removed == id => how = Lowering::Removed,
             PlanChange::ModifyTask { id: changed, change } if changed == id => {
                 if !changes_the_work(failed, change) {
-                    let id = id.as_str();
-                    return Err(format!(
-                        "modify_task of {id:?} changes nothing of what it does, and it failed: tell another way in `description`, or put smaller tasks in its place"
-                    ));
+                    return Err(message!("rule-modify-again", task = id));
                 }
                 how = Lowering::Changed;
             }
@@ -109,10 +103,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
     }
     // A group does no work itself; its failed tasks are checked separately.
     if how == Lowering::Again && failed.kind != TaskKind::Group && !is_prepared(failed, state, patch) && !person_spoke(state) {
-        let id = id.as_str();
-        return Err(format!(
-            "unblock_task of {id:?} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it"
-        ));
+        return Err(message!("rule-unblock-again", task = id));
     }
     Ok((how, Vec::new()))
 }

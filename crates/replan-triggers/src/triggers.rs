@@ -1,5 +1,6 @@
 //! The five triggers.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Census, Evidence, ProgressState, Significance, Task, Timestamp, TriggerKind, TriggerReason};
 
 use crate::TriggerSettings;
@@ -63,12 +64,16 @@ const fn counts(task: &Task, settings: &TriggerSettings) -> bool {
 }
 
 fn failed(task: &Task) -> TriggerReason {
-    let times = if task.failures == 1 { "once".to_owned() } else { format!("{} times", task.failures) };
-    let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_deref()).or(task.reason.as_deref());
+    let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_ref()).or(task.reason.as_ref());
     TriggerReason {
         kind: TriggerKind::TaskFailed,
         priority: TASK_FAILED,
-        detail: format!("task {} failed {times}: {}", task.spec.id, error.unwrap_or("no reason given")),
+        detail: message!(
+            "trigger-failed",
+            task = task.spec.id,
+            number = task.failures,
+            reason = error.cloned().unwrap_or_else(|| message!("no-reason"))
+        ),
         tasks: vec![task.spec.id.clone()],
         evidence: Vec::new(),
     }
@@ -83,7 +88,7 @@ fn evidence(state: &ProgressState, census: &Census, settings: &TriggerSettings) 
     Some(TriggerReason {
         kind: TriggerKind::Evidence,
         priority: weight(most),
-        detail: format!("new evidence: {}", contents.join("; ")),
+        detail: message!("trigger-evidence", text = contents.join("; ")),
         tasks,
         evidence: found.iter().map(|evidence| evidence.id.clone()).collect(),
     })
@@ -94,14 +99,14 @@ fn blocked(state: &ProgressState, census: &Census, settings: &TriggerSettings) -
     if found.is_empty() || !settings.blocked {
         return None;
     }
-    let details: Vec<String> = found
-        .iter()
-        .map(|task| format!("task {} is blocked: {}", task.spec.id, task.reason.as_deref().unwrap_or("no reason given")))
-        .collect();
+    let detail = |task: &&Task| {
+        message!("trigger-blocked", task = task.spec.id, reason = task.reason.clone().unwrap_or_else(|| message!("no-reason")))
+    };
+    let details: Vec<Message> = found.iter().map(detail).collect();
     Some(TriggerReason {
         kind: TriggerKind::Blocked,
         priority: BLOCKED,
-        detail: details.join("; "),
+        detail: Message::list("; ", &details),
         tasks: found.iter().map(|task| task.spec.id.clone()).collect(),
         evidence: Vec::new(),
     })
@@ -118,7 +123,7 @@ fn token_budget(state: &ProgressState, census: &Census, budget: TokenBudget, set
     (part < settings.token_budget_threshold).then(|| TriggerReason {
         kind: TriggerKind::TokenBudget,
         priority: TOKEN_BUDGET,
-        detail: format!("{left} of {} tokens are left", budget.limit),
+        detail: message!("trigger-tokens", left, limit = budget.limit),
         tasks: Vec::new(),
         evidence: Vec::new(),
     })
@@ -137,7 +142,7 @@ fn stalled(state: &ProgressState, census: &Census, now: Timestamp, settings: &Tr
     Some(TriggerReason {
         kind: TriggerKind::Stalled,
         priority: STALLED,
-        detail: format!("no progress for {} s", now.millis_since(state.last_progress_at) / 1_000),
+        detail: message!("trigger-stalled", seconds = now.millis_since(state.last_progress_at) / 1_000),
         tasks: running.map(|task| task.spec.id.clone()).collect(),
         evidence: Vec::new(),
     })

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
-    i18n::{msg, named, print, said},
+    i18n::{msg, named, print},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
@@ -244,7 +244,7 @@ impl Report<'_> {
         }
         lines.extend(more(self.plan.conflicts.len()));
         if let Some(lost) = self.lost {
-            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(&said(lost))));
+            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(lost)));
         }
         lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
         lines.join("\n")

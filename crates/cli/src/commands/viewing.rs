@@ -15,7 +15,7 @@ use tokio::sync::{
 
 use crate::{
     failure::Failure,
-    i18n::{msg, said as in_words},
+    i18n::msg,
     output::{BOLD, plain},
     person::{AtTerminal, OnScreen},
     screen::{Screen, head},
@@ -89,7 +89,7 @@ impl Hearing {
             };
             match self.put(&message).await {
                 Ok(()) => said.iter().for_each(|said| self.screen.say(said)),
-                Err(error) => self.screen.say(&msg!("view-not-done", error = in_words(&error))),
+                Err(error) => self.screen.say(&msg!("view-not-done", error)),
             }
         }
     }

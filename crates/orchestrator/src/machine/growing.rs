@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use aime_messages::{Message, message};
 use aime_progress_management::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
 
 use super::{Out, RunMachine};
@@ -55,7 +56,7 @@ impl RunMachine {
     /// Ends the growth after updates without any effect. Tasks that have not started stay undone, and the report says
     /// so.
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
-        self.stopping.give_up(format!("stagnation: {rounds} looks at the plan in a row found no completed TODO"));
+        self.stopping.give_up(message!("stagnation", number = rounds));
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let left: Vec<TaskId> = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone()).collect();
         self.stopping.never_release(left);
@@ -64,11 +65,11 @@ impl RunMachine {
     }
 
     /// Holds back a TODO that failed too often: only an update can retry or replace it.
-    pub(super) fn hold_back(&mut self, task: &TaskId, error: &str, out: &mut Out) {
+    pub(super) fn hold_back(&mut self, task: &TaskId, error: &Message, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         let reason = match known.failures {
-            0 => format!("failed: {error}"),
-            failures => format!("failed {} times: {error}", failures + 1),
+            0 => message!("failed-first", error),
+            failures => message!("failed-often", number = failures + 1, error),
         };
         let event = ProgressEvent::TaskStatusChanged {
             task: task.clone(),

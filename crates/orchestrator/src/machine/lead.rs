@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
 use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
     TriggerKind, TriggerReason,
@@ -73,8 +73,8 @@ impl LeadState {
         self.open.is_some()
     }
 
-    pub(super) fn refuse(&mut self, why: String) {
-        self.refused.push(why);
+    pub(super) fn refuse(&mut self, why: impl Into<String>) {
+        self.refused.push(why.into());
     }
 
     pub(super) fn drop_changes(&mut self, dropped: &[DroppedChange]) {
@@ -305,7 +305,7 @@ impl RunMachine {
             return self.leave(output, out);
         }
         if self.input.plan_only {
-            let message = format!("the lead submitted no plan: {}", conclusion.text());
+            let message = message!("lead-no-plan", text = conclusion.text());
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
         if self.state.version == 0 {
@@ -336,7 +336,7 @@ impl RunMachine {
         let Some(ending) = self.lead.ending.clone() else { return false };
         let text = ending.text().to_owned();
         if ending.outcome != Outcome::Success {
-            let message = ending.error.unwrap_or(ending.summary);
+            let message = ending.explanation();
             self.finish(self.failed(FailureCode::GoalNotReached, message, None), Some(text), out);
         } else if let Some(failure) = self.undone() {
             self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, Some(text), out);
@@ -352,7 +352,7 @@ impl RunMachine {
     /// Handles the stop of the lead: its own work waits until it is resumed.
     pub(super) fn lead_stopped(&mut self, out: &mut Out) {
         if self.works_itself() {
-            self.set_task(&main_id(), TaskStatus::Pending, Some("interrupted".to_owned()), out);
+            self.set_task(&main_id(), TaskStatus::Pending, Some(message!("status-interrupted")), out);
         }
     }
 
@@ -366,7 +366,7 @@ impl RunMachine {
             }
             _ => {
                 self.handle(&wake.reasons);
-                let why = format!("the plan stays as it is: {said}");
+                let why = message!("plan-stays", reason = said);
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 let words: BTreeSet<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
                 let looked_at = wake.reasons.iter().flat_map(|reason| reason.evidence.iter());
@@ -397,7 +397,7 @@ impl RunMachine {
             0 => self.choose_route(out),
             _ if wake.kind == WakeKind::Done => self.answered(None, out),
             _ => {
-                self.set_status(RunStatus::Executing, Some("rules plan from here on"), out);
+                self.set_status(RunStatus::Executing, Some(&message!("lead-rules-plan")), out);
                 self.advance(out);
             }
         }

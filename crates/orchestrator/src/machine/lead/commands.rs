@@ -2,7 +2,7 @@
 
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::Wake;
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
     ProgressEvent, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason,
@@ -92,7 +92,7 @@ impl RunMachine {
             .collect();
         if patch.changes.is_empty() {
             self.handle(&wake.reasons);
-            let why = if patch.reasoning.is_empty() { "the plan stays as it is".to_owned() } else { patch.reasoning };
+            let why = if patch.reasoning.is_empty() { message!("plan-unchanged") } else { Message::text(patch.reasoning) };
             self.set_status(RunStatus::Executing, Some(&why), out);
             self.process(handled, why, out);
             return self.advance(out);
@@ -131,7 +131,7 @@ impl RunMachine {
     }
 
     /// Marks evidence as processed that needs no change of the plan.
-    pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
+    pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: Message, out: &mut Out) {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
         let evidence: Vec<EvidenceId> = handled.into_iter().filter(open).collect();
         if !evidence.is_empty() {
@@ -167,7 +167,7 @@ impl RunMachine {
     /// Blocks a held task whose actor has stopped.
     pub(in crate::machine) fn hold_stopped(&mut self, task: &TaskId, out: &mut Out) {
         if self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running) {
-            self.set_task(task, TaskStatus::Blocked, Some("held by the lead".to_owned()), out);
+            self.set_task(task, TaskStatus::Blocked, Some(message!("task-held-by-lead")), out);
         }
     }
 
@@ -177,7 +177,7 @@ impl RunMachine {
             return;
         }
         match self.state.tasks.get(task) {
-            Some(known) if known.held => self.set_task(task, TaskStatus::Pending, Some("released by the lead".to_owned()), out),
+            Some(known) if known.held => self.set_task(task, TaskStatus::Pending, Some(message!("task-released")), out),
             _ => self.lead.refuse(format!("`{task}` was not released: it is not held")),
         }
     }
