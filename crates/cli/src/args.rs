@@ -74,19 +74,19 @@ pub(crate) struct Global {
     /// Work in this folder; other paths stay relative to where you are
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = ALL)]
     pub(crate) directory: Option<PathBuf>,
-    /// A configuration file that is read last
+    /// Configuration file to read last
     #[arg(long, value_name = "FILE", global = true, help_heading = ALL)]
     pub(crate) config: Option<PathBuf>,
-    /// Print the result alone
+    /// Print only the result
     #[arg(short, long, global = true, help_heading = ALL, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more; twice for everything
+    /// Print more; twice for everything
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = ALL)]
     pub(crate) verbose: u8,
     /// Show runs as plain lines, also on a terminal: for screen readers, and for logs
     #[arg(long, global = true, help_heading = ALL)]
     pub(crate) plain: bool,
-    /// The language of messages; without it the settings say, then LC_ALL, LC_MESSAGES and LANG
+    /// Language of messages; by default that of the settings, then that of LC_ALL, LC_MESSAGES or LANG
     #[arg(long, value_enum, value_name = "LANGUAGE", global = true, help_heading = ALL)]
     pub(crate) lang: Option<LanguageChoice>,
     /// When to use colours; NO_COLOR is honoured
@@ -111,7 +111,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Make a plan and run nothing
     Plan(PlanArgs),
-    /// Check a plan: all faults at once
+    /// Check a plan and list all its faults
     Check {
         /// The plan: JSON; - for standard input
         plan_file: PathBuf,
@@ -119,11 +119,11 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
         format: CheckFormat,
     },
-    /// Go on after a stop, a crash or an answer
+    /// Resume a run after a stop, a crash or an answer
     Resume(ResumeArgs),
-    /// Go on with a run that has ended: write the next goal
+    /// Continue a run that has ended with another goal
     Continue(ContinueArgs),
-    /// Look at runs
+    /// Show and manage runs
     Runs {
         #[command(subcommand)]
         command: Option<RunsCommand>,
@@ -131,7 +131,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = Output::Text)]
         output: Output,
     },
-    /// Answer what a run asks
+    /// Answer a question of a run
     Answer {
         /// The run
         run: String,
@@ -139,7 +139,7 @@ pub(crate) enum Command {
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
-    /// Say something to a run that nobody asked: its plan is looked at again with it; the one actor of a direct run hears it
+    /// Send a message to a run, which then reviews its plan; in a direct run, its only actor receives it
     Tell {
         /// Say it to the actor of this task alone
         #[arg(long, value_name = "TASK")]
@@ -150,12 +150,12 @@ pub(crate) enum Command {
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
-    /// Stop a run that another process carries out, so that it can be resumed
+    /// Stop a run of another process so that it can be resumed
     Pause {
         /// The run
         run: String,
     },
-    /// End a run for good, or take one task out of it; a paused run is resumed instead
+    /// End a run for good, or cancel one of its tasks; `aime pause` stops a run that is to be resumed
     Cancel {
         /// The run
         run: String,
@@ -165,7 +165,7 @@ pub(crate) enum Command {
     /// Serve runs of an engine: poll the queues of what this machine can do, and do it
     #[cfg(feature = "temporal")]
     Worker(WorkerArgs),
-    /// Try a suite of tasks over modes and models, and count what is reached
+    /// Run a suite of tasks in several modes and models, and report how many succeed
     #[command(after_help = evaluate::EXAMPLES)]
     Eval(EvalArgs),
     /// Show the runs of this folder in a browser: start, watch, answer, steer, compare
@@ -178,30 +178,30 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         folder: Vec<PathBuf>,
     },
-    /// Look at the tools, or call one
+    /// List the tools, or call one
     Tools {
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
-    /// Look at the MCP servers whose tools actors are given, or be one
+    /// List and test the MCP servers whose tools actors use, or serve aime over MCP
     Mcp {
         #[command(subcommand)]
         command: Option<McpCommand>,
     },
-    /// Work for an editor: be an agent of the Agent Client Protocol over standard input and output
+    /// Serve an editor as an agent of the Agent Client Protocol over standard input and output
     #[command(after_help = ACP_EXAMPLE)]
     Acp,
-    /// Look at the profiles of actors
+    /// List the profiles of actors
     Profiles {
         #[command(subcommand)]
         command: Option<ProfilesCommand>,
     },
-    /// Look at the models
+    /// List the models, or download a local one
     Models {
         #[command(subcommand)]
         command: Option<ModelsCommand>,
     },
-    /// Look at what earlier runs learnt, or forget it
+    /// List what earlier runs learnt, or delete it
     Memory {
         #[command(subcommand)]
         command: Option<MemoryCommand>,
@@ -209,7 +209,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
         output: MemoryFormat,
     },
-    /// Look at what may be done without asking, or forget what "always" has allowed here
+    /// List what actors may do without asking, or revoke what the answer "always" allowed
     Permissions {
         #[command(subcommand)]
         command: Option<PermissionsCommand>,
@@ -217,7 +217,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = PermissionsFormat::Text)]
         output: PermissionsFormat,
     },
-    /// Look at the configuration
+    /// Show, check or create the configuration
     Config {
         #[command(subcommand)]
         command: Option<ConfigCommand>,
@@ -228,7 +228,7 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         format: Option<SchemaName>,
     },
-    /// Tell what works here, what does not, and the fix
+    /// Report what works here, what does not, and how to fix it
     Doctor,
     /// Print the manual page
     Man {
@@ -250,7 +250,7 @@ pub(crate) struct RunArgs {
     /// Read the goal from a file
     #[arg(long, value_name = "F", conflicts_with = "goal")]
     pub(crate) goal_file: Option<PathBuf>,
-    /// Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
+    /// Image to send with the goal: PNG, JPEG, GIF or WebP; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     /// Run this plan instead of making one; - reads it from standard input
@@ -263,10 +263,10 @@ pub(crate) struct RunArgs {
     pub(crate) choice: ModelChoice,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
-    /// Calls that actors make without asking: none that changes something, edits of files, all, or reading alone
+    /// Calls that actors make without asking: none that change something, edits of files, or all; read-only refuses changes
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) approve: Option<ApproveArg>,
-    /// Nobody is there: do not wait for answers; a run that needs one stops until `aime answer`
+    /// Do not wait for answers: a run that needs one stops until `aime answer`
     #[arg(long)]
     pub(crate) unattended: bool,
     /// Commit the work of each task to a new branch, aime/ID; the current branch stays, and nothing is pushed
@@ -285,7 +285,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelChoice {
-    /// Way of working on the goal; without it aime decides, and says why
+    /// Planning mode; by default aime chooses one and says why
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
     /// The model: a name from the configuration, the server's own name for it, or a local one
@@ -295,13 +295,13 @@ pub(crate) struct ModelChoice {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BoundArgs {
-    /// The most tokens it may use, sent and received
+    /// Maximum number of tokens, sent and received
     #[arg(long, help_heading = BOUNDS, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) max_tokens: Option<u64>,
-    /// The most it may cost, in US dollars; needs prices for the model
+    /// Maximum cost in US dollars; needs prices for the model
     #[arg(long, help_heading = BOUNDS, value_name = "USD", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) max_cost: Option<f64>,
-    /// The longest it may work, such as 90s, 10m, 1h30m
+    /// Maximum working time, such as 90s, 10m, 1h30m
     #[arg(long, help_heading = BOUNDS, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -341,7 +341,7 @@ fn parse_cost(text: &str) -> Result<f64, ArgumentFault> {
 pub(crate) struct PlanArgs {
     /// The goal; - reads it from standard input
     pub(crate) goal: String,
-    /// Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
+    /// Image to send with the goal: PNG, JPEG, GIF or WebP; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     #[command(flatten)]

@@ -110,7 +110,7 @@ mod tests {
     fn next_steps_name_the_command_or_option() {
         let run = || Some(RunId::new("r").unwrap());
         let raise = |bound: &str, run| NextStep::RaiseBound { bound: bound.to_owned(), run };
-        let advice = || Some("try again later".to_owned());
+        let advice = || Some(Message::text("try again later"));
         let cases = [
             (raise("tokens", run()), "raise the bound: `aime resume r --max-tokens N`"),
             (raise("money", run()), "raise the bound: `aime resume r --max-cost USD`"),

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn an_attempt_that_failed_is_summed_up() {
         let failed = |summary: &str, error: Option<&str>, references: &[&str]| Conclusion {
-            error: error.map(str::to_owned),
+            error: error.map(Into::into),
             references: references.iter().map(|made| (*made).to_owned()).collect(),
             ..Conclusion::new(Outcome::Failure, summary)
         };

@@ -246,7 +246,10 @@ mod tests {
             (budgets.call_excess(4), Some(("tool_calls", "3 tool calls were allowed"))),
         ];
         for (found, expected) in cases {
-            assert_eq!(found.as_ref().map(|(bound, detail)| (*bound, detail.as_str())), expected);
+            assert_eq!(
+                found.map(|(bound, detail)| (bound, detail.to_string())),
+                expected.map(|(bound, detail)| (bound, detail.to_owned()))
+            );
         }
     }
 

@@ -66,7 +66,7 @@ mod tests {
         for (checks, expected) in cases {
             let mut criteria = CriteriaState::default();
             criteria.look(&checks, &BTreeMap::new());
-            assert_eq!((criteria.failure().as_deref(), criteria.were_looked_at()), (expected, true));
+            assert_eq!((criteria.failure().as_ref().map(ToString::to_string).as_deref(), criteria.were_looked_at()), (expected, true));
             criteria.plan_changed();
             assert_eq!((criteria.failure(), criteria.were_looked_at()), (None, false));
         }

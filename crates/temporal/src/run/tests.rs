@@ -18,11 +18,11 @@ fn said(id: &str) -> RunFact {
 }
 
 fn stop() -> RunFact {
-    RunFact::StopRequested { reason: "paused".to_owned() }
+    RunFact::StopRequested { reason: "paused".into() }
 }
 
 fn cancelled_task() -> RunFact {
-    RunFact::CancelRequested { task: Some(TaskId::new("a").unwrap()), reason: "no".to_owned(), message: None }
+    RunFact::CancelRequested { task: Some(TaskId::new("a").unwrap()), reason: "no".into(), message: None }
 }
 
 #[test]

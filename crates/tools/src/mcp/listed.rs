@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(taken.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good", "none", "inner"]);
         assert_eq!(taken.notes.len(), expected.len(), "{:?}", taken.notes);
         for (note, expected) in taken.notes.iter().zip(expected) {
-            assert!(note.contains(expected), "{note}: {expected}");
+            assert!(note.to_string().contains(expected), "{note}: {expected}");
         }
     }
 
