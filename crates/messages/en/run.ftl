@@ -34,7 +34,6 @@ head-conflict = conflict
 head-merged = merged
 head-unknown = unknown
 head-bound = bound
-head-stopped = stopped
 head-resumed = resumed
 head-follow-up = then
 head-run = run

@@ -34,7 +34,6 @@ head-conflict = 冲突
 head-merged = 已合并
 head-unknown = 不明
 head-bound = 上限
-head-stopped = 停止
 head-resumed = 继续
 head-follow-up = 接着
 head-run = 运行
