@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, plan, said, task, write};
+use crate::harness::{World, actor, done, messages_text, plan, task, write};
 
 const AUDITS: &str = "You audit work";
 
@@ -29,7 +29,7 @@ fn submit(tasks: &[Value]) -> Reply {
 /// The end of an audit: for each criterion in turn what was found.
 fn verdicts(found: &[&str]) -> Reply {
     let verdict = |(index, holds): (usize, &&str)| json!({"n": index + 1, "holds": holds, "why": format!("WHY-{}", index + 1), "evidence": "out.txt:1"});
-    Reply::call("terminate", json!({"verdicts": found.iter().enumerate().map(verdict).collect::<Vec<_>>()}))
+    Reply::call("verdict", json!({"criteria": found.iter().enumerate().map(verdict).collect::<Vec<_>>()}))
 }
 
 /// The first message to an auditor.
@@ -38,7 +38,7 @@ fn record(request: &Value) -> String {
 }
 
 fn audits(world: &World) -> Vec<Value> {
-    world.server().requests().into_iter().filter(|request| said(request).contains(AUDITS)).collect()
+    world.server().requests().into_iter().filter(|request| messages_text(request).contains(AUDITS)).collect()
 }
 
 fn run(world: &World) -> Value {
@@ -67,16 +67,16 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
         .server()
         .requests()
         .into_iter()
-        .filter(|request| said(request).contains("WASH all") && !said(request).contains(AUDITS))
+        .filter(|request| messages_text(request).contains("WASH all") && !messages_text(request).contains(AUDITS))
         .collect();
-    let returned = said(worker.iter().find(|request| said(request).contains("not accepted yet")).unwrap());
+    let returned = messages_text(worker.iter().find(|request| messages_text(request).contains("not accepted yet")).unwrap());
     assert!(returned.contains("the forks are DRY") && returned.contains("WHY-3") && returned.contains("out.txt:1"), "{returned}");
     assert!(!["WHY-1", "WHY-2", "WHY-4", "WHY-5"].iter().any(|why| returned.contains(why)), "{returned}");
     let audits = audits(&world);
     assert_eq!((audits.len(), result["usage_by"]["checks"]["requests"].as_u64()), (4, Some(4)), "{result:#}");
     let tools = audits[0]["tools"].to_string();
-    assert!(tools.contains("\"read_file\"") && tools.contains("verdicts"), "{tools}");
-    assert!(!["write_file", "edit_file", "bash", "submit_plan", "ask_human"].iter().any(|tool| tools.contains(tool)), "{tools}");
+    assert!(tools.contains("\"read_file\"") && tools.contains("\"verdict\"") && !tools.contains("\"terminate\""), "{tools}");
+    assert!(!["write_file", "edit_file", "submit_plan", "ask_human"].iter().any(|tool| tools.contains(tool)), "{tools}");
     let told = record(&audits[0]);
     assert!(told.contains("3. the forks are DRY") && told.contains("> +all is clean") && told.contains("> all is done"), "{told}");
 }
@@ -97,11 +97,61 @@ fn an_auditor_runs_commands_that_leave_nothing() {
     let run = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--run-id", "dishes", "--output", "json"];
     let ended = world.aime(run).must(0);
     let audits = audits(&world);
-    assert!(said(&audits[1]).contains("SPOTLESS") && said(&audits[1]).contains("exit code 3"), "{}", said(&audits[1]));
+    assert!(
+        messages_text(&audits[1]).contains("SPOTLESS") && messages_text(&audits[1]).contains("exit code 3"),
+        "{}",
+        messages_text(&audits[1])
+    );
     assert_eq!((world.read("out.txt").as_str(), world.exists("trace.txt")), ("SPOTLESS\n", false), "{ended}");
     assert_eq!(ended.json()["criteria"][0]["holds"], true, "{ended}");
     world.aime(["runs", "undo", "dishes", "--yes"]).must(0);
     assert!(!world.exists("out.txt"), "an undo concerns the work alone");
+}
+
+/// Where a person would be asked about a command, it is refused to an auditor; what the rules allow runs.
+// Requirement: 5.2
+#[test]
+fn the_rules_decide_on_the_commands_of_an_auditor() {
+    let mut world = World::led(
+        Script::new()
+            .on(lead(), [submit(&[worker("wash", "WASH all", &["the cups are clean"])]), done("Done.")])
+            .on(auditor().and_turn(0), [Reply::call("bash", json!({"command": "cat out.txt"}))])
+            .on(auditor().and_turn(1), [Reply::call("bash", json!({"command": "touch trace.txt"}))])
+            .on(auditor().and_turn(2), [verdicts(&["yes"])])
+            .on(When::tools().and_turn(0), [write("out.txt", "SPOTLESS\n")])
+            .on(When::tools(), [done("washed")]),
+    );
+    world.user_settings("[permissions]\nallow = [\"bash(cat *)\"]\n");
+    let run = ["run", "do the dishes", "--mode", "complex", "--approve", "edits", "--run-id", "dishes", "--output", "json"];
+    let ended = world.aime(run).must(0);
+    let audits = audits(&world);
+    assert_eq!(audits.len(), 3, "{ended}");
+    assert!(messages_text(&audits[1]).contains("SPOTLESS"), "{}", messages_text(&audits[1]));
+    let refused = audits[2]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(refused.contains("Error"), "{refused}");
+    assert!(!world.exists("trace.txt") && ended.json()["criteria"][0]["holds"] == true, "{ended}");
+}
+
+/// The worker is not at fault, and yet nobody knows whether the work is right.
+#[test]
+fn an_auditor_without_verdicts_fails_what_a_person_asks_for() {
+    for (of_person, code) in [(true, 1), (false, 0)] {
+        let task = worker("wash", "WASH all", &["the cups are clean"]);
+        let script = Script::new()
+            .on(lead(), [submit(&[task.clone()]), done("Done.")])
+            .on(auditor(), [Reply::text("I am tired.")])
+            .on(When::tools(), [done("washed")]);
+        let mut world = World::led(script);
+        world.user_settings("[triggers]\nmax_retries = 0\n[frequency]\nmax_replans_per_plan = 0\n");
+        world.plan("plan.json", &plan(&[task]));
+        let of_plan = ["run", "--plan", "plan.json", "--unattended", "--output", "json"];
+        let of_lead = ["run", "wash", "--mode", "complex", "--unattended", "--output", "json"];
+        let ended = if of_person { world.aime(of_plan) } else { world.aime(of_lead) };
+        let result = ended.must(code).json();
+        let known = &result["criteria"][0];
+        assert_eq!((&known["how"], &known["holds"]), (&json!("unchecked"), &Value::Null), "{result:#}");
+        assert!(known["evidence"].as_str().unwrap().starts_with("not checked: "), "{known}");
+    }
 }
 
 #[test]
@@ -114,10 +164,10 @@ fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
     );
     let result = run(&world);
     let known = &result["criteria"][0];
-    assert_eq!((&known["how"], &known["holds"]), (&json!("unchecked"), &Value::Null), "{result:#}");
+    assert_eq!((&known["how"], &known["holds"]), (&json!("audited"), &Value::Null), "{result:#}");
     assert!(known["evidence"].as_str().unwrap().contains("cannot tell: WHY-1"), "{known}");
     let requests = world.server().requests();
-    let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());
+    let last = messages_text(requests.iter().rfind(|request| messages_text(request).contains("Every task is settled")).unwrap());
     assert!(last.contains("- was not decided: she was called: cannot tell: WHY-1 (out.txt:1)"), "the lead is told: {last}");
 }
 
@@ -129,9 +179,11 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     let rows: String = (1..=60).map(|row| format!("| {row} | the plate number {row} is made of paper, from the upper shelf |\n")).collect();
     let edit = json!({"path": "long.txt", "old_text": "line 900\n", "new_text": "line 900 is RIGHT\n"});
     let tasks = [worker("edit", "EDIT the line", &["line 900 is right"]), worker("list", "LIST the plates", &["all 60 plates are listed"])];
+    let mut planned = plan(&tasks);
+    planned["strategic"]["success_criteria"] = json!(["the list is COMPLETE"]);
     let world = World::led(
         Script::new()
-            .on(lead(), [submit(&tasks), done("Done.")])
+            .on(lead(), [Reply::call("submit_plan", planned), done("Done.")])
             .on(auditor(), [verdicts(&["yes"])])
             .on(When::tools().and_contains("EDIT the line").and_turn(0), [Reply::call("edit_file", edit)])
             .on(When::tools().and_contains("EDIT the line").and_turn(1), [done("edited")])
@@ -141,22 +193,24 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     let result = run(&world);
     assert_eq!([&task(&result, "edit")["status"], &task(&result, "list")["status"]], ["completed", "completed"], "{result:#}");
     let told: Vec<String> = audits(&world).iter().map(record).collect();
-    assert_eq!(told.len(), 2);
+    assert_eq!(told.len(), 3);
     let of = |criterion: &str| told.iter().find(|told| told.contains(criterion)).unwrap();
-    let edited = of("line 900 is right");
+    let edited = of("1. line 900 is right");
     assert!(
         edited.contains("> -line 900\n") && edited.contains("> +line 900 is RIGHT\n") && edited.contains("long.txt (changed): +1 -1"),
         "{edited}"
     );
-    let listed = of("all 60 plates are listed");
-    assert!(
-        (1..=60).all(|row| listed.contains(&format!("> | {row} | the plate number {row} is made of paper, from the upper shelf |"))),
-        "{listed}"
-    );
+    let listed = of("1. all 60 plates are listed");
+    let complete = of("1. the list is COMPLETE");
+    for told in [listed, complete] {
+        let shows = |row: u32| told.contains(&format!("| {row} | the plate number {row} is made of paper, from the upper shelf |"));
+        assert!((1..=60).all(shows), "{told}");
+    }
+    assert!(complete.contains("# Results of the tasks\n"), "{complete}");
     assert!(!listed.contains("long.txt ("), "the changes of another task are not its own: {listed}");
     // The lead sees the same when it writes the answer.
     let requests = world.server().requests();
-    let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());
+    let last = messages_text(requests.iter().rfind(|request| messages_text(request).contains("Every task is settled")).unwrap());
     for shown in
         ["- holds: line 900 is right: WHY-1", "- long.txt (changed): +1 -1", "> +line 900 is RIGHT", "- holds: all 60 plates are listed"]
     {
@@ -185,6 +239,50 @@ fn a_killed_audit_goes_on_and_its_verdicts_survive() {
     let requests = world.server().requests();
     assert_eq!((audits(&world).len(), requests.len()), (1, 2), "the audit goes on, and the worker is not asked again");
     assert_eq!(result["usage_by"]["checks"]["requests"], 2, "the request before the kill counts: {result:#}");
+}
+
+// Requirement: 5.2
+#[test]
+fn a_verdict_that_was_given_before_a_kill_is_not_asked_for_again() {
+    let script = |last: Reply| {
+        Script::new()
+            .on(lead().and_turn(0), [submit(&[worker("wash", "WASH all", &["the cups are clean"])])])
+            .on(lead(), [last])
+            .on(auditor(), [verdicts(&["yes"])])
+            .on(When::tools(), [done("washed")])
+    };
+    let mut world = World::led(script(Reply::hang()));
+    let running = world.start(["run", "do the dishes", "--mode", "complex", "--run-id", "dishes"]);
+    // The plan, the work, the audit, and the answer that does not come.
+    world.wait_for_requests(4);
+    assert_eq!(audits(&world).len(), 1);
+    running.kill();
+    world.serve(script(done("Done.")));
+    let result = world.aime(["resume", "dishes", "--output", "json"]).must(0).json();
+    assert_eq!((&result["criteria"][0]["how"], &result["criteria"][0]["holds"]), (&json!("audited"), &json!(true)), "{result:#}");
+    assert_eq!((audits(&world).len(), world.server().requests().len()), (0, 1), "only the answer is asked for: {result:#}");
+    assert_eq!(result["usage_by"]["checks"]["requests"], 1, "{result:#}");
+}
+
+/// A verdict of yes stays until a file changes: only the amended criterion is judged again.
+// Requirement: 5.5
+#[test]
+fn a_confirmed_text_of_the_plan_is_not_judged_again() {
+    let mut planned = plan(&[actor("wash", "WASH all", &[])]);
+    planned["strategic"]["success_criteria"] = json!(["the plates are WHITE", "the cups are BLUE"]);
+    let amend = json!({"number": 2, "text": "the cups are clean", "evidence": "there are no blue cups"});
+    let world = World::led(
+        Script::new()
+            .on(lead(), [Reply::call("submit_plan", planned), Reply::call("amend_criterion", amend), done("All clean.")])
+            .on(auditor().and_contains("2. the cups are BLUE"), [verdicts(&["yes", "no"])])
+            .on(auditor().and_contains("1. the cups are clean"), [verdicts(&["yes"])])
+            .on(When::tools().and_turn(0), [write("out.txt", "clean\n")])
+            .on(When::tools(), [done("washed")]),
+    );
+    let ended = world.aime(["run", "do the dishes", "--mode", "complex", "--run-id", "dishes"]).must(0);
+    assert_eq!(audits(&world).len(), 2, "{ended}");
+    let told = "reworded: the cups are BLUE is now the cups are clean (there are no blue cups)";
+    assert!(ended.stderr.contains(told) && ended.stderr.contains("(judged by a model: WHY-2"), "{ended}");
 }
 
 // Requirement: 5.5

@@ -5,7 +5,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, actor, bash, done, plan, said, task, tool, wait_until};
+use crate::harness::{World, actor, bash, done, messages_text, plan, task, tool, wait_until};
 
 /// A run `trip` of three tasks, of which the first two wait for the file `go`.
 fn world() -> World {
@@ -101,8 +101,8 @@ fn one_task_is_taken_out_and_the_rest_goes_on() {
     let running = world.start(RUN);
     world.wait_for_file("walking");
     world.wait_for_file("singing");
-    world.aime(["cancel", "trip", "fly"]).must(2).tells(&["no task \"fly\""]);
-    world.aime(["cancel", "trip", "walk"]).must(0).tells(&["the run takes it up now"]);
+    world.aime(["cancel", "trip", "fly"]).must(2).stderr_contains(&["no task \"fly\""]);
+    world.aime(["cancel", "trip", "walk"]).must(0).stderr_contains(&["the run takes it up now"]);
     wait_until("the actor is stopped", || !lives(&world, "walking"));
     assert!(lives(&world, "singing"), "its sibling goes on");
     world.file("go", "");
@@ -115,9 +115,10 @@ fn one_task_is_taken_out_and_the_rest_goes_on() {
         assert_eq!(task(&result, id)["status"], "completed", "{ended}");
     }
     assert!(world.schema_requests("aime_patch").is_empty());
-    assert!(!said(&world.actor_requests("REST-THERE")[0]).contains("### walk"), "there is no result of it");
-    let told =
-        |text: &str| said(world.actor_requests(text).last().unwrap()).contains("The task `walk` was cancelled (cancelled by a person)");
+    assert!(!messages_text(&world.actor_requests("REST-THERE")[0]).contains("### walk"), "there is no result of it");
+    let told = |text: &str| {
+        messages_text(world.actor_requests(text).last().unwrap()).contains("The task `walk` was cancelled (cancelled by a person)")
+    };
     assert!(told("SING-ALONG") && !told("REST-THERE"), "the actor at work beside it is told: {ended}");
 }
 
@@ -159,9 +160,9 @@ fn a_task_whose_result_another_needs_is_not_taken_out_before_that_one() {
     let running = world.start(RUN);
     world.wait_for_file("walking");
     let refused = world.aime(["cancel", "trip", "walk"]).must(2);
-    refused.tells(&["walk stays in the plan", "the task \"note\" needs the result of \"walk\"", "cancel what needs it first"]);
+    refused.stderr_contains(&["walk stays in the plan", "the task \"note\" needs the result of \"walk\"", "cancel what needs it first"]);
     world.aime(["cancel", "trip", "note"]).must(0);
-    world.aime(["cancel", "trip", "walk"]).must(0).tells(&["to be cancelled: walk"]);
+    world.aime(["cancel", "trip", "walk"]).must(0).stderr_contains(&["to be cancelled: walk"]);
     wait_until("it is taken out", || !world.aime(["runs", "events", "trip", "--output", "jsonl"]).events("plan_changed").is_empty());
     let ended = running.wait();
     for id in ["walk", "note"] {
@@ -175,7 +176,7 @@ fn the_only_task_of_a_direct_run_is_the_run() {
     let world = World::with(script);
     let running = world.start(["run", "walk there", "--mode", "direct", "--approve", "all", "--run-id", "trip"]);
     world.wait_for_file("walking");
-    world.aime(["cancel", "trip", "main"]).must(2).tells(&["`aime cancel trip` ends the run"]);
+    world.aime(["cancel", "trip", "main"]).must(2).stderr_contains(&["`aime cancel trip` ends the run"]);
     world.aime(["cancel", "trip"]).must(0);
     running.wait().must(1);
 }

@@ -87,6 +87,7 @@ fn a_check_that_fails_only_once_proves_nothing() {
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
     assert_eq!(criteria(&result), [found("person", "executed", Value::Null)]);
     assert!(result["criteria"][0]["evidence"].as_str().unwrap().starts_with("cannot tell (flaky)"), "{result}");
+    assert!(result["answer"].as_str().unwrap().contains("- undecided (checked by aime): "), "{result}");
 }
 
 // Requirement: 5.1
@@ -262,12 +263,70 @@ fn a_bound_that_a_check_reaches_ends_the_run_as_a_bound() {
 fn a_check_that_hangs_is_ended_and_does_not_hold() {
     let world = World::alone().settings("[planning]\ncheck_seconds = 1\n");
     let mut only = tool("say", "list_dir", json!({"path": "."}), &[]);
-    only["completion_criteria"] = json!([{"command": "echo begun; sleep 3600"}, {"command": "true"}]);
+    only["completion_criteria"] = json!([{"command": "echo begun; sleep 3641.5"}, {"command": "true"}]);
     world.plan("plan.json", &plan(&[only]));
     let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1).json();
     assert_eq!(criteria(&result), [found("person", "executed", false), found("person", "executed", true)]);
     let evidence = result["criteria"][0]["evidence"].as_str().unwrap();
-    assert!(evidence.contains("begun") && evidence.contains("longer than 1 s"), "{evidence}");
+    assert!(evidence.contains("begun") && evidence.contains("timed out after 1 s"), "{evidence}");
+    #[cfg(target_os = "linux")]
+    assert!(!is_running("3641.5"), "the process of the check is gone");
+}
+
+/// Returns true if a process has this argument.
+#[cfg(target_os = "linux")]
+fn is_running(argument: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let mut lines = processes.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
+    lines.any(|line| line.split('\0').any(|part| part == argument))
+}
+
+/// Without a model nobody judges a text, and a person has asked for it.
+// Requirement: 5.2
+#[test]
+fn a_text_that_nobody_judges_fails_the_run() {
+    let world = World::alone();
+    for (of_task, error) in [(true, "was not checked"), (false, "success criteria do not hold")] {
+        let mut only = tool("say", "list_dir", json!({"path": "."}), &[]);
+        let text = json!(["the folder is TIDY"]);
+        let mut planned = plan(&[]);
+        if of_task {
+            only["completion_criteria"] = text;
+        } else {
+            planned["strategic"]["success_criteria"] = text;
+        }
+        planned["tasks"] = json!([only]);
+        world.plan("plan.json", &planned);
+        let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1);
+        let result = ended.json();
+        assert_eq!(criteria(&result), [found("person", "unchecked", Value::Null)], "{ended}");
+        assert!(result["error"]["message"].as_str().unwrap().contains(error), "{ended}");
+    }
+    // The user waives verdicts on the texts of the plan.
+    let world = world.settings("[planning]\nreflect = \"never\"\n");
+    let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(0);
+    assert_eq!(criteria(&ended.json()), [found("person", "unchecked", Value::Null)], "{ended}");
+}
+
+/// An answer without a model names the criteria that were not confirmed.
+#[test]
+fn the_answer_names_what_was_not_confirmed() {
+    let world = World::with(Script::new().on(When::tools(), [done_by("all is well", "touch checked")]));
+    let run = ["run", "look around", "--mode", "direct", "--approve", "edits", "--unattended", "--output", "json"];
+    let answer = world.aime(run).must(0).json()["answer"].as_str().unwrap().to_owned();
+    assert!(answer.starts_with("all is well\n\nCriteria:\n- not checked: `touch checked` gives exit 0 (not run: "), "{answer}");
+    let world = World::alone();
+    let mut tasks = [tool("say", "list_dir", json!({"path": "."}), &[]), tool("look", "list_dir", json!({"path": "."}), &[])];
+    tasks[0]["completion_criteria"] = json!([{"command": "true"}]);
+    world.plan("plan.json", &plan(&tasks));
+    let ended = world.aime(["run", "--plan", "plan.json", "--unattended"]).must(0);
+    assert!(
+        ended
+            .stdout
+            .ends_with("\n\nCriteria:\n- holds (checked by aime): `true` gives exit 0 (exit code 0); it held already before the work\n"),
+        "{ended}"
+    );
+    assert!(ended.stderr.contains("(checked by aime: exit code 0"), "{ended}");
 }
 
 // Requirement: 5.2
@@ -317,7 +376,7 @@ fn amended(answer: &str) -> (World, Ended) {
     world.user_settings(&format!("{PROJECT}[triggers]\nmax_retries = 0\n"));
     let run = ["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--run-id", "sum", "--output", "json"];
     let asked = world.aime(run).must(5);
-    asked.tells(&["2 and 2 and 1 were meant"]);
+    asked.stderr_contains(&["2 and 2 and 1 were meant"]);
     world.aime(["answer", "sum", answer]).must(0);
     let ended = world.aime(["resume", "sum", "--output", "json"]);
     (world, ended)
@@ -363,10 +422,10 @@ fn no_model_weakens_a_criterion_of_the_project() {
 
 /// A lead that makes these calls, an actor that writes 5 as the sum, and an auditor that finds it right.
 fn with_a_wrong_sum(lead: impl IntoIterator<Item = Reply>) -> Script {
-    let holds = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]});
+    let holds = json!({"criteria": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]});
     Script::new()
         .on(When::tool("submit_plan"), lead.into_iter().chain([done("The sum is 5.")]))
-        .on(When::tools().and_contains("You audit work"), [Reply::call("terminate", holds)])
+        .on(When::tools().and_contains("You audit work"), [Reply::call("verdict", holds)])
         .on(When::tools().and_turn(0), [write("sum.txt", "5")])
         .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")])
 }

@@ -47,7 +47,7 @@ fn runs_are_listed() {
     assert_eq!(empty.aime(["runs"]).must(0).stdout, "");
     assert!(!empty.exists(".aime"), "looking leaves nothing behind");
     empty.file(".aime", "a file\n");
-    empty.aime(["runs"]).must(2).tells(&[".aime is not a folder", "move it away"]);
+    empty.aime(["runs"]).must(2).stderr_contains(&[".aime is not a folder", "move it away"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn an_empty_name_means_no_run() {
     let world = after_a_run();
     for arguments in [&["runs", "delete", ""][..], &["runs", "undo", "", "--yes"], &["runs", "show", ""], &["resume", ""], &["cancel", ""]]
     {
-        world.aime(arguments).must(2).tells(&["the name of the run is empty", "`last` is the newest"]);
+        world.aime(arguments).must(2).stderr_contains(&["the name of the run is empty", "`last` is the newest"]);
     }
     assert!(world.exists("a.txt"), "nothing was undone");
     world.aime(["runs", "show", "first"]).must(0);
@@ -141,10 +141,10 @@ fn tools_are_listed_shown_and_called() {
     world.aime(["tools", "call", "write_file", r#"{"path": "a.txt", "content": "TODO x\n"}"#]).must(0);
     assert_eq!(world.read("a.txt"), "TODO x\n");
     let found = world.aime(["tools", "call", "grep", r#"{"pattern": "TODO"}"#]).must(0);
-    assert!(found.stdout.contains("a.txt:1: TODO x"), "{found}");
+    assert!(found.stdout.contains("a.txt:1:TODO x"), "{found}");
     let ran = world.aime(["tools", "call", "bash", r#"{"command": "echo hi"}"#]).must(0);
     assert!(ran.stdout.contains("hi"), "{ran}");
-    world.aime(["tools", "call", "read_file", r#"{"path": "b.txt"}"#]).must(1).tells(&["b.txt"]);
+    world.aime(["tools", "call", "read_file", r#"{"path": "b.txt"}"#]).must(1).stderr_contains(&["b.txt"]);
 }
 
 // Requirement: 4.5
@@ -156,7 +156,7 @@ fn profiles_are_listed_and_shown() {
         assert!(list.stdout.contains(name), "{name}");
         assert!(world.aime(["profiles", "show", name]).must(0).stdout.contains("description"), "{name}");
     }
-    world.aime(["profiles", "show", "oracel"]).must(2).tells(&["oracle"]);
+    world.aime(["profiles", "show", "oracel"]).must(2).stderr_contains(&["oracle"]);
 }
 
 // Requirement: 3.42, 3.43, 4.7
@@ -172,19 +172,19 @@ fn profiles_and_prompts_of_ones_own_are_used() {
     let mut tasks = plan(&[crate::harness::actor("storm", "look at the storm", &[])]);
     tasks["tasks"][0]["profile"] = json!("zeus");
     world.plan("plan.json", &tasks);
-    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["zeus"]);
+    world.aime(["run", "--plan", "plan.json"]).must(2).stderr_contains(&["zeus"]);
     world.user_file("profiles/zeus.toml", zeus);
     world.user_file("prompts/actor_task.md", "{{ description }} Say it with thunder.\n");
     assert!(world.aime(["profiles"]).must(0).stdout.contains("zeus"));
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
     assert_eq!(result["answer"], "thunder");
     world.user_file("prompts/stuck.md", "You said {word}.\n");
-    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["stuck.md", "{word}", "{name}, {count}"]);
+    world.aime(["run", "--plan", "plan.json"]).must(2).stderr_contains(&["stuck.md", "{word}", "{name}, {count}"]);
     world.user_file("prompts/stuck.md", "{name} again, {count} times.\n");
     world.user_file("prompts/actor_task.md", "{{ descripion }}\n");
-    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["actor_task.md", "descripion"]);
+    world.aime(["run", "--plan", "plan.json"]).must(2).stderr_contains(&["actor_task.md", "descripion"]);
     world.user_file("profiles/zeus.toml", "name = zeus\n");
-    world.aime(["profiles"]).must(2).tells(&["zeus.toml"]);
+    world.aime(["profiles"]).must(2).stderr_contains(&["zeus.toml"]);
 }
 
 #[test]
@@ -198,12 +198,12 @@ fn names_in_files_of_ones_own_are_looked_for() {
         world.user_file("categories/own.toml", &category(wrong));
         let checked = world.aime(["config", "check"]).must(2);
         assert!(checked.stdout.contains(place) && checked.stdout.contains(near), "{checked}");
-        world.aime(["run", "write code", "--mode", "direct"]).must(2).tells(&[place, near]);
+        world.aime(["run", "write code", "--mode", "direct"]).must(2).stderr_contains(&[place, near]);
     }
     world.user_file("categories/own.toml", &category("profile = \"atlas\"\nskills = [\"nope\"]\n"));
     let missing = "own.toml:5:11: there is no skill \"nope\"";
     assert!(world.aime(["config", "check"]).must(2).stdout.contains(missing));
-    world.aime(["run", "write code", "--mode", "direct"]).must(0).tells(&[missing, "`aime doctor` lists them"]);
+    world.aime(["run", "write code", "--mode", "direct"]).must(0).stderr_contains(&[missing, "`aime doctor` lists them"]);
     world.file(".agents/skills/nope/SKILL.md", "---\nname: nope\ndescription: d\n---\nNo.\n");
     world.aime(["config", "check"]).must(0);
 }
@@ -254,13 +254,13 @@ fn a_configuration_is_begun_checked_and_shown() {
     world.aime(["config", "check"]).must(0);
     // Where the environment chooses the model nothing is looked for; a key goes to no server that the project names.
     world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
-    world.aime(["config", "init"]).must(0).tells(&["OPENAI_BASE_URL is set"]);
+    world.aime(["config", "init"]).must(0).stderr_contains(&["OPENAI_BASE_URL is set"]);
     assert!(world.read("aime.toml").contains("\n# [models.default]"));
     fs::remove_file(world.path("aime.toml")).unwrap();
     world.set("OPENAI_BASE_URL", "");
     world.set("DEEPSEEK_API_KEY", "k");
     world.set("MISTRAL_API_KEY", "k");
-    world.aime(["config", "init"]).must(0).tells(&[
+    world.aime(["config", "init"]).must(0).stderr_contains(&[
         "model: DEEPSEEK_API_KEY is set",
         "MISTRAL_API_KEY is set",
         "aime/config.toml",
@@ -271,11 +271,11 @@ fn a_configuration_is_begun_checked_and_shown() {
     assert!(shown.stdout.contains("max_parallel = 3"), "{shown}");
     assert!(shown.stderr.contains("aime.toml"), "it says where settings come from\n{shown}");
     world.file("aime.toml", "[run]\nmax_parallel = 7\n");
-    world.aime(["config", "init"]).must(2).tells(&["aime.toml"]);
+    world.aime(["config", "init"]).must(2).stderr_contains(&["aime.toml"]);
     assert_eq!(world.read("aime.toml"), "[run]\nmax_parallel = 7\n", "an existing file is never overwritten");
     let other = World::alone();
     other.file("aime.yaml", "run:\n  max_parallel: 2\n");
-    other.aime(["config", "init"]).must(2).tells(&["aime.yaml is there already"]);
+    other.aime(["config", "init"]).must(2).stderr_contains(&["aime.yaml is there already"]);
     assert!(!other.exists("aime.toml"));
     assert!(world.aime(["config", "show"]).must(0).stdout.contains("max_parallel = 7"));
     world.file("aime.toml", "[run]\nmax_paralel = 7\n");
@@ -362,14 +362,14 @@ fn manual_pages_are_printed_and_written() {
     let world = World::alone();
     let page = world.aime(["man"]).must(0).stdout;
     assert!(page.contains(".TH aime 1") && page.contains("doctor"), "{page}");
-    world.aime(["man", "-o", "pages"]).must(0).tells(&["pages"]);
+    world.aime(["man", "-o", "pages"]).must(0).stderr_contains(&["pages"]);
     let show = world.read("pages/aime-runs-show.1");
     assert!(show.contains("aime\\-runs\\-show") && show.contains("One run"), "{show}");
     for page in ["aime.1", "aime-run.1", "aime-acp.1", "aime-mcp-serve.1"] {
         assert!(world.exists(&format!("pages/{page}")), "{page}");
     }
     world.file("file", "");
-    world.aime(["man", "-o", "file"]).must(2).tells(&["hint"]);
+    world.aime(["man", "-o", "file"]).must(2).stderr_contains(&["hint"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, bash, done, gives_up, plan, said, task, tool, wait_until};
+use crate::harness::{World, bash, done, gives_up, messages_text, plan, task, tool, wait_until};
 
 const RUN: [&str; 4] = ["run", "get out", "--approve", "all"];
 
@@ -40,7 +40,7 @@ fn keys_are_not_read_and_that_is_explained() {
         let key = secret(&world);
         world.user_settings("");
         world.aime(RUN).must(0);
-        let told = said(&world.server().requests()[1]);
+        let told = messages_text(&world.server().requests()[1]);
         assert!(!told.contains("the secret key"), "{told}");
         assert!(told.contains("[sandbox]") && told.contains(&format!("{key} is kept from commands")), "{told}");
     }
@@ -52,10 +52,10 @@ fn nothing_is_written_outside_and_the_rule_that_would_allow_it_is_named() {
     let world = world("echo x > ../home/new.txt; echo y > inside.txt; echo z > $TMPDIR/z; cat $TMPDIR/z; exit 1");
     world.aime(RUN).must(0);
     assert_eq!(world.read("inside.txt"), "y\n");
-    let told = said(&world.server().requests()[1]);
+    let told = messages_text(&world.server().requests()[1]);
     assert!(told.contains("z\\n") && told.contains("Permission denied"), "{told}");
     let world = world_of_path();
-    let told = said(&world.server().requests()[1]);
+    let told = messages_text(&world.server().requests()[1]);
     assert!(told.contains("sandbox.write = [\\\\\"") || told.contains("sandbox.write"), "{told}");
 }
 
@@ -96,8 +96,8 @@ fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
     let reached = call(&asks(&format!("GET http://{address}/nothing"))).must(0);
     assert!(reached.stdout.contains("HTTP/1.1 ") && !reached.stdout.contains("403"), "{reached}");
     assert!(!call(&format!("exec 9<>/dev/tcp/{} && echo reached", address.replace(':', "/"))).stdout.contains("reached"));
-    world.aime(RUN).must(0).tells(&["only these hosts of the network: 127.0.0.1:", ", *.example.org"]);
-    let told = said(&world.server().requests().last().unwrap().clone());
+    world.aime(RUN).must(0).stderr_contains(&["only these hosts of the network: 127.0.0.1:", ", *.example.org"]);
+    let told = messages_text(&world.server().requests().last().unwrap().clone());
     for text in [
         "403 Forbidden",
         "evil.example:443 is not among the hosts",
@@ -107,7 +107,7 @@ fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
         assert!(told.contains(text), "{text}: {told}");
     }
     world.user_settings("[sandbox]\nnetwork = [\"https://example.org\"]\n");
-    world.aime(RUN).must(2).tells(&["https://example.org", "more than a host and a port"]);
+    world.aime(RUN).must(2).stderr_contains(&["https://example.org", "more than a host and a port"]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_project_cannot_let_itself_out() {
         world.user_settings("[permissions]\ntrust_files = true\n");
         let ended = world.aime(RUN).must(0);
         assert!(ended.stderr.contains("[sandbox] in") && ended.stderr.contains("is left out"), "{ended}");
-        assert!(!said(&world.server().requests()[1]).contains("the secret key"), "{settings}");
+        assert!(!messages_text(&world.server().requests()[1]).contains("the secret key"), "{settings}");
     }
 }
 
@@ -130,8 +130,8 @@ fn the_user_can_turn_it_off_by_name_and_is_told() {
     let mut world = world("cat \"$HOME/.ssh/id_rsa\"");
     secret(&world);
     world.user_settings("[sandbox]\nmode = \"off\"\n");
-    let ended = world.aime(RUN).must(0).tells(&["sandbox off"]);
-    assert!(said(&world.server().requests()[1]).contains("the secret key"), "{ended}");
+    let ended = world.aime(RUN).must(0).stderr_contains(&["sandbox off"]);
+    assert!(messages_text(&world.server().requests()[1]).contains("the secret key"), "{ended}");
     world.aime(["doctor"]);
 }
 
@@ -144,9 +144,9 @@ fn what_cannot_be_had_is_refused_with_the_hint() {
     world.file(".ssh/id_rsa", "the secret key\n");
     let home = world.work().display().to_string();
     world.set("HOME", &home);
-    let ended = world.aime(RUN).must(1).tells(&["sandbox none", "allow_missing = [\"keys\"]"]);
+    let ended = world.aime(RUN).must(1).stderr_contains(&["sandbox none", "allow_missing = [\"keys\"]"]);
     assert!(!world.exists("made"), "{ended}");
-    let told = said(&world.server().requests()[1]);
+    let told = messages_text(&world.server().requests()[1]);
     assert!(told.contains("was not run") && told.contains("allow_missing"), "{told}");
     world.user_settings("[sandbox]\nallow_missing = [\"keys\"]\n");
     let call = json!({"command": "echo x > made"}).to_string();
@@ -185,7 +185,7 @@ fn a_plans_commands_and_hooks_are_confined_too() {
     let error = task(&ended.json(), "look")["error"].as_str().unwrap().to_owned();
     assert!(error.contains("is kept from commands") && !error.contains("the secret key"), "{error}");
     world.user_settings(hook);
-    let ended = world.aime(["run", "--plan", "plan.json"]).must(1).tells(&["curious"]);
+    let ended = world.aime(["run", "--plan", "plan.json"]).must(1).stderr_contains(&["curious"]);
     assert!(!ended.stderr.contains("the secret key"), "{ended}");
     world.user_settings(&format!("{hook}confined = false\n"));
     let ended = world.aime(["run", "--plan", "plan.json"]).must(1);

@@ -9,7 +9,7 @@ use aime_scripted_server::{Reply, Script, When};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::harness::{World, actor, done, plan, said};
+use crate::harness::{World, actor, done, messages_text, plan};
 
 const AUDITS: &str = "You audit work";
 /// The kind of work that the checks must accept; they must refuse every other kind.
@@ -45,7 +45,7 @@ impl Case {
         let found: Vec<Value> = verdicts.unwrap_or_default().iter().enumerate().map(verdict).collect();
         let work = self.calls.iter().map(|(tool, parameters)| Reply::call(tool, parameters.clone())).chain([done(&self.claim)]);
         let script = Script::new()
-            .on(When::tools().and_contains(AUDITS), [Reply::call("terminate", json!({"verdicts": found}))])
+            .on(When::tools().and_contains(AUDITS), [Reply::call("verdict", json!({"criteria": found}))])
             .on(When::tools(), work);
         let mut world = World::led(script);
         world.user_settings("[triggers]\nmax_retries = 0\n[frequency]\nmax_replans_per_plan = 0\n");
@@ -60,7 +60,7 @@ impl Case {
         world.plan("plan.json", &plan(&[task]));
         let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output", "json"]);
         let accepted = ended.json()["tasks"][0]["status"] == "completed";
-        let audit = world.server().requests().into_iter().find(|request| said(request).contains(AUDITS));
+        let audit = world.server().requests().into_iter().find(|request| messages_text(request).contains(AUDITS));
         let prompt = audit.map(|request| request["messages"][1]["content"].as_str().unwrap().to_owned());
         (accepted, prompt)
     }

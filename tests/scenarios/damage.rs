@@ -232,12 +232,12 @@ fn a_plan_is_written_whole_or_not_at_all() {
         shell.args(["-c", &line]);
         world.spawn(shell).wait()
     };
-    write("4").must(2).tells(&["plan.json"]);
+    write("4").must(2).stderr_contains(&["plan.json"]);
     assert_eq!(world.read("plan.json"), "as it was\n");
     write("100").must(0);
     world.aime(["check", "plan.json"]).must(0);
     assert_eq!(std::fs::read_dir(world.work()).unwrap().count(), 1, "nothing else is left");
-    world.aime(["plan", "wash", "--mode", "complex", "-o", "nowhere/plan.json"]).must(2).tells(&["nowhere/plan.json"]);
+    world.aime(["plan", "wash", "--mode", "complex", "-o", "nowhere/plan.json"]).must(2).stderr_contains(&["nowhere/plan.json"]);
     world.aime(["plan", "wash", "--mode", "complex", "-o", "/dev/null"]).must(0);
 }
 
@@ -260,7 +260,7 @@ fn a_run_is_checked_and_what_follows_from_its_journal_is_repaired() {
             continue;
         }
         world.file(".aime/progress/first.json", damaged);
-        let found = check(&[]).must(1).tells(&["--repair"]).json();
+        let found = check(&[]).must(1).stderr_contains(&["--repair"]).json();
         let finding = &found["findings"][0];
         assert_eq!(
             (&finding["place"], &finding["repaired"], found["findings"].as_array().unwrap().len()),
@@ -340,7 +340,7 @@ fn a_run_whose_beginning_was_damaged_is_found_so() {
         assert!(finding["detail"].as_str().unwrap().contains("start a new run"), "{ended}");
         assert!(!ended.stderr.contains("aime resume"), "{ended}");
     }
-    let told = world.aime(["resume", "first"]).must(2).tells(&["start a new run", "aime runs delete first"]);
+    let told = world.aime(["resume", "first"]).must(2).stderr_contains(&["start a new run", "aime runs delete first"]);
     assert!(!told.stderr.contains("repair it, then"), "{told}");
     world.aime(["runs", "delete", "first"]).must(0);
 }

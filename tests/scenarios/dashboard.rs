@@ -138,7 +138,7 @@ fn nobody_is_let_in_without_the_token() {
         dashboard.send("GET", "/api/v1/runs", token, "").read_to_string(&mut answer).unwrap();
         assert_eq!(answer.split(' ').nth(1), Some(status), "{answer}");
     }
-    world.aime(["serve", "--port", dashboard.host.rsplit(':').next().unwrap()]).must(2).tells(&["nothing can listen", "hint"]);
+    world.aime(["serve", "--port", dashboard.host.rsplit(':').next().unwrap()]).must(2).stderr_contains(&["nothing can listen", "hint"]);
     assert!(!world.exists(".aime"), "looking makes nothing");
     dashboard.end();
 }

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, task, wait_until};
+use crate::harness::{World, actor, bash, done, messages_text, plan, task, wait_until};
 
 const RUN: [&str; 9] = ["run", "--plan", "plan.json", "--run-id", "trip", "--approve", "all", "--output", "json"];
 
@@ -27,7 +27,7 @@ fn parted(first: Script) -> World {
 }
 
 fn of_the_part(world: &World) -> Vec<Value> {
-    world.actor_requests("THE-PART").into_iter().filter(|request| !said(request).contains("THE-WHOLE")).collect()
+    world.actor_requests("THE-PART").into_iter().filter(|request| !messages_text(request).contains("THE-WHOLE")).collect()
 }
 
 // Requirement: 8.7
@@ -47,7 +47,7 @@ fn a_part_is_done_by_another_actor_over_a_question_and_a_crash() {
     assert_eq!(world.read("log"), "whole\npart\n", "no call is made twice\n{ended}");
     assert_eq!(of_the_part(&world).len(), 4, "only what had no answer is asked again");
     let told = world.actor_requests("THE-WHOLE");
-    assert!(said(told.last().unwrap()).contains("success: the part in blue"), "{ended}");
+    assert!(messages_text(told.last().unwrap()).contains("success: the part in blue"), "{ended}");
     let ended = world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0);
     assert_eq!((ended.events("actor_created").len(), ended.events("question_asked").len()), (2, 1), "{ended}");
     assert!(ended.events("tool_call_finished").iter().all(|event| event["outcome"] == "ok"), "{ended}");
@@ -74,7 +74,7 @@ fn words_to_a_task_reach_the_actor_that_has_a_part_of_it() {
     world.file("go", "");
     let ended = running.wait().must(0);
     let part = of_the_part(&world);
-    assert!(said(&part[1]).contains("The person you work for says: paint it green"), "{ended}");
+    assert!(messages_text(&part[1]).contains("The person you work for says: paint it green"), "{ended}");
     assert_eq!(task(&ended.json(), "whole")["status"], "completed", "{ended}");
 }
 
@@ -90,13 +90,13 @@ fn an_actor_reads_a_skill_and_a_faulty_one_is_told() {
     world.user_file("skills/bake-bread/notes/dough.md", "REST-IT");
     world.file(".agents/skills/sew/SKILL.md", "---\nname: sow\ndescription: d\n---\nx\n");
     let ended = world.aime(["run", "bake some bread", "--mode", "direct", "--output", "json"]).must(0);
-    let ended = ended.tells(&["without a skill: ", "SKILL.md:2: `name` is `sow` and its folder `sew`: give both the same name"]);
+    let ended = ended.stderr_contains(&["without a skill: ", "SKILL.md:2: `name` is `sow` and its folder `sew`: give both the same name"]);
     let requests = world.server().requests();
-    assert!(said(&requests[0]).contains("- bake-bread: How bread is baked here."), "{ended}");
-    assert!(!said(&requests[0]).contains("KNEAD-TWICE") && said(&requests[1]).contains("KNEAD-TWICE"), "{ended}");
-    assert!(said(&requests[1]).contains("- notes/dough.md") && said(&requests[2]).contains("REST-IT"), "{ended}");
+    assert!(messages_text(&requests[0]).contains("- bake-bread: How bread is baked here."), "{ended}");
+    assert!(!messages_text(&requests[0]).contains("KNEAD-TWICE") && messages_text(&requests[1]).contains("KNEAD-TWICE"), "{ended}");
+    assert!(messages_text(&requests[1]).contains("- notes/dough.md") && messages_text(&requests[2]).contains("REST-IT"), "{ended}");
     let ended = world.aime(["tools", "call", "load_skill", "{\"name\": \"sow\"}"]).must(1);
-    ended.tells(&["Unknown skill: sow. The skills are: `bake-bread`"]);
+    ended.stderr_contains(&["Unknown skill: sow. The skills are: `bake-bread`"]);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn serves(world: &World, line: &str) {
     wait_until("it serves, or says why not", || serving.stdout().contains("token=") || serving.has_ended());
     if serving.has_ended() {
         assert!(line.contains("--port"), "{line}");
-        serving.wait().must(2).tells(&["nothing can listen on"]);
+        serving.wait().must(2).stderr_contains(&["nothing can listen on"]);
     } else {
         serving.signal("INT");
         serving.wait().must(0);

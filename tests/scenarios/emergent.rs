@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, gives_up, plan, said, task};
+use crate::harness::{World, actor, done, gives_up, messages_text, plan, task, tool};
 
 fn update(changes: &[Value]) -> Reply {
     Reply::json(json!({"reasoning": "by what was found", "changes": changes}))
@@ -40,8 +40,8 @@ fn an_exploration_grows_its_plan_and_puts_the_results_together() {
     assert_eq!(statuses, ["completed", "skipped", "completed", "completed"], "{ended}");
     assert_eq!((&result["replans"], &result["plan_version"]), (&json!(0), &json!(3)), "growth is no replan");
     let asked = world.schema_requests("aime_patch");
-    assert!(said(&asked[0]).contains("look: two ways lead on"), "the planner is shown what was found");
-    assert!(said(&asked[1]).contains("the ford is flooded"), "and what failed");
+    assert!(messages_text(&asked[0]).contains("look: two ways lead on"), "the planner is shown what was found");
+    assert!(messages_text(&asked[1]).contains("the ford is flooded"), "and what failed");
     assert!(asked.len() >= 3, "{}", asked.len());
 }
 
@@ -58,7 +58,7 @@ fn an_update_beyond_the_cap_is_asked_for_again() {
     let ended = world.aime(["run", "work", "--mode", "emergent", "--output", "jsonl"]).must(0);
     assert_eq!(ended.last()["tasks"].as_array().unwrap().len(), 2, "{ended}");
     let again = world.schema_requests("aime_patch");
-    assert!(said(&again[1]).contains("there would be 4 TODOs, and at most 3 are allowed"), "{}", said(&again[1]));
+    assert!(messages_text(&again[1]).contains("there would be 4 TODOs, and at most 3 are allowed"), "{}", messages_text(&again[1]));
 }
 
 // Requirement: 1.9, 3.57
@@ -109,7 +109,32 @@ fn a_led_exploration_sees_a_failure_keeps_to_the_cap_and_merges() {
     let statuses = ["look", "north", "south", "east", "bridge", "round"].map(|id| task(&result, id)["status"].clone());
     assert_eq!(statuses, ["completed", "skipped", "skipped", "skipped", "completed", "completed"], "{ended}");
     let requests = world.server().requests();
-    let told: Vec<String> = requests.iter().filter(|request| request["tools"].to_string().contains("submit_plan")).map(said).collect();
+    let told: Vec<String> =
+        requests.iter().filter(|request| request["tools"].to_string().contains("submit_plan")).map(messages_text).collect();
     assert!(told.iter().any(|text| text.contains("the ford is flooded")), "the lead sees the error: {told:#?}");
     assert!(told.iter().any(|text| text.contains("at most 4 are allowed")), "the cap holds: {told:#?}");
+}
+
+// Requirement: 3.57
+#[test]
+fn a_led_failure_waits_for_the_lead() {
+    let elsewhere =
+        json!({"reasoning": "it is elsewhere", "changes": [add(tool("list", "list_dir", json!({"path": "."}), &[]), &["look"])]});
+    let replies = [
+        Reply::call("submit_plan", plan(&[tool("look", "read_file", json!({"path": "nowhere.txt"}), &[])])),
+        Reply::text("It may come yet."),
+        Reply::call("change_plan", elsewhere),
+        done("There is nothing."),
+    ];
+    let world = World::led(Script::new().on(When::tool("submit_plan"), replies));
+    let ended = world.aime(["run", "look around", "--mode", "emergent", "--output", "jsonl"]).must(0);
+    let result = ended.last();
+    assert_eq!((&task(&result, "look")["attempts"], &task(&result, "list")["status"]), (&json!(2), &json!("completed")), "{ended}");
+    let requests = world.server().requests();
+    assert_eq!(requests.len(), 4, "{ended}");
+    for (request, times) in requests[1..3].iter().zip(["failed", "failed 2 times"]) {
+        let last = request["messages"].as_array().unwrap().last().unwrap().to_string();
+        assert!(last.contains(&format!("`look` {times}, and is tried again if you leave it")), "{last}");
+        assert!(last.contains("nowhere.txt"), "the lead sees the error: {last}");
+    }
 }

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, done, said, write};
+use crate::harness::{World, done, messages_text, write};
 
 const SUITE: &str = r#"
 name = "small"
@@ -40,7 +40,7 @@ fn cell<'a>(told: &'a Value, part: &str) -> &'a Value {
 #[test]
 fn what_counts_is_the_check_and_nothing_is_tried_twice() {
     let world = world();
-    let ended = world.aime(EVAL).must(0).tells(&["4 trials in 1 way", "reached", "claimed and not reached"]);
+    let ended = world.aime(EVAL).must(0).stderr_contains(&["4 trials in 1 way", "reached", "claimed and not reached"]);
     let told: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(told["schema"], "aime.evaluation/v1");
     let all = cell(&told, "variants");
@@ -54,14 +54,17 @@ fn what_counts_is_the_check_and_nothing_is_tried_twice() {
     assert!(world.exists(&format!("{kept}/trials/good.direct.2/work/.aime/aime.db")), "each has a journal of its own");
     // The same again: all of it is done. One more round: two trials.
     let requests = world.server().requests().len();
-    world.aime(EVAL).must(0).tells(&["4 are done"]);
+    world.aime(EVAL).must(0).stderr_contains(&["4 are done"]);
     assert_eq!(world.server().requests().len(), requests);
-    world.aime(["eval", "suite", "--mode", "direct", "--repeat", "3"]).must(0).tells(&["6 trials in 1 way", "6/6"]);
-    world.aime(["eval", "suite", "--mode", "direct", "--task", "good", "--fresh"]).must(0).tells(&["1 trial in 1 way; 0 are done"]);
+    world.aime(["eval", "suite", "--mode", "direct", "--repeat", "3"]).must(0).stderr_contains(&["6 trials in 1 way", "6/6"]);
+    world
+        .aime(["eval", "suite", "--mode", "direct", "--task", "good", "--fresh"])
+        .must(0)
+        .stderr_contains(&["1 trial in 1 way; 0 are done"]);
     world
         .aime(["eval", "suite", "--mode", "direct", "--level", "3", "--level", "4", "--fresh"])
         .must(0)
-        .tells(&["1 trial in 1 way; 0 are done"]);
+        .stderr_contains(&["1 trial in 1 way; 0 are done"]);
 }
 
 // Requirement: 17.6
@@ -83,17 +86,17 @@ fn tools_fail_and_information_comes_late_on_purpose() {
     let eval = |fault: &str, task: &str| {
         world.aime(["eval", "suite", "--mode", "direct", "--fault", fault, "--replanning", "off", "--task", task]).must(0)
     };
-    eval("flaky-tools", "busy").tells(&["busy, direct, flaky-tools, replanning off: reached"]);
+    eval("flaky-tools", "busy").stderr_contains(&["busy, direct, flaky-tools, replanning off: reached"]);
     let made = |number: &usize| {
         world.exists(&format!(".aime/evaluations/suite/trials/busy.direct--flaky-tools--replanning-off.1/work/{number}.txt"))
     };
     assert_eq!((1..=7).filter(made).collect::<Vec<_>>(), [7]);
     let last = world.actor_requests("BUSY-GOAL").pop().unwrap();
-    assert!(said(&last).contains("the machine is busy; try it later"), "{last}");
-    eval("late-information", "late").tells(&["reached"]);
+    assert!(messages_text(&last).contains("the machine is busy; try it later"), "{last}");
+    eval("late-information", "late").stderr_contains(&["reached"]);
     let last = world.actor_requests("LATE-GOAL").pop().unwrap();
-    assert!(said(&last).contains("THE-NEWS"), "it comes while the first command waits for it: {last}");
-    world.aime(["eval", "suite", "--fault", "wrong-plan"]).must(2).tells(&["no task of this suite has what these faults need"]);
+    assert!(messages_text(&last).contains("THE-NEWS"), "it comes while the first command waits for it: {last}");
+    world.aime(["eval", "suite", "--fault", "wrong-plan"]).must(2).stderr_contains(&["no task of this suite has what these faults need"]);
 }
 
 #[test]
@@ -103,15 +106,15 @@ fn settings_are_compared() {
     world.file("other/mine/prompts/steps_left.md", "SAY-WHAT-YOU-KNOW {left}");
     world.file("other/short.toml", "[extensions]\nfolders = [\"mine\"]\n[run]\nmax_steps = 2\n");
     let eval = ["eval", "suite", "--task", "good", "--mode", "direct", "--settings", "usual=", "--settings", "short=other/short.toml"];
-    world.aime(eval).must(0).tells(&["2 trials in 2 ways", "good, direct, usual: reached", "good, direct, short: "]);
+    world.aime(eval).must(0).stderr_contains(&["2 trials in 2 ways", "good, direct, usual: reached", "good, direct, short: "]);
     let asked = world.actor_requests("GOOD-GOAL");
-    assert!(asked.iter().any(|request| said(request).contains("SAY-WHAT-YOU-KNOW")), "the folder was looked for beside the file");
+    assert!(asked.iter().any(|request| messages_text(request).contains("SAY-WHAT-YOU-KNOW")), "the folder was looked for beside the file");
     world.file("other/wrong.toml", "[run]\nmax_stepz = 1\n");
     let wrong = |settings: [&str; 2]| world.aime(["eval", "suite", "--settings", settings[0], "--settings", settings[1]]).must(2);
-    wrong(["a=", "b=other/wrong.toml"]).tells(&["wrong.toml:2", "max_stepz"]);
-    wrong(["a=", "a="]).tells(&["two settings are called \"a\""]);
-    wrong(["a=", "b=nowhere.toml"]).tells(&["nowhere.toml"]);
-    wrong(["a=", "other/short.toml"]).tells(&["NAME=FILE"]);
+    wrong(["a=", "b=other/wrong.toml"]).stderr_contains(&["wrong.toml:2", "max_stepz"]);
+    wrong(["a=", "a="]).stderr_contains(&["two settings are called \"a\""]);
+    wrong(["a=", "b=nowhere.toml"]).stderr_contains(&["nowhere.toml"]);
+    wrong(["a=", "other/short.toml"]).stderr_contains(&["NAME=FILE"]);
 }
 
 // Requirement: 17.2
@@ -119,14 +122,14 @@ fn settings_are_compared() {
 fn checks_are_proven_without_a_model() {
     let world = World::alone();
     world.file("suite/suite.toml", SUITE);
-    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(0).tells(&["2 of 2 checks hold"]);
+    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(0).stderr_contains(&["2 of 2 checks hold"]);
     assert!(ended.stdout.contains("good: good"), "{ended}");
     world.file("suite/more.toml", "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"true\"\n");
-    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(1).tells(&["2 of 3 checks hold"]);
+    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(1).stderr_contains(&["2 of 3 checks hold"]);
     assert!(ended.stdout.contains("idle: the check passes although nothing was done"), "{ended}");
     let (_, example) = include_str!("../../docs/src/guide/evaluation.md").split_once("```toml\n").unwrap();
     world.file("guide/suite.toml", example.split("```").next().unwrap());
-    world.aime(["eval", "guide", "--verify-checks"]).must(0).tells(&["2 of 2 checks hold"]);
+    world.aime(["eval", "guide", "--verify-checks"]).must(0).stderr_contains(&["2 of 2 checks hold"]);
     // What a run keeps in its folder is there when a check is proven too.
     let counts = "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"echo files: $(find . -type f | wc -l); test $(find . -type f | wc -l) = 2\"\n\
                   solution = \"touch one two\"\n";
@@ -138,22 +141,25 @@ fn checks_are_proven_without_a_model() {
 #[test]
 fn wrong_use_is_told_with_the_hint() {
     let world = World::alone();
-    world.aime(["eval", "nowhere"]).must(2).tells(&["there is no folder \"nowhere\"", "suite.toml"]);
+    world.aime(["eval", "nowhere"]).must(2).stderr_contains(&["there is no folder \"nowhere\"", "suite.toml"]);
     world.file("suite/suite.toml", "[[task]]\nname = \"a\"\n");
-    world.aime(["eval", "suite"]).must(2).tells(&["the goal is missing", "the check is missing"]);
+    world.aime(["eval", "suite"]).must(2).stderr_contains(&["the goal is missing", "the check is missing"]);
     world.file("suite/suite.toml", SUITE);
-    world.aime(["eval", "suite", "--task", "none"]).must(2).tells(&["no task of this suite is asked for"]);
-    world.aime(["eval", "suite", "--task", "good", "--level", "3"]).must(2).tells(&["no task of this suite is asked for", "--level"]);
+    world.aime(["eval", "suite", "--task", "none"]).must(2).stderr_contains(&["no task of this suite is asked for"]);
+    world
+        .aime(["eval", "suite", "--task", "good", "--level", "3"])
+        .must(2)
+        .stderr_contains(&["no task of this suite is asked for", "--level"]);
     let twice = ["eval", "suite", "--agent", "direct=true", "--mode", "direct"];
-    world.aime(twice).must(2).tells(&["two ways are called \"direct\"", "names of their own"]);
-    world.aime(["eval", "suite", "--agent", "other=true", "--fault", "flaky-tools"]).must(2).tells(&["aime's own", "--mode"]);
+    world.aime(twice).must(2).stderr_contains(&["two ways are called \"direct\"", "names of their own"]);
+    world.aime(["eval", "suite", "--agent", "other=true", "--fault", "flaky-tools"]).must(2).stderr_contains(&["aime's own", "--mode"]);
     let held = std::fs::File::create(world.path(".aime/evaluations/small/lock")).unwrap();
     held.lock().unwrap();
-    world.aime(["eval", "suite", "--verify-checks"]).must(2).tells(&["another evaluation is under way in", "-o"]);
+    world.aime(["eval", "suite", "--verify-checks"]).must(2).stderr_contains(&["another evaluation is under way in", "-o"]);
     world.file("suite/suite.toml", &SUITE.replace("\"small\"", "\"../small\""));
-    world.aime(["eval", "suite"]).must(2).tells(&["suite.toml: the name \"../small\" is invalid"]);
+    world.aime(["eval", "suite"]).must(2).stderr_contains(&["suite.toml: the name \"../small\" is invalid"]);
     world.file("x.toml", "");
-    world.aime(["--config", "x.toml", "eval", "suite"]).must(2).tells(&["--config file of its own"]);
+    world.aime(["--config", "x.toml", "eval", "suite"]).must(2).stderr_contains(&["--config file of its own"]);
 }
 
 /// What could not be tried says why, does not count, and takes nothing from the tables of before.
@@ -161,10 +167,10 @@ fn wrong_use_is_told_with_the_hint() {
 fn what_could_not_begin_is_told_and_made_again() {
     let world = world();
     let agent = ["eval", "suite", "--task", "good", "--agent", "mine=./mine.sh"];
-    world.aime(agent).must(2).tells(&["good, mine: wrong use", "mine.sh: No such file", "1 trial could not begin"]);
+    world.aime(agent).must(2).stderr_contains(&["good, mine: wrong use", "mine.sh: No such file", "1 trial could not begin"]);
     assert!(!world.exists(".aime/evaluations/small/summary.md"));
     let there = ["eval", "suite", "--task", "good", "--agent", "mine=echo hello > out.txt"];
-    let ended = world.aime(there).must(0).tells(&["good, mine: reached"]);
+    let ended = world.aime(there).must(0).stderr_contains(&["good, mine: reached"]);
     assert!(ended.stdout.contains("| mine | 1 of 1 | 100% (21–100) | 0 | – |"), "it does not tell its tokens: {ended}");
     world.aime(agent).must(2);
     assert!(world.read(".aime/evaluations/small/summary.md").contains("| mine | 1 of 1 |"));
@@ -174,12 +180,15 @@ fn what_could_not_begin_is_told_and_made_again() {
 fn a_projects_settings_do_not_count_in_trials_and_folders_of_others_stay() {
     let world = world();
     world.file("aime.toml", "[models.default]\nbase_url = \"http://127.0.0.1:9/v1\"\n");
-    world.aime(["eval", "suite", "--task", "good", "--mode", "direct"]).must(0).tells(&["aime.toml does not count in trials", "reached"]);
+    world
+        .aime(["eval", "suite", "--task", "good", "--mode", "direct"])
+        .must(0)
+        .stderr_contains(&["aime.toml does not count in trials", "reached"]);
     for part in ["trials", "proofs"] {
         world.file(&format!("{part}-of-mine/{part}/work.txt"), "mine");
         let kept = format!("{part}-of-mine");
         let refused = ["eval", "suite", "--verify-checks", "-o", &kept];
-        world.aime(refused).must(2).tells(&["was there before and is no evaluation's", "-o"]);
+        world.aime(refused).must(2).stderr_contains(&["was there before and is no evaluation's", "-o"]);
         assert!(world.exists(&format!("{kept}/{part}/work.txt")));
     }
 }

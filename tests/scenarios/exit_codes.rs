@@ -92,10 +92,10 @@ fn two_for_wrong_arguments() {
 fn two_for_an_unreadable_goal() {
     let world = worker();
     std::fs::write(world.path("goal.bin"), [0xff, 0xfe, 0x00]).unwrap();
-    world.aime(["run", "--goal-file", "goal.bin"]).must(2).tells(&["goal.bin"]);
+    world.aime(["run", "--goal-file", "goal.bin"]).must(2).stderr_contains(&["goal.bin"]);
     std::fs::create_dir(world.path("folder")).unwrap();
-    world.aime(["run", "--goal-file", "folder"]).must(2).tells(&["folder"]);
-    world.aime_reading(["run", "-"], "").must(2).tells(&["empty"]);
+    world.aime(["run", "--goal-file", "folder"]).must(2).stderr_contains(&["folder"]);
+    world.aime_reading(["run", "-"], "").must(2).stderr_contains(&["empty"]);
     world.aime_reading(["run", "-"], "write out.txt\n").must(0);
     world.file("goal.txt", "write out.txt\n");
     world.aime(["run", "--goal-file", "goal.txt"]).must(0);
@@ -131,7 +131,7 @@ fn two_for_a_wrong_variable() {
     ] {
         let mut world = worker();
         world.set(name, value);
-        world.aime(["run", "write out.txt"]).must(2).tells(&words);
+        world.aime(["run", "write out.txt"]).must(2).stderr_contains(&words);
     }
 }
 
@@ -152,7 +152,7 @@ fn two_for_an_invalid_plan() {
         assert!(!world.exists(".aime/runs"));
     }
     std::fs::write(world.path("plan.json"), [0xff, 0xfe, 0x00]).unwrap();
-    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["plan.json"]);
+    world.aime(["run", "--plan", "plan.json"]).must(2).stderr_contains(&["plan.json"]);
     world.aime(["check", "."]).must(2);
     world.file("plan.json", &"[".repeat(100_000));
     world.aime(["check", "plan.json"]).must(2);
@@ -164,19 +164,19 @@ fn three_without_a_model() {
     let world = World::alone();
     let missing = ["qwen2.5-coder-1.5b in this process (no other is configured)", "is missing", "OPENAI_BASE_URL", "hint"];
     for arguments in [["run", "write out.txt"], ["plan", "write out.txt"]] {
-        let ended = world.aime(arguments).must(3).tells(&missing);
+        let ended = world.aime(arguments).must(3).stderr_contains(&missing);
         assert!(ended.stderr.starts_with("model "), "the model is the first thing said\n{ended}");
     }
     world.plan("plan.json", &plan(&[crate::harness::actor("a", "A", &[])]));
-    world.aime(["run", "--plan", "plan.json"]).must(3).tells(&missing);
+    world.aime(["run", "--plan", "plan.json"]).must(3).stderr_contains(&missing);
 }
 
 #[test]
 fn three_without_a_key() {
     let world = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
-    world.aime(["run", "write out.txt"]).must(3).tells(&["MY_KEY", "hint"]);
+    world.aime(["run", "write out.txt"]).must(3).stderr_contains(&["MY_KEY", "hint"]);
     for form in ["json", "jsonl"] {
-        let ended = world.aime(["run", "write out.txt", "--run-id", "r", "--output", form]).must(3).tells(&["MY_KEY"]);
+        let ended = world.aime(["run", "write out.txt", "--run-id", "r", "--output", form]).must(3).stderr_contains(&["MY_KEY"]);
         let result = ended.json();
         assert_eq!((&result["schema"], &result["run_id"], &result["status"]), (&json!("aime.result/v1"), &json!("r"), &json!("failed")));
         assert_eq!(result["error"]["code"], "model_unavailable", "{ended}");
@@ -305,8 +305,11 @@ fn four_when_the_money_is_spent() {
     let world =
         world.settings("[models.default]\nmodel = \"m\"\nprices = { input = 2.0, output = 8.0 }\n[models.planner]\nmodel = \"p\"\n");
     let hint = "no prices are known for models.planner; set models.planner.prices, or bound --max-tokens";
-    world.aime(["run", "write out.txt", "--max-cost", "1.5", "--run-id", "r"]).must(4).tells(&["the bound on cost cannot hold", hint]);
-    world.aime(["resume", "r", "--max-cost", "1.6"]).must(4).tells(&["the bound on cost cannot hold", hint]);
+    world
+        .aime(["run", "write out.txt", "--max-cost", "1.5", "--run-id", "r"])
+        .must(4)
+        .stderr_contains(&["the bound on cost cannot hold", hint]);
+    world.aime(["resume", "r", "--max-cost", "1.6"]).must(4).stderr_contains(&["the bound on cost cannot hold", hint]);
 }
 
 // Requirement: 10.4
@@ -339,7 +342,7 @@ fn four_when_the_tool_calls_are_used_up() {
     world.plan("plan.json", &plan(&tasks));
     let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl", "--max-parallel", "1", "--run-id", "r"]).must(4);
     assert_eq!(ended.events("tool_call_started").len(), 2, "{ended}");
-    world.aime(["resume", "r"]).must(4).tells(&["max_tool_calls"]);
+    world.aime(["resume", "r"]).must(4).stderr_contains(&["max_tool_calls"]);
     world.file("aime.toml", "[run]\nmax_tool_calls = 5\n");
     world.aime(["resume", "r"]).must(0);
 }
@@ -359,7 +362,7 @@ fn four_when_the_actors_are_used_up() {
 fn five_when_a_person_is_asked() {
     let world = World::with(Script::new().on(When::tools(), [Reply::call("ask_human", json!({"question": "Which one?"}))]));
     let told = ["question: Which one?", "hint: answer with `aime answer r TEXT`, then `aime resume r`"];
-    let ended = world.aime(["run", "choose one", "--run-id", "r"]).must(5).tells(&told);
+    let ended = world.aime(["run", "choose one", "--run-id", "r"]).must(5).stderr_contains(&told);
     assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
@@ -370,7 +373,7 @@ fn a_hundred_and_thirty_when_interrupted() {
     let running = world.start(["run", "write out.txt", "--run-id", "r"]);
     world.wait_for_requests(1);
     running.signal("INT");
-    let ended = running.wait().must(130).tells(&["stopped: ", "hint: go on with `aime resume r`"]);
+    let ended = running.wait().must(130).stderr_contains(&["stopped: ", "hint: go on with `aime resume r`"]);
     assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
@@ -408,6 +411,6 @@ fn six_for_a_fault_in_aime_itself() {
     runtime.block_on(stream.append::<RunMachine>(Commit { input: None, facts: &facts, events: &events })).unwrap();
     drop((stream, journal));
 
-    world.aime(["resume", "odd"]).must(6).tells(&["odd", "replayed", "diverges"]);
+    world.aime(["resume", "odd"]).must(6).stderr_contains(&["odd", "replayed", "diverges"]);
     assert!(!world.exists("out.txt"), "nothing is done on a journal that is not understood");
 }

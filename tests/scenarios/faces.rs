@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     acp::editor::Editor,
     dashboard::Asked,
-    harness::{World, actor, done, plan, said},
+    harness::{World, actor, done, messages_text, plan},
     mcp_serve::Client,
 };
 
@@ -89,7 +89,7 @@ fn no_face_sends_a_secret_to_a_model() {
             assert!(!request.contains(OF_VARIABLE) && !request.contains(OF_FILE), "{face}: {request}");
         }
         assert_eq!(world.schema_requests("aime_route").len(), 1, "{face}: the classifier is asked");
-        let planner = said(&world.schema_requests("aime_plan")[0]);
+        let planner = messages_text(&world.schema_requests("aime_plan")[0]);
         for known in
             ["different between them [redacted-secret] [redacted-secret]", "green sponge with [redacted-secret]", "[redacted-secret].txt"]
         {

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, bash, done, said, wait_until};
+use crate::harness::{World, bash, done, messages_text, wait_until};
 
 const RUN: [&str; 8] = ["run", "see to it", "--mode", "direct", "--approve", "all", "--run-id", "trip"];
 
@@ -49,7 +49,7 @@ fn several_files_and_edits_take_one_call_each() {
 #[test]
 fn a_program_that_fails_gives_a_result_and_no_error() {
     let told = results(&mut World::alone(), vec![bash("echo two tests failed; exit 2"), bash("echo none failed")]);
-    assert!(told[0].contains("exit code 2\ntwo tests failed\n") && !told[0].contains("Error:"), "{}", told[0]);
+    assert!(told[0].contains("two tests failed\n[exit code 2]") && !told[0].contains("Error:"), "{}", told[0]);
 }
 
 fn in_the_background() -> Reply {
@@ -88,7 +88,7 @@ fn after_a_crash_an_actor_is_told_that_its_commands_ended() {
     wait_until("the command ends", || !is_alive(&world));
     fs::remove_file(world.path("pid")).unwrap();
     world.aime(["resume", "trip"]).must(0);
-    let last = said(world.server().requests().last().unwrap());
+    let last = messages_text(world.server().requests().last().unwrap());
     assert!(last.contains("the commands that ran in the background were ended with you: `p"), "{last}");
 }
 

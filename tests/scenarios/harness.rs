@@ -230,7 +230,7 @@ impl World {
     /// The requests of actors whose messages hold this text.
     pub(crate) fn actor_requests(&self, text: &str) -> Vec<Value> {
         let offers_tools = |request: &Value| request.get("tools").is_some_and(|tools| !tools.as_array().unwrap().is_empty());
-        self.server().requests().into_iter().filter(|request| offers_tools(request) && said(request).contains(text)).collect()
+        self.server().requests().into_iter().filter(|request| offers_tools(request) && messages_text(request).contains(text)).collect()
     }
 
     /// The requests for a structured answer of this name.
@@ -342,7 +342,7 @@ impl Ended {
 
     /// Fails unless standard error holds each text.
     #[track_caller]
-    pub(crate) fn tells(self, texts: &[&str]) -> Self {
+    pub(crate) fn stderr_contains(self, texts: &[&str]) -> Self {
         for text in texts {
             assert!(self.stderr.contains(text), "stderr does not tell {text:?}\n{self}");
         }
@@ -385,7 +385,7 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Everything that stands in the messages of a request.
-pub(crate) fn said(request: &Value) -> String {
+pub(crate) fn messages_text(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     messages.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }

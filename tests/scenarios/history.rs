@@ -63,5 +63,5 @@ fn what_is_not_there_is_told_with_the_hint() {
     }
     let taken = world.aime(["runs", "fork", "trip", "--at", "1", "--run-id", "trip"]).must(2).stderr;
     assert!(taken.contains("trip"), "{taken}");
-    world.aime(["runs", "fork", "trip", "--at", "1", "--run-id", "last"]).must(2).tells(&["no run can be named `last`"]);
+    world.aime(["runs", "fork", "trip", "--at", "1", "--run-id", "last"]).must(2).stderr_contains(&["no run can be named `last`"]);
 }

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, gives_up, plan, said, task, write};
+use crate::harness::{World, actor, bash, done, gives_up, messages_text, plan, task, write};
 
 /// An actor that makes one call, and says how that went.
 fn one_call(call: Reply) -> Script {
@@ -33,7 +33,7 @@ fn a_hook_blocks_a_command_and_the_actor_is_told() {
         world.file("keep/it", "kept");
         let ended = world.aime(DIRECT).must(code);
         assert_eq!((world.read("keep/it").as_str(), world.exists("made")), ("kept", code == 0), "{ended}");
-        let told = said(&world.server().requests()[1]);
+        let told = messages_text(&world.server().requests()[1]);
         assert_eq!(told.contains("Error: blocked by the hook guard: nothing is removed here"), code == 1, "{told}");
         assert_eq!(ended.stderr.contains("hook guard blocked at before_tool: nothing is removed here"), code == 1, "{ended}");
     }
@@ -52,9 +52,9 @@ command = "echo formatted >> out.txt"
 tools = ["write_file", "edit_file"]
 "#;
     let world = world(one_call(write("out.txt", "quiet")), settings);
-    let ended = world.aime(DIRECT).must(0).tells(&["hook shout changed at before_tool"]);
+    let ended = world.aime(DIRECT).must(0).stderr_contains(&["hook shout changed at before_tool"]);
     assert_eq!(world.read("out.txt"), "LOUDformatted\n", "{ended}");
-    assert!(said(&world.server().requests()[1]).contains("the parameters were changed by the hook shout"));
+    assert!(messages_text(&world.server().requests()[1]).contains("the parameters were changed by the hook shout"));
     let run = ended.json()["run_id"].as_str().unwrap().to_owned();
     let events = world.aime(["runs", "events", run.as_str()]).must(0);
     assert!(events.stdout.contains("hook shout changed at before_tool"), "{events}");
@@ -65,7 +65,7 @@ fn a_hook_that_fails_is_told_of_and_blocks_only_where_it_is_required() {
     for (required, code) in [(false, 0), (true, 1)] {
         let settings = format!("[[hooks.before_tool]]\nname = \"weak\"\ncommand = \"echo broken >&2; exit 3\"\nrequired = {required}\n");
         let world = world(one_call(write("out.txt", "x")), &settings);
-        world.aime(DIRECT).must(code).tells(&["hook weak", "it ended with exit code 3: broken"]);
+        world.aime(DIRECT).must(code).stderr_contains(&["hook weak", "it ended with exit code 3: broken"]);
         assert_eq!(world.exists("out.txt"), code == 0);
     }
 }
@@ -120,6 +120,6 @@ fn a_projects_hooks_are_not_asked_unless_the_folder_is_trusted() {
 fn what_is_wrong_with_a_hook_is_told_before_anything_is_done() {
     let world = world(one_call(bash("true")), "");
     world.file("aime.toml", "[run]\n\n[[hooks.before_tools]]\ncommand = \"true\"\n");
-    world.aime(DIRECT).must(2).tells(&["aime.toml:3:", "unknown key `before_tools`", "before_tool"]);
+    world.aime(DIRECT).must(2).stderr_contains(&["aime.toml:3:", "unknown key `before_tools`", "before_tool"]);
     assert!(world.server().requests().is_empty());
 }

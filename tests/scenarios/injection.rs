@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, bash, done, gives_up, said};
+use crate::harness::{World, bash, done, gives_up, messages_text};
 
 const ALL: [&str; 8] = ["run", "tidy up", "--mode", "direct", "--approve", "all", "--unattended", "--output=jsonl"];
 
@@ -37,7 +37,7 @@ fn a_file_sends_nobody_to_a_host_that_the_user_has_not_named() {
     world.plan("plan.json", &crate::harness::plan(&[task]));
     let run = ["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output=jsonl"];
     let ended = world.aime(run).must(0);
-    let told = said(&world.server().requests()[2]);
+    let told = messages_text(&world.server().requests()[2]);
     assert!(told.contains("evil.example, which web.allowed_hosts does not name") && told.contains("(files)"), "{told}");
     assert!(told.contains(" from files]") && told.contains("[end "), "{told}");
     assert_eq!(ended.events("tool_call_finished")[0]["origin"], "files");
@@ -56,6 +56,16 @@ fn commands_that_reach_the_network_need_consent_once_a_file_was_read() {
     }
 }
 
+#[test]
+fn code_may_name_a_credential_file_that_does_not_exist() {
+    for (file, code) in [("README.txt", 0), (".env", 1)] {
+        let world = obedient(bash("cat > settings.py <<'EOF'\nnames = ['.env', b.key]\nEOF\nwc -l settings.py"));
+        world.file(file, "A=1\n");
+        world.aime(ALL).must(code);
+        assert_eq!(world.exists("settings.py"), code == 0, "{file}");
+    }
+}
+
 // Requirement: 14.4
 #[test]
 fn a_secret_of_a_file_is_seen_by_nobody_and_stays_in_it() {
@@ -71,7 +81,7 @@ fn a_secret_of_a_file_is_seen_by_nobody_and_stays_in_it() {
     world.user_settings("[secrets]\nenvironment = [\"MY_OWN\"]\n");
     world.set("MY_OWN", "value-of-the-user-0815");
     let ended = world.aime(ALL.into_iter().chain(["--run-id", "r", "-vv"])).must(0);
-    let last = said(world.server().requests().last().unwrap());
+    let last = messages_text(world.server().requests().last().unwrap());
     assert!(last.contains("API_KEY=[redacted-secret]") && last.contains("reads .env, which looks like a file of keys"), "{last}");
     assert!(last.contains("must not be written in the place of one"), "{last}");
     assert_eq!(world.read("copy"), "PORT=8080\nAPI_KEY=value-of-the-file-4711\n");

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, task, write};
+use crate::harness::{World, actor, bash, done, messages_text, plan, task, write};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const SETTINGS: &str = "[run]\nisolation = \"worktree\"\n";
@@ -47,7 +47,7 @@ fn commands_and_edits_of_two_are_joined() {
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
     assert_eq!(world.read("new-of-a"), "a\n");
-    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
     assert!(told.contains("seven") || told.contains("7"), "{told}");
     assert!(!told.contains("new-of-a"), "nobody sees what is not joined: {told}");
     assert!(!world.exists("leak"), "commands of one write in the folder of no other\n{ended}");
@@ -123,7 +123,7 @@ fn a_task_that_runs_alone_has_no_copy() {
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), format!("{TEXT}a\nb\n"), "{ended}");
     for part in ["A-PART", "B-PART"] {
-        assert!(world.actor_requests(part).iter().map(said).any(|said| said.contains("NOT-IN-A-COPY")), "{part}: {ended}");
+        assert!(world.actor_requests(part).iter().map(messages_text).any(|said| said.contains("NOT-IN-A-COPY")), "{part}: {ended}");
     }
 }
 
@@ -170,7 +170,8 @@ fn tasks_in_a_large_folder_write_one_at_a_time() {
         let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
         let ended = world.aime(run).must(0);
         assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
-        let told: String = ["A-PART", "B-PART"].iter().flat_map(|part| world.actor_requests(part)).map(|request| said(&request)).collect();
+        let told: String =
+            ["A-PART", "B-PART"].iter().flat_map(|part| world.actor_requests(part)).map(|request| messages_text(&request)).collect();
         assert_eq!(told.contains(".aime/runs/r/private/"), has_copy, "{bytes} bytes: {told}");
         assert!(has_copy || !ended.events("folder_awaited").is_empty(), "{ended}");
     }
@@ -190,7 +191,7 @@ fn ignored_files_are_brought_along() {
     world.file("modules/file", "linked\n");
     world.file("sidelined/file", "left out\n");
     let ended = world.aime(RUN).must(0);
-    let told = world.actor_requests("A-PART").iter().map(said).collect::<String>();
+    let told = world.actor_requests("A-PART").iter().map(messages_text).collect::<String>();
     assert!(told.contains("copied") && told.contains("linked") && !told.contains("sidelined"), "{told}");
     assert!(cfg!(not(target_os = "linux")) || told.matches("REFUSED").count() >= 4, "{told}");
     assert_eq!(
@@ -216,7 +217,7 @@ fn a_conflict_goes_to_its_own_actor() {
     world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "a's\nb's"), "{ended}");
-    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
     assert!(told.contains("others changed the same parts meanwhile"), "{told}");
     assert_eq!(ended.json()["conflicts"], json!([{"task": "b", "path": "text", "kind": "text", "resolved": true}]), "{ended}");
     assert!(!world.exists(".aime/runs/r/private"), "{ended}");
@@ -242,7 +243,7 @@ fn whole_files_that_lose_are_kept_and_named() {
     std::os::unix::fs::symlink("text", world.path("pointer")).unwrap();
     world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
     let ended = world.aime(RUN).must(0);
-    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
     for part in [
         "`image`, `pointer`: it is as the others left it (commands can read your version: `../own/image`, `../own/pointer`)",
         "`text`: deleted by others, and your changed version is there again (commands can read your version: `../own/text`)",
@@ -284,8 +285,13 @@ fn a_conflict_that_stays_is_reported_and_kept() {
     let kept = ".aime/runs/r/private/b-1/own/text";
     assert_eq!(result["conflicts"], json!([{"task": "b", "path": "text", "kind": "text", "kept": kept, "resolved": false}]), "{ended}");
     assert_eq!(world.read(kept), TEXT.replace("one", "b's"), "{ended}");
-    let asked: String =
-        world.server().requests().iter().map(said).filter(|said| said.contains("two tasks changed the same files at once")).collect();
+    let asked: String = world
+        .server()
+        .requests()
+        .iter()
+        .map(messages_text)
+        .filter(|said| said.contains("two tasks changed the same files at once"))
+        .collect();
     for part in ["<<<<<<< in the working folder", "a's", "b's", ">>>>>>> by this task", kept] {
         assert!(asked.contains(part), "the planner is shown {part}: {asked}");
     }
@@ -334,4 +340,31 @@ fn copies_are_guarded_apart() {
     let ended = world.aime(RUN).must(0);
     assert!(world.exists("second"), "the commands ran beside each other: {ended}");
     assert_eq!(world.read(".envrc"), "export A=1\n", "{ended}");
+}
+
+/// A check runs in the private folder before the merge: the working folder has nothing of refused work.
+// Requirement: 9.1
+#[test]
+fn refused_work_is_not_merged() {
+    let script = Script::new()
+        .on(a(0), [bash("echo wrong > a.txt; echo A-HAS-CHANGED")])
+        .on(a(1), [done("a is done")])
+        .on(a(2), [bash("echo right > a.txt").after_request("C-HAS-LOOKED")])
+        .on(a(3), [done("a is right")])
+        .on(b(0), [bash("echo b > b.txt").after_request("A-HAS-CHANGED")])
+        .on(b(1), [done("b is done").after_request("not accepted yet")])
+        .on(When::tools().and_contains("C-PART").and_turn(0), [bash("echo $(ls) C-HAS-LOOKED")])
+        .on(When::tools().and_contains("C-PART"), [done("c is done")]);
+    let world = two(script, SETTINGS);
+    let mut checked = actor("a", "A-PART", &[]);
+    checked["completion_criteria"] = json!([{"command": "echo more >> noise.txt; grep right a.txt"}]);
+    world.plan("plan.json", &plan(&[checked, actor("b", "B-PART", &[]), actor("c", "C-PART", &["b"])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"]).must(0);
+    let told = world.actor_requests("C-PART").iter().map(messages_text).collect::<String>();
+    assert!(told.contains("b.txt plan.json text C-HAS-LOOKED"), "nothing of `a` is there: {told}");
+    assert_eq!((world.read("a.txt").as_str(), world.exists("noise.txt")), ("right\n", false), "{ended}");
+    let checked: Vec<Value> = ended.events("criterion_checked").into_iter().map(|event| event["passed"].clone()).collect();
+    assert_eq!(checked, [false, true], "{ended}");
+    let evidence = ended.events("criterion_checked")[1]["reason"].to_string();
+    assert!(evidence.contains("it changed `noise.txt`, which was put back"), "{evidence}");
 }

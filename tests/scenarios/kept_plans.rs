@@ -5,7 +5,7 @@ use std::fs;
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, World, actor, done, gives_up, plan, said, tool, write};
+use crate::harness::{Ended, World, actor, done, gives_up, messages_text, plan, tool, write};
 
 const GOAL: &str = "count the sheep and write the count to sheep.txt";
 const SIMILAR: &str = "count the goats and write the count to goats.txt";
@@ -111,9 +111,9 @@ fn a_similar_goal_gets_the_plan_as_an_example() {
     run(&world, SIMILAR, "complex").must(0);
     run(&world, "paint the barn red and its door white, then rest", "complex").must(0);
     let asked = world.schema_requests("aime_plan");
-    let told: Vec<bool> = asked.iter().map(|request| said(request).contains("COUNT-THEM")).collect();
+    let told: Vec<bool> = asked.iter().map(|request| messages_text(request).contains("COUNT-THEM")).collect();
     assert_eq!(told, [false, true, false]);
-    assert!(said(&asked[1]).contains(GOAL));
+    assert!(messages_text(&asked[1]).contains(GOAL));
 }
 
 // Requirement: 3.47

@@ -20,9 +20,21 @@ const RUN: [&str; 6] = ["run", "写 out.txt", "--mode", "complex", "--run-id", "
 
 /// Fails unless a line of the text begins with each of these.
 #[track_caller]
-fn tells(ended: &Ended, text: &str, lines: &[&str]) {
+fn assert_lines(ended: &Ended, text: &str, lines: &[&str]) {
     for line in lines {
         assert!(text.lines().any(|found| found.trim_start().starts_with(line)), "no line begins {line:?}\n{ended}");
+    }
+}
+
+#[test]
+fn a_lead_answers_in_the_language_of_the_goal() {
+    for (goal, answer) in [("写 out.txt", "文件 out.txt 已写好。"), ("Écris out.txt", "Le fichier out.txt est écrit.")] {
+        let world = World::led(Script::new().on(When::tools(), [write("out.txt", "out\n"), done(answer)]));
+        let ended = world.aime(["run", goal]).must(0);
+        assert_eq!(ended.stdout, format!("{answer}\n"), "{ended}");
+        let requests = world.server().requests();
+        assert_eq!(requests.len(), 2, "the answer is the lead's own: {ended}");
+        assert!(requests[0]["messages"].to_string().contains("all that people read, in the language of the goal"), "{}", requests[0]);
     }
 }
 
@@ -33,7 +45,7 @@ fn a_run_is_told_in_chinese() {
     world.set("LANG", "zh_CN.UTF-8");
     let ended = world.aime(RUN).must(0);
     assert_eq!(ended.stdout, "文件 out.txt 已写好。\n");
-    tells(
+    assert_lines(
         &ended,
         &ended.stderr,
         &[
@@ -49,18 +61,18 @@ fn a_run_is_told_in_chinese() {
             "运行    已完成",
         ],
     );
-    tells(&ended, &ended.stderr, &["运行 r1 已完成：2 个任务完成 2 个，用时 "]);
+    assert_lines(&ended, &ended.stderr, &["运行 r1 已完成：2 个任务完成 2 个，用时 "]);
     for english in ["route", "asking for", "tasks", "tokens in", "no network"] {
         assert!(!ended.stderr.contains(english), "{english}\n{ended}");
     }
     let ended = world.aime(["runs", "list"]).must(0);
     assert!(ended.stdout.contains("已完成") && ended.stdout.contains("写 out.txt"), "{ended}");
     let ended = world.aime(["runs", "show", "r1"]).must(0);
-    tells(&ended, &ended.stdout, &["运行    r1 已完成", "目标    写 out.txt", "方式    复杂", "计划    v1", "回答"]);
+    assert_lines(&ended, &ended.stdout, &["运行    r1 已完成", "目标    写 out.txt", "方式    复杂", "计划    v1", "回答"]);
     let ended = world.aime(["runs", "events", "r1"]).must(0);
     assert!(ended.stdout.contains("目标    写 out.txt"), "what was recorded is told in the language of who looks\n{ended}");
     let ended = world.aime(["--lang", "en", "runs", "show", "r1"]).must(0);
-    tells(&ended, &ended.stdout, &["run     r1 completed", "mode    complex", "answer"]);
+    assert_lines(&ended, &ended.stdout, &["run     r1 completed", "mode    complex", "answer"]);
 }
 
 // Requirement: 19.1
@@ -115,15 +127,15 @@ fn rarer_commands_speak_chinese() {
     world.set("LANG", "zh_CN.UTF-8");
     world.aime(RUN).must(0);
     let ended = world.aime(["runs", "undo", "r1", "--yes"]).must(0);
-    tells(&ended, &ended.stderr, &["撤销    运行 r1：1 个路径", "删除     out.txt"]);
-    tells(&ended, &ended.stdout, &["已恢复 1 个路径"]);
+    assert_lines(&ended, &ended.stderr, &["撤销    运行 r1：1 个路径", "删除     out.txt"]);
+    assert_lines(&ended, &ended.stdout, &["已恢复 1 个路径"]);
     let ended = world.aime(["runs", "redo", "r1", "--yes", "--output", "json"]).must(0);
     assert_eq!(ended.json()["changes"], json!([{"path": "out.txt", "did": "recreate"}]), "{ended}");
     world.file("out.txt", "mine\n");
     let ended = world.aime(["runs", "undo", "r1", "--yes"]).must(1);
-    tells(&ended, &ended.stdout, &["没有任何改动", "保留     out.txt：此后被你或别的运行改动过"]);
+    assert_lines(&ended, &ended.stdout, &["没有任何改动", "保留     out.txt：此后被你或别的运行改动过"]);
     let ended = world.aime(["runs", "stats"]).must(0);
-    tells(
+    assert_lines(
         &ended,
         &ended.stdout,
         &[
@@ -135,11 +147,11 @@ fn rarer_commands_speak_chinese() {
         ],
     );
     let ended = world.aime(["memory", "search", "zzzz"]).must(0);
-    tells(&ended, &ended.stderr, &["没有记忆含有这些词"]);
+    assert_lines(&ended, &ended.stderr, &["没有记忆含有这些词"]);
     let ended = world.aime(["tools", "list"]).must(0);
     assert!(ended.stdout.lines().any(|line| line.starts_with("read_file") && line.contains(" 读取 ")), "{ended}");
     let ended = world.aime(["tools", "call", "read_file", "[]"]).must(2);
-    tells(&ended, &ended.stderr, &["错误：参数不是 JSON 对象"]);
+    assert_lines(&ended, &ended.stderr, &["错误：参数不是 JSON 对象"]);
 }
 
 // Requirement: 19.1
@@ -150,7 +162,7 @@ fn faults_of_plans_are_told_in_chinese() {
     let world = World::alone();
     world.plan("plan.json", &faulty);
     let ended = world.aime(["check", "plan.json", "--lang", "zh"]).must(2);
-    tells(
+    assert_lines(
         &ended,
         &ended.stdout,
         &[
@@ -161,13 +173,13 @@ fn faults_of_plans_are_told_in_chinese() {
         ],
     );
     let ended = world.aime(["run", "--plan", "plan.json", "--lang", "zh"]).must(2);
-    tells(
+    assert_lines(
         &ended,
         &ended.stderr,
         &["错误：计划 plan.json 有 3 处错误：", "tasks[0].tool（任务 \"find\"）：没有工具", "提示：`aime schema plan` 给出计划的格式"],
     );
     let english = world.aime(["check", "plan.json"]).must(2);
-    tells(&english, &english.stdout, &["fault tasks[0].tool (task \"find\"): there is no tool \"grepp\" (did you mean \"grep\"?)"]);
+    assert_lines(&english, &english.stdout, &["fault tasks[0].tool (task \"find\"): there is no tool \"grepp\" (did you mean \"grep\"?)"]);
     let json = |lang: &str| world.aime(["check", "plan.json", "--format", "json", "--lang", lang]).must(2).stdout;
     assert_eq!(json("zh"), json("en"));
 
@@ -180,7 +192,7 @@ fn faults_of_plans_are_told_in_chinese() {
         .on(When::any(), [Reply::text("好了。")]);
     let world = World::with(script);
     let ended = world.aime(["run", "写 out.txt", "--mode", "complex", "--lang", "zh"]).must(0);
-    tells(
+    assert_lines(
         &ended,
         &ended.stderr,
         &[
@@ -204,27 +216,31 @@ fn models_settings_and_servers_are_told_in_chinese() {
     if cfg!(feature = "local-model") {
         assert!(ended.stderr.contains("本地模型，首次使用时下载：") && ended.stdout.contains("未下载"), "{ended}");
         let ended = world.aime(["models", "path", "1.5b"]).must(3);
-        tells(&ended, &ended.stderr, &["错误：qwen2.5-coder-1.5b 不在本机", "提示：`aime models pull qwen2.5-coder-1.5b` 下载它的"]);
+        assert_lines(&ended, &ended.stderr, &["错误：qwen2.5-coder-1.5b 不在本机", "提示：`aime models pull qwen2.5-coder-1.5b` 下载它的"]);
         let ended = world.aime(["models", "pull", "nowhere.gguf"]).must(2);
-        tells(&ended, &ended.stderr, &["错误：nowhere.gguf 是你自己的文件：不需要下载", "提示：`aime models list` 列出可以下载的模型"]);
+        assert_lines(
+            &ended,
+            &ended.stderr,
+            &["错误：nowhere.gguf 是你自己的文件：不需要下载", "提示：`aime models list` 列出可以下载的模型"],
+        );
     }
     let ended = world.aime(["permissions"]).must(0);
-    tells(&ended, &ended.stdout, &["方式        ", "禁止        bash(rm *)"]);
+    assert_lines(&ended, &ended.stdout, &["方式        ", "禁止        bash(rm *)"]);
     let ended = world.aime(["config", "show"]).must(0);
-    tells(&ended, &ended.stderr, &["来自："]);
+    assert_lines(&ended, &ended.stderr, &["来自："]);
     let ended = world.aime(["config", "check"]).must(0);
-    tells(&ended, &ended.stdout, &["有效  "]);
+    assert_lines(&ended, &ended.stdout, &["有效  "]);
     if cfg!(feature = "mcp") {
         let ended = world.aime(["mcp", "list"]).must(0);
         assert!(ended.stdout.starts_with("git ") && ended.stdout.contains("尚未询问"), "{ended}");
         let ended = world.aime(["mcp", "test", "git"]).must(1);
-        tells(&ended, &ended.stderr, &["错误：无法启动 MCP 服务器 `git`", "起因："]);
+        assert_lines(&ended, &ended.stderr, &["错误：无法启动 MCP 服务器 `git`", "起因："]);
         let ended = world.aime(["mcp", "test", "got"]).must(2);
-        tells(&ended, &ended.stderr, &["错误：没有 MCP 服务器 `got`；有：git", "提示：`aime mcp list` 列出它们"]);
+        assert_lines(&ended, &ended.stderr, &["错误：没有 MCP 服务器 `got`；有：git", "提示：`aime mcp list` 列出它们"]);
     }
     world.file("aime.toml", "[run]\nmax_parallel = 0\nmax_paralel = 7\n");
     let ended = world.aime(["config", "check"]).must(2);
-    tells(&ended, &ended.stdout, &["错误   ", "是不是 `max_parallel`？"]);
+    assert_lines(&ended, &ended.stdout, &["错误   ", "是不是 `max_parallel`？"]);
     world.file("aime.toml", "[run]\nmax_parallel = 0\n");
     let ended = world.aime(["config", "check"]).must(2);
     assert!(ended.to_string().contains("run.max_parallel 是 0：请写1 到 1000"), "{ended}");
@@ -233,7 +249,7 @@ fn models_settings_and_servers_are_told_in_chinese() {
     bare.set("LANG", "zh_CN.UTF-8");
     bare.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     let ended = bare.aime(["config", "init"]).must(0);
-    tells(&ended, &ended.stderr, &["模型：已设置 OPENAI_BASE_URL，所以文件中不写模型", "已写入 "]);
+    assert_lines(&ended, &ended.stderr, &["模型：已设置 OPENAI_BASE_URL，所以文件中不写模型", "已写入 "]);
 }
 
 // Requirement: 19.1
@@ -244,7 +260,7 @@ fn evaluations_are_told_in_chinese() {
     let task = |name: &str| format!("[[task]]\nname = \"{name}\"\ngoal = \"GOAL\"\ncheck = \"test -f out.txt\"\n");
     world.file("suite/suite.toml", &task("one"));
     let ended = world.aime(["eval", "suite", "--mode", "direct"]).must(0);
-    tells(
+    assert_lines(
         &ended,
         &ended.stdout,
         &[
@@ -257,13 +273,13 @@ fn evaluations_are_told_in_chinese() {
     assert!(world.read(".aime/evaluations/suite/summary.md").contains("| way | reached |"), "files are for whoever reads them");
     world.file("suite/suite.toml", &format!("{}{}", task("one"), "[[task]]\nname = \"two\"\ngoal = \"GOAL\"\n"));
     let ended = world.aime(["eval", "suite"]).must(2);
-    tells(&ended, &ended.stderr, &["错误：套件 suite 有错误：", "suite/suite.toml：第 2 个任务（two）：没有检查：请写 `check = "]);
+    assert_lines(&ended, &ended.stderr, &["错误：套件 suite 有错误：", "suite/suite.toml：第 2 个任务（two）：没有检查：请写 `check = "]);
     let foreign = "instruction: do it\ncategory: x\n";
     world.file("foreign/hello/task.yaml", foreign);
     world.file("foreign/hello/run-tests.sh", "true\n");
     world.file("foreign/hello/Dockerfile", "FROM x\nRUN apt-get install y\n");
     let ended = world.aime(["eval", "foreign", "--mode", "direct"]).must(0);
-    tells(&ended, &ended.stderr, &["hello 需要一个镜像，这里不制作：RUN apt-get install y"]);
+    assert_lines(&ended, &ended.stderr, &["hello 需要一个镜像，这里不制作：RUN apt-get install y"]);
 }
 
 // Requirement: 19.3
@@ -296,20 +312,20 @@ fn what_fails_is_told_with_its_hint() {
         (&["-C", "nowhere", "doctor"], 2, &["错误：无法使用工作文件夹 nowhere", "提示：请指定一个存在的文件夹"]),
     ] {
         let ended = alone(arguments).must(code);
-        tells(&ended, &ended.stderr, lines);
+        assert_lines(&ended, &ended.stderr, lines);
     }
     // Not even the settings can be read: the locale says which language.
     let mut world = World::alone().settings("[messages]\nlanguage = \"klingon\"\n");
     world.set("LC_ALL", "zh_CN.UTF-8");
     let ended = world.aime(["runs"]).must(2);
-    tells(&ended, &ended.stderr, &["错误：", "提示：请写其中之一：auto, en, zh"]);
+    assert_lines(&ended, &ended.stderr, &["错误：", "提示：请写其中之一：auto, en, zh"]);
 
     // A server that is not there: what the library says, and what the run says.
     let mut world = World::alone();
     world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     world.set("AIME__MODELS__DEFAULT__MAX_RETRIES", "0");
     let ended = world.aime(["run", "写一首诗", "--mode", "direct", "--lang", "zh"]).must(3);
-    tells(&ended, &ended.stderr, &["提示：请检查模型服务器是否在运行"]);
+    assert_lines(&ended, &ended.stderr, &["提示：请检查模型服务器是否在运行"]);
     assert!(ended.stderr.contains("无法连接 http://127.0.0.1:1/v1"), "{ended}");
 }
 
@@ -337,7 +353,7 @@ fn the_settings_choose_and_the_flag_comes_before_them() {
 fn the_doctor_speaks_chinese() {
     let world = World::with(Script::new().on(When::any(), [Reply::text("ready")]));
     let ended = world.aime(["doctor", "--lang", "zh"]).must(0);
-    tells(
+    assert_lines(
         &ended,
         &ended.stdout,
         &["正常    配置", "正常    权限", "正常    日志", "正常    记忆", "正常    干净的环境变量", "缺少    模型 default"],
@@ -347,7 +363,7 @@ fn the_doctor_speaks_chinese() {
         assert!(ended.stdout.contains(told), "{told}\n{ended}");
     }
     let ended = World::alone().aime(["doctor", "--lang", "zh"]).must(3);
-    tells(&ended, &ended.stdout, &["故障", "解决办法："]);
+    assert_lines(&ended, &ended.stdout, &["故障", "解决办法："]);
 }
 
 /// An actor that wants to run a command, and says whether it could.
@@ -384,7 +400,7 @@ fn consent_is_asked_for_and_given_in_chinese() {
 fn what_waits_for_consent_is_told_with_its_hint() {
     let world = commander();
     let ended = world.aime(["run", "刷墙", "--mode", "direct", "--run-id", "paint", "--lang", "zh"]).must(5);
-    tells(
+    assert_lines(
         &ended,
         &ended.stderr,
         &[
@@ -421,21 +437,25 @@ fn help_and_what_is_typed_wrong_are_told_in_chinese() {
     assert!(english.stdout.contains("Usage: aime run") && english.stderr.is_empty(), "{english}");
     for flags in [&["--lang", "zh"][..], &["--lang=zh"]] {
         let help = world.aime(["run", "--help"].iter().chain(flags)).must(0);
-        tells(&help, &help.stdout, &["实现一个目标", "用法： aime run", "所有命令的选项:"]);
+        assert_lines(&help, &help.stdout, &["实现一个目标", "用法： aime run", "所有命令的选项:"]);
         assert!(help.stderr.is_empty(), "{help}");
     }
     world.user_settings("[messages]\nlanguage = \"zh\"\n");
     let help = world.aime(["help", "runs"]).must(0);
-    tells(&help, &help.stdout, &["查看运行", "用法： aime runs"]);
+    assert_lines(&help, &help.stdout, &["查看运行", "用法： aime runs"]);
     let wrong = world.aime(["doctr"]).must(2);
-    tells(&wrong, &wrong.stderr, &["错误：没有命令 'doctr'", "提示：有一个相近的命令：'doctor'", "用法：aime", "更多说明请用 '--help'。"]);
+    assert_lines(
+        &wrong,
+        &wrong.stderr,
+        &["错误：没有命令 'doctr'", "提示：有一个相近的命令：'doctor'", "用法：aime", "更多说明请用 '--help'。"],
+    );
     assert!(wrong.stdout.is_empty(), "{wrong}");
     let wrong = world.aime(["rum", "--lang", "en"]).must(2);
-    tells(&wrong, &wrong.stderr, &["error: unrecognized subcommand 'rum'"]);
+    assert_lines(&wrong, &wrong.stderr, &["error: unrecognized subcommand 'rum'"]);
     // Settings that cannot be read are no reason to say nothing.
     world.user_settings("[messages\n");
     world.set("LANG", "zh_CN.UTF-8");
     let nothing = world.aime([""; 0]).must(2);
-    tells(&nothing, &nothing.stderr, &["会规划的代理运行时", "命令:", "用法： aime"]);
+    assert_lines(&nothing, &nothing.stderr, &["会规划的代理运行时", "命令:", "用法： aime"]);
     world.aime(["--version"]).must(0);
 }

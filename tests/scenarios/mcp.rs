@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, done, gives_up, plan, said, task, tool};
+use crate::harness::{World, done, gives_up, messages_text, plan, task, tool};
 
 /// Answers what is asked of it line by line, and notes every greeting and every call.
 pub(crate) const CLOCK: &str = r#"
@@ -55,7 +55,7 @@ fn an_actor_calls_the_tool_of_a_server() {
     direct(&world, &["--approve", "all"]).must(0);
     let requests = world.server().requests();
     assert!(requests[0]["tools"].to_string().contains("[clock] Read the clock of a place"));
-    assert!(said(&requests[1]).contains("noon sharp"));
+    assert!(messages_text(&requests[1]).contains("noon sharp"));
     // What it offers is known from now on: it starts when it is called.
     let greetings = world.read("greetings.txt").lines().count();
     assert!(world.aime(["tools", "list"]).must(0).stdout.contains(TOOL));
@@ -67,7 +67,7 @@ fn an_actor_calls_the_tool_of_a_server() {
 fn a_call_needs_consent_unless_the_user_says_that_it_changes_nothing() {
     let asked = world(script("Paris"), "");
     direct(&asked, &["--unattended"]).must(1);
-    let told = said(&asked.server().requests()[1]);
+    let told = messages_text(&asked.server().requests()[1]);
     assert!(told.contains("not allowed: nobody is there to answer") && told.contains("place: Paris"), "{told}");
     assert!(!asked.exists("calls.txt"));
     let free = world(script("Paris"), "read_only = [\"clock.*\"]\n");
@@ -83,7 +83,7 @@ fn what_a_server_says_of_its_tools_gives_it_nothing_unasked() {
     assert!(world.exists("calls.txt"), "nothing can get out by a server without network");
     let network = self::world(script("Paris"), "network = true\n");
     direct(&network, &["--approve", "all", "--unattended"]).must(1);
-    let told = said(&network.server().requests()[1]);
+    let told = messages_text(&network.server().requests()[1]);
     assert!(told.contains("sends to the MCP server clock, which is not marked as trusted"), "{told}");
     assert!(!network.exists("calls.txt"));
 }
@@ -107,8 +107,8 @@ fn one_that_dies_in_mid_call_is_told_and_the_run_goes_on() {
     let world = world(script, "");
     direct(&world, &["--approve", "all"]).must(0);
     let requests = world.server().requests();
-    assert!(said(&requests[1]).contains("Error: the MCP server `clock` ended, or was lost, in the middle of the call"));
-    assert!(said(&requests[2]).contains("noon sharp"));
+    assert!(messages_text(&requests[1]).contains("Error: the MCP server `clock` ended, or was lost, in the middle of the call"));
+    assert!(messages_text(&requests[2]).contains("noon sharp"));
     assert_eq!(world.read("greetings.txt").lines().count(), 2);
 }
 
@@ -145,7 +145,7 @@ fn a_projects_servers_are_started_only_where_it_is_trusted() {
     let world = World::with(Script::new());
     world.file("clock.sh", CLOCK);
     world.file("aime.toml", "[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n");
-    let ended = world.aime(["tools", "list"]).must(0).tells(&["[mcp] in ", "is left out"]);
+    let ended = world.aime(["tools", "list"]).must(0).stderr_contains(&["[mcp] in ", "is left out"]);
     assert!(!ended.stdout.contains(TOOL) && !world.exists("greetings.txt"));
 }
 

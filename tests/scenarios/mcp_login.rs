@@ -11,7 +11,7 @@ use std::{
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, done, said, wait_until};
+use crate::harness::{World, done, messages_text, wait_until};
 
 /// What the server knows of logins.
 #[derive(Default)]
@@ -239,7 +239,7 @@ fn log_in(world: &World) -> crate::harness::Ended {
 }
 
 /// Whether a token stands in what was said, or in what runs keep.
-fn told_of(world: &World, said: &str) -> bool {
+fn has_token(world: &World, said: &str) -> bool {
     let tokens = |text: &str| ["access-", "refresh-", "code-7", "our-client-secret", CLIENT].iter().any(|token| text.contains(token));
     let kept = fs::read_dir(world.path(".aime")).into_iter().flatten().flatten().filter(|entry| entry.path().is_file());
     tokens(said) || kept.into_iter().any(|entry| tokens(&String::from_utf8_lossy(&fs::read(entry.path()).unwrap())))
@@ -250,10 +250,13 @@ fn told_of(world: &World, said: &str) -> bool {
 fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
     let script = Script::new().on(When::tools().and_turn(0), [Reply::call("mcp__weather__look", json!({}))]);
     let (authority, world) = world(script.on(When::tools(), [done("it rains")]));
-    world.aime(["mcp", "test", "weather"]).must(1).tells(&["requires a login: log in to it", "log in with `aime mcp login weather`"]);
+    world
+        .aime(["mcp", "test", "weather"])
+        .must(1)
+        .stderr_contains(&["requires a login: log in to it", "log in with `aime mcp login weather`"]);
 
-    let ended = log_in(&world).must(0).tells(&["logged in to weather"]);
-    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    let ended = log_in(&world).must(0).stderr_contains(&["logged in to weather"]);
+    assert!(!has_token(&world, &ended.to_string()), "{ended}");
     assert_eq!(authority.record(), ["register \"aime\"", "authorize S256", "authorization_code true"]);
     let file = world.path("state/aime/mcp/weather.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -262,16 +265,16 @@ fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
 
     // It is good for a second, and so renewed before it is used.
     let ended = world.aime(["-vv", "run", "what is the weather?", "--mode", "direct"]).must(0);
-    assert!(said(&world.server().requests()[1]).contains("it rains"), "{ended}");
-    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    assert!(messages_text(&world.server().requests()[1]).contains("it rains"), "{ended}");
+    assert!(!has_token(&world, &ended.to_string()), "{ended}");
     assert!(authority.record().contains(&"refresh_token true".to_owned()), "{:?}", authority.record());
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     authority.known.lock().unwrap().revoked = true;
-    world.aime(["mcp", "test", "weather"]).must(1).tells(&["log in with `aime mcp login weather`"]);
-    world.aime(["mcp", "logout", "weather"]).must(0).tells(&["forgotten"]);
+    world.aime(["mcp", "test", "weather"]).must(1).stderr_contains(&["log in with `aime mcp login weather`"]);
+    world.aime(["mcp", "logout", "weather"]).must(0).stderr_contains(&["forgotten"]);
     assert!(!file.exists());
-    world.aime(["mcp", "logout", "weather"]).must(0).tells(&["nobody was logged in"]);
+    world.aime(["mcp", "logout", "weather"]).must(0).stderr_contains(&["nobody was logged in"]);
 }
 
 #[test]
@@ -283,7 +286,7 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
     world.aime(["mcp", "test", "weather"]).must(0);
     let look = || {
         world.aime(["run", "what is the weather?", "--mode", "direct"]).must(0);
-        said(world.server().requests().last().unwrap())
+        messages_text(world.server().requests().last().unwrap())
     };
     let told = look();
     assert!(told.contains("requires a login: log in to it"), "{told}");
@@ -310,7 +313,7 @@ fn a_login_goes_to_no_other_address() {
     let other = Authority::start();
     other.known.lock().unwrap().given = 1;
     world.user_settings(&format!("[mcp.servers.weather]\nurl = \"{}\"\n", other.at("/mcp")));
-    world.aime(["mcp", "test", "weather"]).must(1).tells(&["requires a login"]);
+    world.aime(["mcp", "test", "weather"]).must(1).stderr_contains(&["requires a login"]);
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
 }
 
@@ -319,12 +322,12 @@ fn a_login_goes_to_no_other_address() {
 fn a_login_that_is_refused_or_makes_no_sense_is_told() {
     let (authority, mut world) = world(Script::new());
     authority.known.lock().unwrap().refuses = true;
-    log_in(&world).must(1).tells(&["the login at the MCP server `weather` failed: it was refused: access_denied"]);
+    log_in(&world).must(1).stderr_contains(&["the login at the MCP server `weather` failed: it was refused: access_denied"]);
     assert!(!world.exists("state/aime/mcp/weather.json"));
     world.user_settings("[mcp.servers.clock]\ncommand = \"sh\"\n[mcp.servers.gone]\nurl = \"http://127.0.0.1:9/mcp\"\n");
-    world.aime(["mcp", "login", "clock"]).must(2).tells(&["asks for no login"]);
-    world.aime(["mcp", "login", "nowhere"]).must(2).tells(&["there is no MCP server `nowhere`"]);
-    world.aime(["mcp", "login", "gone"]).must(1).tells(&["the login at the MCP server `gone` failed"]);
+    world.aime(["mcp", "login", "clock"]).must(2).stderr_contains(&["asks for no login"]);
+    world.aime(["mcp", "login", "nowhere"]).must(2).stderr_contains(&["there is no MCP server `nowhere`"]);
+    world.aime(["mcp", "login", "gone"]).must(1).stderr_contains(&["the login at the MCP server `gone` failed"]);
 }
 
 /// The authorisation server registers nobody. The secret of the client stays in its variable, and is there for each renewal.
@@ -339,22 +342,22 @@ fn a_client_that_is_registered_beforehand_logs_in() {
 
     let settings = format!("[permissions]\napprove = \"all\"\n[mcp.servers.weather]\nurl = \"{}\"\ntrusted = true\n", authority.at("/mcp"));
     world.user_settings(&format!("{settings}client_id = \"team-client\"\nclient_secret_env = \"WEATHER_CLIENT\"\n"));
-    world.aime(["mcp", "test", "weather"]).must(2).tells(&["the variable WEATHER_CLIENT is not set"]);
+    world.aime(["mcp", "test", "weather"]).must(2).stderr_contains(&["the variable WEATHER_CLIENT is not set"]);
     world.set("WEATHER_CLIENT", "our-client-secret");
-    let ended = log_in(&world).must(0).tells(&["logged in to weather"]);
-    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    let ended = log_in(&world).must(0).stderr_contains(&["logged in to weather"]);
+    assert!(!has_token(&world, &ended.to_string()), "{ended}");
     let file = world.path("state/aime/mcp/weather.json");
     assert!(!fs::read_to_string(&file).unwrap().contains("our-client-secret"));
 
     // Its token is good for a second, and renewed with the secret.
     let ended = world.aime(["-vv", "run", "what is the weather?", "--mode", "direct"]).must(0);
-    assert!(said(&world.server().requests()[1]).contains("it rains"), "{ended}");
-    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    assert!(messages_text(&world.server().requests()[1]).contains("it rains"), "{ended}");
+    assert!(!has_token(&world, &ended.to_string()), "{ended}");
     let record = authority.record();
     assert_eq!(record[..2], ["authorize S256 team-client", "authorization_code true"]);
     assert!(record.len() > 2 && record[2..].iter().all(|line| line == "refresh_token true"), "{record:?}");
 
     // The login of one client is not that of another.
     world.user_settings(&format!("{settings}client_id = \"other-client\"\n"));
-    world.aime(["mcp", "test", "weather"]).must(1).tells(&["log in with `aime mcp login weather`"]);
+    world.aime(["mcp", "test", "weather"]).must(1).stderr_contains(&["log in with `aime mcp login weather`"]);
 }

@@ -20,7 +20,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::{process::Child, runtime::Runtime, time::timeout};
 
-use crate::harness::{World, actor, bash, done, plan, said, tool, wait_until};
+use crate::harness::{World, actor, bash, done, messages_text, plan, tool, wait_until};
 
 /// What must happen happens within this time.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -398,9 +398,9 @@ fn aime_is_a_client_of_aime() {
          env_vars = [\"OPENAI_BASE_URL\", \"AIME_OFFLINE\", \"XDG_CONFIG_HOME\"]\n"
     ));
     // An address is no secret, though the inner one is handed it.
-    world.aime(["run", "the OUTER goal", "--mode", "direct"]).must(0).tells(&["gpt-5.6-terra at http://127.0.0.1:"]);
+    world.aime(["run", "the OUTER goal", "--mode", "direct"]).must(0).stderr_contains(&["gpt-5.6-terra at http://127.0.0.1:"]);
     let requests = world.server().requests();
-    assert!(said(&requests[2]).contains("done within"), "{:#}", requests[2]);
+    assert!(messages_text(&requests[2]).contains("done within"), "{:#}", requests[2]);
     // The inner one has the same settings, and does not start itself again.
     let offered = |request: &Value| request["tools"].to_string().contains("mcp__other__run");
     assert_eq!(requests.iter().map(offered).collect::<Vec<_>>(), [true, false, true]);

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, World, actor, done, gives_up, plan, said, tool};
+use crate::harness::{Ended, World, actor, done, gives_up, messages_text, plan, tool};
 
 const GOAL: &str = "Deploy the website to the harbour server";
 const AGAIN: &str = "Which keys does the harbour server take for the website?";
@@ -38,7 +38,7 @@ fn a_run_knows_what_an_earlier_one_learnt() {
         let first = run(&world, goal, "complex");
         assert!(first.events("recalled").is_empty() && first.events("memory_failed").is_empty(), "{first}");
         let before = world.server().requests();
-        assert!(before.iter().all(|request| !said(request).contains("Memories of earlier runs")));
+        assert!(before.iter().all(|request| !messages_text(request).contains("Memories of earlier runs")));
 
         let second = run(&world, again, "complex");
         let recalled = second.events("recalled");
@@ -48,8 +48,8 @@ fn a_run_knows_what_an_earlier_one_learnt() {
         let run_id = &first.last()["run_id"];
         assert_eq!((&items[0]["from"], &items[0]["title"], &items[0]["name"]), (&json!("memory"), &json!(goal), run_id));
         assert!(recalled[0]["tokens"].as_u64().unwrap() <= 800, "{second}");
-        let planner = said(&world.schema_requests("aime_plan")[1]);
-        let of_actor = said(world.actor_requests("WORK").last().unwrap());
+        let planner = messages_text(&world.schema_requests("aime_plan")[1]);
+        let of_actor = messages_text(world.actor_requests("WORK").last().unwrap());
         assert!(planner.contains(learnt) && of_actor.contains(learnt), "{planner}\n{of_actor}");
 
         let shown = world.aime(["run", again, "--mode", "direct"]).must(0);
@@ -75,10 +75,10 @@ fn a_replan_and_a_plan_alone_know_what_a_run_knows() {
     world.file("aime.toml", "[triggers]\nmax_retries = 0\n");
     let planned = world.aime(["plan", AGAIN, "--mode", "complex"]).must(0);
     assert!(planned.stderr.lines().any(|line| line.starts_with("recall") && line.contains(GOAL)), "{planned}");
-    assert!(said(&world.schema_requests("aime_plan")[0]).contains(learnt), "{planned}");
+    assert!(messages_text(&world.schema_requests("aime_plan")[0]).contains(learnt), "{planned}");
     let ended = run(&world, AGAIN, "complex");
     let asked = world.schema_requests("aime_patch");
-    assert!(asked.len() == 1 && said(&asked[0]).contains(learnt), "{ended}");
+    assert!(asked.len() == 1 && messages_text(&asked[0]).contains(learnt), "{ended}");
 
     let fresh = World::with(Script::new().on(When::schema("aime_plan"), [Reply::json(plan(&[actor("work", "WORK", &[])]))]));
     fresh.aime(["plan", GOAL, "--mode", "complex"]).must(0);
@@ -90,7 +90,7 @@ fn people_look_at_memories_find_them_and_forget_them() {
     for (goal, words, learnt) in [(GOAL, ["website", "harbour"], "It takes ed25519."), (ZH_GOAL, ["网站", "港口"], "只接受 ed25519 密钥。")]
     {
         let world = world(learnt);
-        let empty = world.aime(["memory"]).must(0).tells(&["nothing is remembered"]);
+        let empty = world.aime(["memory"]).must(0).stderr_contains(&["nothing is remembered"]);
         assert!(empty.stdout.is_empty() && !world.exists(".aime/memory.db"), "looking makes no file: {empty}");
         let id = run(&world, goal, "direct").last()["run_id"].as_str().unwrap().to_owned();
         run(&world, "Bake a cake with plums 烤蛋糕", "direct");
@@ -107,12 +107,12 @@ fn people_look_at_memories_find_them_and_forget_them() {
         let document = world.aime(["memory", "show", &id, "--output", "json"]).must(0).json();
         assert_eq!((&document["title"], &document["run_id"], &document["kind"]), (&json!(goal), &json!(id), &json!("run")));
 
-        world.aime(["memory", "forget", &id]).must(0).tells(&["forgotten"]);
-        world.aime(["memory", "show", &id]).must(2).tells(&["there is no memory", "aime memory list"]);
+        world.aime(["memory", "forget", &id]).must(0).stderr_contains(&["forgotten"]);
+        world.aime(["memory", "show", &id]).must(2).stderr_contains(&["there is no memory", "aime memory list"]);
         world.aime(["memory", "forget"]).must(2);
         let again = run(&world, goal, "direct");
         assert!(again.events("recalled").is_empty(), "what is forgotten is not recalled: {again}");
-        world.aime(["memory", "forget", "--all"]).must(0).tells(&["2 memories"]);
+        world.aime(["memory", "forget", "--all"]).must(0).stderr_contains(&["2 memories"]);
         assert_eq!(memories(&world), [] as [Value; 0]);
     }
 }
@@ -130,12 +130,12 @@ fn a_folder_of_documents_is_known_as_it_changes() {
         let items = ended.events("recalled")[0]["items"].clone();
         let found = items.as_array().unwrap().iter().find(|item| item["from"] == "document").unwrap();
         assert_eq!(found["name"], document, "{ended}");
-        assert!(said(world.actor_requests(goal).last().unwrap()).contains(words), "{ended}");
+        assert!(messages_text(world.actor_requests(goal).last().unwrap()).contains(words), "{ended}");
     }
     world.file("docs/server.md", "# Harbour server\n\nIt moved, and the harbour server listens on port 9000 now.\n");
     let shown = world.aime(["run", "Which port has the harbour server today?", "--mode", "direct"]).must(0);
     assert!(shown.stderr.lines().any(|line| line.starts_with("known") && line.contains("server.md:")), "{shown}");
-    let asked = said(world.actor_requests("today?").last().unwrap());
+    let asked = messages_text(world.actor_requests("today?").last().unwrap());
     assert!(asked.contains("port 9000") && !asked.contains("port 8443"), "{asked}");
     let doctor = world.aime(["doctor"]).must(0);
     assert!(["memory", "3 memories", "knowledge", "docs"].iter().all(|word| doctor.stdout.contains(word)), "{doctor}");
@@ -145,7 +145,7 @@ fn a_folder_of_documents_is_known_as_it_changes() {
 fn a_project_cannot_have_the_documents_of_others_read() {
     let world = world("done").settings("[memory]\nknowledge = \"../home\"\n");
     let ended = world.aime(["run", GOAL, "--mode", "direct"]).must(0);
-    ended.tells(&["memory.knowledge", "outside of the project"]);
+    ended.stderr_contains(&["memory.knowledge", "outside of the project"]);
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn a_damaged_memory_only_warns() {
     let warned = ended.events("memory_failed");
     assert_eq!(warned.len(), 1, "it is told once: {ended}");
     assert!(warned[0]["message"].as_str().unwrap().contains("memory.db"), "{ended}");
-    world.aime(["run", GOAL, "--mode", "direct"]).must(0).tells(&["memory", "move it away"]);
-    world.aime(["memory"]).must(2).tells(&["memory.db"]);
+    world.aime(["run", GOAL, "--mode", "direct"]).must(0).stderr_contains(&["memory", "move it away"]);
+    world.aime(["memory"]).must(2).stderr_contains(&["memory.db"]);
     let doctor = world.aime(["doctor"]).must(2);
     assert!(doctor.stdout.lines().any(|line| line.starts_with("broken") && line.contains("memory")), "{doctor}");
 }
@@ -188,8 +188,8 @@ fn a_memory_that_cannot_be_looked_for_is_not_taken_for_none() {
     world.file(".aime/.gitignore", "*\n");
     // A link that leads to itself: nobody can read it, not even root, who may run tests.
     std::os::unix::fs::symlink("memory.db", world.path(".aime/memory.db")).unwrap();
-    world.aime(["memory"]).must(2).tells(&["cannot open the memory", "memory.db"]);
-    world.aime(["memory", "forget", "--all"]).must(2).tells(&["memory.db"]);
+    world.aime(["memory"]).must(2).stderr_contains(&["cannot open the memory", "memory.db"]);
+    world.aime(["memory", "forget", "--all"]).must(2).stderr_contains(&["memory.db"]);
     let doctor = world.aime(["doctor"]).must(2);
     assert!(doctor.stdout.lines().any(|line| line.starts_with("broken") && line.contains("memory.db")), "{doctor}");
 }

@@ -3,7 +3,7 @@
 use crate::harness::World;
 
 /// Runs a command in both languages, and checks its exit code and what it tells.
-fn tells(world: &World, arguments: &[&str], code: i32, english: &[&str], chinese: &[&str]) {
+fn check_message(world: &World, arguments: &[&str], code: i32, english: &[&str], chinese: &[&str]) {
     for (language, words) in [("en", english), ("zh", chinese)] {
         let ended = world.aime(arguments.iter().chain(&["--lang", language])).must(code);
         for word in words {
@@ -19,7 +19,7 @@ fn a_run_without_a_plan_has_no_versions() {
     world.set("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
     world.aime(["run", "hi", "--mode", "complex", "--run-id", "r"]).must(3);
     for arguments in [&["runs", "diff", "r", "1", "2"][..], &["runs", "fork", "r", "--at", "1"], &["runs", "show", "r", "--at", "1"]] {
-        tells(
+        check_message(
             &world,
             arguments,
             2,
@@ -51,8 +51,8 @@ fn a_misspelt_rule_is_told_the_tool_that_was_meant() {
         ("launch", "the rule `launch` names an unknown tool: there is no `launch`\n", "规则 `launch` 没有指明工具：没有 `launch`\n"),
     ] {
         let world = World::alone().settings(&format!("[permissions]\ndeny = [\"{rule}\"]\n"));
-        tells(&world, &["config", "check"], 2, &[english, "aime.toml:2:10"], &[chinese, "aime.toml:2:10"]);
-        tells(&world, &["run", "hi"], 2, &[english], &[chinese]);
+        check_message(&world, &["config", "check"], 2, &[english, "aime.toml:2:10"], &[chinese, "aime.toml:2:10"]);
+        check_message(&world, &["run", "hi"], 2, &[english], &[chinese]);
     }
 }
 
@@ -65,7 +65,7 @@ fn tools_are_listed_by_name() {
 
 #[test]
 fn a_suite_that_is_not_there_is_told_in_words_that_need_no_other_file() {
-    tells(
+    check_message(
         &World::alone(),
         &["eval", "none"],
         2,

@@ -107,20 +107,20 @@ fn a_file_names_the_provider() {
     other
         .aime(RUN)
         .must(3)
-        .tells(&["no key for models.default: OPENAI_API_KEY is not set", "write provider = \"mistral\" into [models.default]"]);
+        .stderr_contains(&["no key for models.default: OPENAI_API_KEY is not set", "write provider = \"mistral\" into [models.default]"]);
     other.set("LANG", "zh_CN.UTF-8");
-    other.aime(RUN).must(3).tells(&["已设置 MISTRAL_API_KEY"]);
+    other.aime(RUN).must(3).stderr_contains(&["已设置 MISTRAL_API_KEY"]);
 }
 
 /// A short name may be meant as that of a local model.
 #[test]
 fn a_name_without_a_key_may_be_of_a_local_model() {
     let run = |name: &str, language: &str| unnamed().aime(["run", "hi", "--model", name, "--lang", language]).must(3);
-    run("7b", "en").tells(&[
+    run("7b", "en").stderr_contains(&[
         "error: no key for models.default: OPENAI_API_KEY is not set",
         "set OPENAI_BASE_URL to a server that needs no key; 7b is no local model: those are qwen2.5-coder-1.5b, ",
     ]);
-    run("7b", "zh").tells(&["；7b 不是本地模型；本地模型有 qwen2.5-coder-1.5b, "]);
+    run("7b", "zh").stderr_contains(&["；7b 不是本地模型；本地模型有 qwen2.5-coder-1.5b, "]);
     let hosted = run("gpt-5.6-terra", "en");
     assert!(hosted.stderr.trim_end().ends_with("to a server that needs no key"), "{hosted}");
 }
@@ -151,7 +151,7 @@ fn no_key_goes_where_a_project_says() {
         sends_key(&world, None);
         // An untrusted folder may not name the variable either; the user's own file may.
         world.file("aime.toml", &format!("{settings}api_key_env = \"{provider}_API_KEY\"\n"));
-        world.aime(RUN).must(0).tells(&[&format!("the key in {provider}_API_KEY is not sent")]);
+        world.aime(RUN).must(0).stderr_contains(&[&format!("the key in {provider}_API_KEY is not sent")]);
         sends_key(&world, None);
         world.serve(script());
         world.set("OPENAI_BASE_URL", "");
@@ -183,7 +183,7 @@ fn headers_are_sent_and_never_shown() {
     world.set("OPENAI_BASE_URL", "");
     let elsewhere = format!("[models.default]\nbase_url = \"{}\"\nheaders = {{ \"x-own\" = \"a\" }}\n", world.server().url());
     world.file("aime.toml", &elsewhere);
-    world.aime(RUN).must(0).tells(&["the headers of your own settings are not sent"]);
+    world.aime(RUN).must(0).stderr_contains(&["the headers of your own settings are not sent"]);
     for request in world.server().received() {
         assert_eq!((request.headers.get("x-team"), request.headers["x-own"].as_str()), (None, "a"));
     }

@@ -95,10 +95,10 @@ fn the_readme_is_enough() {
 fn who_asks_for_a_run_where_there_is_none_is_told_how_one_begins() {
     let world = World::with(model(0));
     for command in [&["resume", "last"][..], &["runs", "report", "last"], &["runs", "undo", "last"], &["answer", "last", "yes"]] {
-        world.aime(command).must(2).tells(&["there is no run \"last\"", "`aime run \"…\"` does, and -C names another folder"]);
+        world.aime(command).must(2).stderr_contains(&["there is no run \"last\"", "`aime run \"…\"` does, and -C names another folder"]);
     }
     world.aime(["run", "list what is to be done", "--mode", "complex", "--approve", "all"]).must(0);
-    world.aime(["resume", "ghost"]).must(2).tells(&["there is no run \"ghost\"", "`aime runs` lists the runs of this folder"]);
+    world.aime(["resume", "ghost"]).must(2).stderr_contains(&["there is no run \"ghost\"", "`aime runs` lists the runs of this folder"]);
 }
 
 // Requirement: 12.21
@@ -128,7 +128,7 @@ fn the_first_run_of_a_folder_teaches_what_can_be_done_with_it() {
     let asked = waits.aime(["run", "list what is to be done", "--mode", "complex", "--approve", "ask"]).must(5);
     assert!(!asked.stderr.contains("the first run"), "{asked}");
     waits.aime(["answer", "last", "yes"]).must(0);
-    waits.aime(["resume", "last"]).must(0).tells(&["the first run in this folder"]);
+    waits.aime(["resume", "last"]).must(0).stderr_contains(&["the first run in this folder"]);
     assert!(!waits.aime(["resume", "last"]).must(0).stderr.contains("the first run"), "it had ended");
 
     assert_eq!(World::with(model(0)).aime(goal.iter().chain(&["--quiet"])).must(0).stderr, "");

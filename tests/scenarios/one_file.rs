@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, task, tool};
+use crate::harness::{World, actor, bash, done, messages_text, plan, task, tool};
 
 const STATS: &str = "def total(values):\n    return sum(values)\n";
 const DOCUMENTED: &str = "def total(values):\n    \"\"\"Return the sum.\"\"\"\n    return sum(values)\n";
@@ -39,7 +39,7 @@ fn two_actors_keep_both_edits_of_one_file() {
     world.plan("plan.json", &plan(&[actor("doc", "DOC-PART", &[]), actor("mean", "MEAN-PART", &[])]));
     let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0);
     assert_eq!(world.read("stats.py"), format!("{DOCUMENTED}{MEAN}"), "{ended}");
-    let told = world.actor_requests("DOC-PART").iter().map(said).find(|said| said.contains("not written"));
+    let told = world.actor_requests("DOC-PART").iter().map(messages_text).find(|said| said.contains("not written"));
     let refused = "not written: `stats.py` was changed by task `mean` (edit_file) since you last read it. Read it again";
     assert!(told.is_some_and(|told| told.contains(refused)), "{ended}");
 }
@@ -63,7 +63,7 @@ fn a_resumed_actor_knows_what_it_has_read() {
     world.file("stats.py", &format!("# by Ann\n{STATS}"));
     let ended = world.aime(["resume", "trip", "--output", "json"]).must(0);
     assert_eq!(world.read("stats.py"), format!("# by Ann\n{}", STATS.replace("total", "sum_of")), "{ended}");
-    let said = world.actor_requests("RENAME-PART").iter().map(said).collect::<String>();
+    let said = world.actor_requests("RENAME-PART").iter().map(messages_text).collect::<String>();
     let by = "was changed by a person or another program since you last read it";
     assert!(said.contains(&format!("not written: `stats.py` {by}")), "{said}");
     assert!(said.contains(&format!("[`stats.py` {by}; this edit was made on top of that change, which is kept]")), "{said}");
@@ -115,7 +115,7 @@ fn the_repository_is_left_alone_while_others_work() {
         ]),
     );
     let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(0);
-    let told = world.actor_requests("ONE-PART").iter().map(said).collect::<String>();
+    let told = world.actor_requests("ONE-PART").iter().map(messages_text).collect::<String>();
     let refused = "not run: `git stash` changes the branch, the index, the stash or the files of the repository, and other tasks work in the same folder now: `two`.";
     assert!(told.contains(refused), "{told}");
     assert_eq!(world.read("stats.py"), STATS, "a task that runs alone may do it\n{ended}");

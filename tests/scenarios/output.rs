@@ -113,7 +113,7 @@ fn json_is_json_wherever_it_goes_and_steers_no_terminal() {
 fn a_failure_is_said_in_the_form_that_was_asked_for() {
     let world = World::alone();
     world.plan("plan.json", &plan(&[tool("bad", "read_file", json!({"path": "missing.txt"}), &[])]));
-    let text = world.aime(["run", "--plan", "plan.json"]).must(1).tells(&["error", "missing.txt"]);
+    let text = world.aime(["run", "--plan", "plan.json"]).must(1).stderr_contains(&["error", "missing.txt"]);
     assert!(text.stdout.contains("missing.txt"), "the report is the answer\n{text}");
     let json = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(1).json();
     assert_eq!(json["error"]["code"], "goal_not_reached");
@@ -177,7 +177,7 @@ fn a_full_standard_output_is_said() {
     for (command, code) in [("schema plan", 2), ("run --plan fails.json --output json", 1)] {
         let mut shell = world.program("bash");
         shell.args(["-c", &format!("{} {command} > /dev/full", env!("CARGO_BIN_EXE_aime"))]);
-        world.spawn(shell).wait().must(code).tells(&["standard output could not be written", "space"]);
+        world.spawn(shell).wait().must(code).stderr_contains(&["standard output could not be written", "space"]);
     }
 }
 

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, bash, done, gives_up, plan, said, task, tool};
+use crate::harness::{World, bash, done, gives_up, messages_text, plan, task, tool};
 
 const ASK: [&str; 8] = ["run", "paint the wall", "--mode", "direct", "--output", "json", "--run-id", "paint"];
 
@@ -76,7 +76,8 @@ fn a_blocked_run_waits_and_goes_on_in_the_same_conversation() {
                 "needs: a key in key.txt",
                 "hint: once that is there, go on with `aime resume up`; `aime answer up TEXT` before it says more",
             ];
-            let ended = world.aime(["run", "upload the report", "--mode", mode, "--run-id", "up", "--unattended"]).must(5).tells(&told);
+            let ended =
+                world.aime(["run", "upload the report", "--mode", mode, "--run-id", "up", "--unattended"]).must(5).stderr_contains(&told);
             assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
             if let Some((command, text)) = words {
                 world.aime([command, "up", text]).must(0);
@@ -136,7 +137,7 @@ fn unattended_a_command_that_needs_consent_is_refused() {
     let world = commander();
     let ended = world.aime(ASK.iter().chain(&["--unattended"])).must(1);
     assert!(!world.exists("log"), "{ended}");
-    assert!(said(&world.server().requests()[1]).contains("not allowed"), "the actor is told");
+    assert!(messages_text(&world.server().requests()[1]).contains("not allowed"), "the actor is told");
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn answers_go_to_the_questions_in_their_order() {
     assert_eq!(questions.len(), 2);
     for question in &questions {
         let answer = if question == "Where?" { "in the garden" } else { "at noon" };
-        world.aime(["answer", "r", answer]).must(0).tells(&[question]);
+        world.aime(["answer", "r", answer]).must(0).stderr_contains(&[question]);
     }
     world.aime(["answer", "r", "and why"]).must(2);
     let result = world.aime(["resume", "r", "--output", "json"]).must(0).json();
@@ -209,9 +210,9 @@ fn answers_go_to_the_questions_in_their_order() {
 #[test]
 fn an_answer_needs_a_question() {
     let world = World::with(Script::new().on(When::tools(), [done("done")]));
-    world.aime(["answer", "nobody", "yes"]).must(2).tells(&["nobody"]);
+    world.aime(["answer", "nobody", "yes"]).must(2).stderr_contains(&["nobody"]);
     world.aime(["run", "do it", "--mode", "direct", "--run-id", "quiet"]).must(0);
-    world.aime(["answer", "quiet", "yes"]).must(2).tells(&["quiet"]);
+    world.aime(["answer", "quiet", "yes"]).must(2).stderr_contains(&["quiet"]);
 }
 
 #[test]

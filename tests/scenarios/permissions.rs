@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, bash, done, gives_up, plan, said, task, tool, write};
+use crate::harness::{World, bash, done, gives_up, messages_text, plan, task, tool, write};
 
 /// A world whose user keeps state beside what scenarios look at.
 fn world(script: Script) -> World {
@@ -55,7 +55,7 @@ fn a_rule_denies_and_the_actor_is_told_which() {
         world.file("kept.txt", "kept");
         world.file("sub/x", "");
         world.aime(["run", "do it"]).must(1);
-        let told = said(&world.server().requests()[1]);
+        let told = messages_text(&world.server().requests()[1]);
         assert!(told.contains("is denied here by the rule"), "{told}");
         assert_eq!(world.read("kept.txt"), "kept");
     }
@@ -126,7 +126,7 @@ fn always_is_remembered_for_the_folder_over_runs() {
     }
     world.user_settings("");
     // What is forgotten is asked again.
-    world.aime(["permissions", "forget", "2"]).must(0).tells(&["forgotten: bash(mkdir -p made)"]);
+    world.aime(["permissions", "forget", "2"]).must(0).stderr_contains(&["forgotten: bash(mkdir -p made)"]);
     world.aime(["permissions", "forget", "2"]).must(2);
     world.serve(script());
     world.aime(["run", "do it"]).must(5);
@@ -193,11 +193,11 @@ fn a_faulty_rule_is_told_with_its_place() {
         world.user_settings(&format!("[permissions]\nallow = []\ndeny = [\"{rule}\"]\n"));
         let checked = world.aime(["config", "check"]).must(2);
         assert!(checked.stdout.contains(place) && checked.stdout.contains(told), "{checked}");
-        world.aime(["run", "x"]).must(2).tells(&[told]);
+        world.aime(["run", "x"]).must(2).stderr_contains(&[told]);
     }
     let mut world = World::alone();
     world.set("AIME__PERMISSIONS__DENY", "[\"read_files(x)\"]");
-    world.aime(["config", "show"]).must(2).tells(&["AIME__PERMISSIONS__DENY"]);
+    world.aime(["config", "show"]).must(2).stderr_contains(&["AIME__PERMISSIONS__DENY"]);
     world.set("AIME__PERMISSIONS__DENY", "[\"read_file(x)\"]");
     let shown = world.aime(["config", "show"]).must(0);
     assert!(shown.stdout.contains("deny = [\"read_file(x)\"]"), "{shown}");
@@ -229,7 +229,7 @@ fn a_read_only_run_changes_nothing_by_any_way() {
         of_actor.user_settings(settings);
         of_actor.file("kept.txt", "kept");
         of_actor.aime(["run", "do it", "--approve", "read-only"]).must(1);
-        assert!(said(&of_actor.server().requests()[1]).contains("read-only"), "{way}");
+        assert!(messages_text(&of_actor.server().requests()[1]).contains("read-only"), "{way}");
         unchanged(&of_actor, &way);
         // The one that it makes.
         let mut of_child = world(

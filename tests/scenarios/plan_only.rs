@@ -27,7 +27,7 @@ fn asked(world: &World) -> usize {
 #[test]
 fn what_planning_took_is_told() {
     let priced = world(one_task()).settings("[models.default]\nmodel = \"m\"\nprices = { input = 1.0, output = 10.0 }\n");
-    let ended = priced.aime(PLAN).must(0).tells(&[" tokens in 1 request, $0."]);
+    let ended = priced.aime(PLAN).must(0).stderr_contains(&[" tokens in 1 request, $0."]);
     assert!(!priced.exists(".aime"), "{ended}");
     let ended = priced.aime(REVIEW).must(0);
     // One for `aime plan`, the other two for the run.
@@ -40,7 +40,7 @@ fn bounds_end_planning() {
         let world = world(one_task()).settings(settings);
         let bound = if settings.is_empty() { vec!["--max-tokens", "10"] } else { Vec::new() };
         for command in [PLAN.as_slice(), &REVIEW] {
-            let ended = world.aime(command.iter().chain(&bound)).must(4).tells(&["higher bound", "--max-tokens N"]);
+            let ended = world.aime(command.iter().chain(&bound)).must(4).stderr_contains(&["higher bound", "--max-tokens N"]);
             assert_eq!(asked(&world), 0, "{ended}");
             if command == REVIEW {
                 assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
@@ -53,7 +53,7 @@ fn bounds_end_planning() {
 fn the_hint_on_a_bound_is_translated() {
     let mut world = world(one_task());
     world.set("LANG", "zh_CN.UTF-8");
-    world.aime(PLAN.iter().copied().chain(["--max-tokens", "10"])).must(4).tells(&["提高上限后重新计划：`--max-tokens N`"]);
+    world.aime(PLAN.iter().copied().chain(["--max-tokens", "10"])).must(4).stderr_contains(&["提高上限后重新计划：`--max-tokens N`"]);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_plan_that_a_hook_refuses_is_refused() {
     for command in [PLAN.as_slice(), &REVIEW] {
         let mut world = world(one_task());
         world.user_settings(settings);
-        let ended = world.aime(command).must(1).tells(&["not today"]);
+        let ended = world.aime(command).must(1).stderr_contains(&["not today"]);
         assert_eq!((asked(&world), world.actor_requests("WASH").len()), (3, 0), "{ended}");
     }
 }
@@ -82,8 +82,8 @@ fn a_kept_plan_is_used() {
     let world = world(one_task());
     let run = world.aime(["run", GOAL, "--mode", "complex", "--output", "json"]).must(0).json();
     let used = format!("the plan of run {}", run["run_id"].as_str().unwrap());
-    world.aime(PLAN).must(0).tells(&[&used]);
-    world.aime(REVIEW).must(0).tells(&[&used]);
+    world.aime(PLAN).must(0).stderr_contains(&[&used]);
+    world.aime(REVIEW).must(0).stderr_contains(&[&used]);
     assert_eq!(world.schema_requests("aime_plan").len(), 1);
 }
 
@@ -94,7 +94,7 @@ fn it_can_be_interrupted() {
         let running = world.start(command);
         world.wait_for_requests(1);
         running.signal("INT");
-        running.wait().must(130).tells(&["stopped by a person"]);
+        running.wait().must(130).stderr_contains(&["stopped by a person"]);
     }
 }
 
@@ -104,6 +104,6 @@ fn a_lead_plans_in_a_fresh_folder_and_leaves_nothing_there() {
     let world = World::led(Script::new().on(When::tool("submit_plan"), [submitted]));
     let planned = world.aime(["plan", "do the dishes", "--mode", "complex", "--format", "json"]).must(0);
     assert_eq!(planned.json()["tasks"][0]["id"], "wash");
-    planned.tells(&["forecast: about 6 requests", "rule of thumb"]);
+    planned.stderr_contains(&["forecast: about 6 requests", "rule of thumb"]);
     assert!(!world.exists(".aime"));
 }

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, World, actor, done, plan, said};
+use crate::harness::{Ended, World, actor, done, messages_text, plan};
 
 fn cyclic() -> Value {
     plan(&[actor("wash", "WASH", &["dry"]), actor("dry", "DRY", &["wash"])])
@@ -33,8 +33,8 @@ fn a_plan_with_a_cycle_is_asked_for_again_with_the_cycle_named() {
     let ended = run(&world, "complex").must(0);
     let asked = world.schema_requests("aime_plan");
     assert_eq!(asked.len(), 2, "{ended}");
-    let again = said(&asked[1]);
-    let extra = &again[said(&asked[0]).len().min(again.len())..];
+    let again = messages_text(&asked[1]);
+    let extra = &again[messages_text(&asked[0]).len().min(again.len())..];
     assert!(["cycle", "wash", "dry"].iter().all(|word| again.contains(word)), "{again}");
     assert!(extra.contains("wash"), "the second request goes on from the first: {extra}");
     let refused = ended.events("plan_refused");
@@ -53,7 +53,7 @@ fn every_fault_of_a_plan_is_told_at_once() {
     ]});
     let world = planner(vec![Reply::json(bad), Reply::json(good())]);
     run(&world, "complex").must(0);
-    let again = said(&world.schema_requests("aime_plan")[1]);
+    let again = messages_text(&world.schema_requests("aime_plan")[1]);
     for fault in ["nowhere", "blow", "content"] {
         assert!(again.contains(fault), "{fault} is not told: {again}");
     }
@@ -156,7 +156,7 @@ fn a_goal_of_several_steps_is_planned() {
     let ended = world.aime(["run", goal, "--output", "jsonl"]).must(0);
     assert_eq!(ended.events("routed")[0]["mode"], "complex", "{ended}");
     assert_eq!(world.schema_requests("aime_plan").len(), 1);
-    assert!(said(&world.schema_requests("aime_plan")[0]).contains("list of all of them"));
+    assert!(messages_text(&world.schema_requests("aime_plan")[0]).contains("list of all of them"));
 }
 
 // Requirement: 2.11
@@ -179,7 +179,7 @@ fn the_project_speaks_to_the_planner() {
     world.file("AGENTS.md", "Always use the blue sponge.");
     world.file("sink.txt", "");
     run(&world, "complex").must(0);
-    let asked = said(&world.schema_requests("aime_plan")[0]);
+    let asked = messages_text(&world.schema_requests("aime_plan")[0]);
     assert!(asked.contains("blue sponge") && asked.contains("sink.txt"), "{asked}");
 }
 

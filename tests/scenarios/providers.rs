@@ -23,7 +23,7 @@ mod secrets;
 mod talks;
 mod texts;
 
-use aime_scripted_server::{Provider, Received, Reply, Script, ScriptedServer};
+use aime_scripted_server::{Provider, ReceivedRequest, Reply, Script, ScriptedServer};
 use serde_json::Value;
 
 use crate::harness::World;
@@ -140,7 +140,7 @@ fn thought(number: usize, reply: Reply) -> Reply {
 }
 
 /// The requests that the service refused.
-fn refused(world: &World) -> Vec<Received> {
+fn refused(world: &World) -> Vec<ReceivedRequest> {
     world.server().received().into_iter().filter(|received| received.rule.is_none()).collect()
 }
 

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{Ended, World, actor, bash, done, plan, said, task};
+use crate::harness::{Ended, World, actor, bash, done, messages_text, plan, task};
 
 /// Refuses every request for this long.
 fn quota(seconds: &str) -> Reply {
@@ -97,11 +97,11 @@ fn a_quota_that_the_auditor_meets_pauses_the_run() {
     const AUDITS: &str = "You audit work";
     let mut worker = actor("wash", "WASH all", &[]);
     worker["completion_criteria"] = json!(["the cups are clean"]);
-    let verdict = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "I looked", "evidence": "log:1"}]});
+    let verdict = json!({"criteria": [{"n": 1, "holds": "yes", "why": "I looked", "evidence": "log:1"}]});
     let script = Script::new()
         .once(When::tools().and_contains(AUDITS), [quota("7200")])
         .on(When::tool("submit_plan"), [Reply::call("submit_plan", plan(&[worker])), done("All is clean.")])
-        .on(When::tools().and_contains(AUDITS), [Reply::call("terminate", verdict)])
+        .on(When::tools().and_contains(AUDITS), [Reply::call("verdict", verdict)])
         .on(When::tools().and_turn(0), [bash("echo once >> log")])
         .on(When::tools(), [done("done")]);
     let world = World::led(script);
@@ -112,7 +112,7 @@ fn a_quota_that_the_auditor_meets_pauses_the_run() {
     let result = ended.json();
     assert_eq!((&task(&result, "wash")["status"], &result["criteria"][0]["how"]), (&json!("completed"), &json!("audited")), "{ended}");
     assert_eq!(world.read("log"), "once\n");
-    assert_eq!(world.server().requests().iter().filter(|request| said(request).contains(AUDITS)).count(), 2);
+    assert_eq!(world.server().requests().iter().filter(|request| messages_text(request).contains(AUDITS)).count(), 2);
 }
 
 /// Another model is asked first. The run pauses only when none is left, until the first of them answers again.

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, gives_up, plan, said, task, turn};
+use crate::harness::{World, actor, done, gives_up, messages_text, plan, task, turn};
 
 /// A patch that puts a new task in the place of one.
 fn replace(old: &str, id: &str, description: &str) -> Value {
@@ -35,10 +35,10 @@ fn a_task_that_fails_is_replanned_at_once_and_the_run_completes() {
     assert_eq!(task(&result, "other")["status"], "completed");
     assert_eq!(task(&result, "after")["status"], "completed");
     // What waited for the old task waits for the new one, and gets its result.
-    assert!(said(&world.actor_requests("AFTER-ALL")[0]).contains("the other way worked"));
+    assert!(messages_text(&world.actor_requests("AFTER-ALL")[0]).contains("the other way worked"));
     let asked = world.schema_requests("aime_patch");
     assert_eq!(asked.len(), 1);
-    assert!(said(&asked[0]).contains("the net is torn"), "the replanner is told what failed");
+    assert!(messages_text(&asked[0]).contains("the net is torn"), "the replanner is told what failed");
     let changed = ended.events("plan_changed");
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0]["decision"]["version"], 2);
@@ -82,7 +82,7 @@ fn the_same_task_over_again_is_refused_and_the_decision_says_what_became_of_it()
     let refused = ended.events("plan_refused");
     assert_eq!(refused.len(), 1, "{ended}");
     assert!(refused[0]["faults"].to_string().contains("does the same as it"), "{}", refused[0]);
-    assert!(said(&world.schema_requests("aime_patch")[1]).contains("does the same as it"), "the model is told why");
+    assert!(messages_text(&world.schema_requests("aime_patch")[1]).contains("does the same as it"), "the model is told why");
     let decision = &ended.events("plan_changed")[0]["decision"];
     assert_eq!(decision["lowered"], json!([{"task": "flaky", "how": "split", "into": ["mend", "cast"]}]));
     let shown = world.aime(["runs", "show", "last"]).must(0);
@@ -118,7 +118,7 @@ fn the_replanner_people_and_actors_read_the_progress_list() {
     let before = world.aime(["runs", "show", "trip", "--at", "1", "--format", "markdown"]).must(0).stdout;
     assert!(before.contains("- [ ] after (after flaky)"), "{before}");
     // An actor reads a line for each task, and which is its own.
-    let first = said(&world.actor_requests("AFTER-ALL")[0]);
+    let first = messages_text(&world.actor_requests("AFTER-ALL")[0]);
     assert!(first.contains("# The plan, of which you do one task\\n- [x] look\\n- [x] other\\n- [>] after (yours)\\n"), "{first}");
 }
 
@@ -139,18 +139,17 @@ fn a_patch_with_faults_is_asked_for_again() {
     let ended = world.aime(["run", "goal", "--mode", "complex", "--output", "json"]).must(0);
     let asked = world.schema_requests("aime_patch");
     assert_eq!(asked.len(), 2, "{ended}");
-    assert!(said(&asked[1]).contains("nowhere"), "the fault is told");
+    assert!(messages_text(&asked[1]).contains("nowhere"), "the fault is told");
     assert_eq!(ended.json()["replans"], 1);
 }
 
 /// A run in which every way fails until `THIRD-WAY`, and one replan is allowed before a person is asked.
 fn capped() -> World {
+    let mut third = replace("two", "three", "THIRD-WAY");
+    third["changes"][0]["task"]["profile"] = json!("atlas");
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("one", "FIRST-WAY", &[])]))])
-        .on(
-            When::schema("aime_patch"),
-            [Reply::json(replace("one", "two", "SECOND-WAY")), Reply::json(replace("two", "three", "THIRD-WAY"))],
-        )
+        .on(When::schema("aime_patch"), [Reply::json(replace("one", "two", "SECOND-WAY")), Reply::json(third)])
         .on(When::tools().and_contains("FIRST-WAY"), [gives_up("a wall")])
         .on(When::tools().and_contains("SECOND-WAY"), [gives_up("a river")])
         .on(When::tools().and_contains("THIRD-WAY"), [done("through")])
@@ -215,18 +214,26 @@ fn other_words_of_a_person_reach_the_planner() {
     world.aime(["resume", "walk"]).must(0);
     let asked = world.schema_requests("aime_patch");
     assert_eq!(asked.len(), 2);
-    assert!(said(&asked[1]).contains("take the tunnel"), "{:#}", asked[1]);
+    assert!(messages_text(&asked[1]).contains("take the tunnel"), "{:#}", asked[1]);
 }
 
 // Requirement: 6.8
 #[test]
-fn unattended_it_ends_with_a_report() {
+fn unattended_it_stops_with_a_report() {
     let world = capped();
-    let ended = world.aime(RUN.iter().chain(&["--unattended"])).must(1);
+    let ended = world.aime(RUN.iter().chain(&["--unattended"])).must(5);
     let result = ended.json();
-    assert_eq!(result["status"], "failed", "{ended}");
-    assert!(result["answer"].as_str().unwrap().contains("a river"), "{ended}");
+    assert_eq!((&result["status"], &result["error"]["code"]), (&json!("waiting_for_human"), &json!("waiting_for_human")), "{ended}");
+    let report = result["error"]["message"].as_str().unwrap();
+    for part in ["the plan was changed 1 times", "What stands in the way", "a river", "The run so far"] {
+        assert!(report.contains(part), "{part}: {ended}");
+    }
+    assert!(result["error"]["hint"].as_str().unwrap().contains("aime answer walk"), "{ended}");
     assert_eq!(world.schema_requests("aime_patch").len(), 1);
+    // It goes on after the answer.
+    world.aime(["answer", "walk", "continue"]).must(0);
+    world.aime(["resume", "walk"]).must(0);
+    assert_eq!(world.schema_requests("aime_patch").len(), 2);
 }
 
 // Requirement: 4.33
@@ -252,5 +259,5 @@ fn evidence_of_weight_changes_the_plan() {
     let world = World::with(script);
     let ended = world.aime(["run", "go through", "--mode", "complex", "--output", "json"]).must(0);
     assert_eq!(ended.json()["replans"], 1, "{ended}");
-    assert!(said(&world.schema_requests("aime_patch")[0]).contains("the left door is shut"));
+    assert!(messages_text(&world.schema_requests("aime_patch")[0]).contains("the left door is shut"));
 }

@@ -65,8 +65,8 @@ fn a_page_goes_where_it_is_wanted() {
     assert!(world.read("page.html").contains("cross the river"));
     let told = world.aime(["runs", "report", "r", "-o", "page.html", "--output", "json"]).must(0);
     assert_eq!(told.json(), json!({"run_id": "r", "report": "page.html"}));
-    world.aime(["runs", "report", "r", "-o", "nowhere/page.html"]).must(2).tells(&["nowhere/page.html", "hint"]);
-    world.aime(["runs", "report", "other"]).must(2).tells(&["other"]);
+    world.aime(["runs", "report", "r", "-o", "nowhere/page.html"]).must(2).stderr_contains(&["nowhere/page.html", "hint"]);
+    world.aime(["runs", "report", "other"]).must(2).stderr_contains(&["other"]);
 }
 
 // Requirement: 7.21

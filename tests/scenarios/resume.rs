@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, Running, World, actor, bash, done, plan, said, task, tool, turn, wait_until};
+use crate::harness::{Ended, Running, World, actor, bash, done, messages_text, plan, task, tool, turn, wait_until};
 
 const RUN: [&str; 9] = ["run", "--plan", "plan.json", "--run-id", "trip", "--approve", "all", "--output", "json"];
 
@@ -48,7 +48,7 @@ fn a_stop_in_the_middle_resumes_with_nothing_done_twice() {
     let ended = resume(&world).must(0);
     assert_eq!(ended.json()["answer"], "Both feet.", "{ended}");
     assert_eq!(world.read("log"), "one\ntwo\n");
-    let of_the_first = world.actor_requests("ONE-FOOT").into_iter().filter(|request| !said(request).contains("OTHER-FOOT"));
+    let of_the_first = world.actor_requests("ONE-FOOT").into_iter().filter(|request| !messages_text(request).contains("OTHER-FOOT"));
     assert_eq!(of_the_first.count(), 2, "the first task is not asked again");
     assert_eq!(world.server().unmatched(), Vec::<String>::new());
 }
@@ -206,7 +206,7 @@ fn a_second_process_cannot_drive_the_same_run() {
     assert!(ended.stderr.contains("trip") || ended.stderr.contains("process"), "{ended}");
     let again = world.aime(RUN).must(2);
     assert!(again.stderr.contains("trip"), "the name is taken\n{again}");
-    world.aime(["runs", "delete", "trip"]).must(2).tells(&["hint"]);
+    world.aime(["runs", "delete", "trip"]).must(2).stderr_contains(&["hint"]);
     // Looking at it is no hindrance, and another run in the same folder neither.
     assert!(world.aime(["runs", "show", "trip"]).must(0).stdout.contains("one"));
     world.plan("aside.json", &plan(&[tool("aside", "write_file", json!({"path": "aside.txt", "content": "a"}), &[])]));
@@ -266,7 +266,7 @@ fn last_is_the_newest_run_and_the_beginning_of_a_name_will_do() {
     world.aime(RUN).must(0);
     assert_eq!(world.aime(["resume", "last", "--output", "json"]).must(0).json()["run_id"], "trip");
     assert_eq!(world.aime(["resume", "tr", "--output", "json"]).must(0).json()["run_id"], "trip");
-    world.aime(["resume", "fall"]).must(2).tells(&["fall", "aime runs"]);
+    world.aime(["resume", "fall"]).must(2).stderr_contains(&["fall", "aime runs"]);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_crash_after_any_event_loses_and_repeats_nothing() {
             let first_turns: Vec<Value> = world.actor_requests(step).into_iter().filter(|request| turn(request) == 0).collect();
             assert!(log.matches(step).count() <= 1, "killed after {after} events: {log}");
             // In doubt is the one way to a missing line, and then the actor was told.
-            let doubted = world.actor_requests(step).iter().any(|request| said(request).contains("In doubt"));
+            let doubted = world.actor_requests(step).iter().any(|request| messages_text(request).contains("In doubt"));
             assert!(log.contains(step) || doubted, "killed after {after} events: {log}\n{first_turns:#?}");
         }
         let shown = world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0).lines();

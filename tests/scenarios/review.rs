@@ -2,7 +2,7 @@
 
 use aime_scripted_server::{Reply, Script, When};
 
-use crate::harness::{World, actor, done, plan, said};
+use crate::harness::{World, actor, done, messages_text, plan};
 
 fn world(editor: &str) -> World {
     let script = Script::new()
@@ -23,7 +23,7 @@ fn what_the_editor_left_is_what_is_run() {
     assert!(!world.actor_requests("RIDE-THERE").is_empty(), "{ended}");
     assert!(world.actor_requests("WALK-THERE").is_empty());
     assert_eq!(world.schema_requests("aime_plan").len(), 1, "it is planned once");
-    assert!(said(&world.schema_requests("aime_plan")[0]).contains("go there"));
+    assert!(messages_text(&world.schema_requests("aime_plan")[0]).contains("go there"));
     assert_eq!(ended.events("run_started")[0]["goal"], "go there");
     assert!(!world.exists(".aime/review.json"));
 }
@@ -55,7 +55,7 @@ fn without_an_editor_the_other_way_is_named() {
     let ended = world.aime(RUN).must(2);
     assert!(ended.stderr.contains("set EDITOR") && ended.stderr.contains("--plan plan.json"), "{ended}");
     world.set("EDITOR", "no-such-editor --wait");
-    world.aime(RUN).must(2).tells(&["no-such-editor", "was not found"]);
+    world.aime(RUN).must(2).stderr_contains(&["no-such-editor", "was not found"]);
     assert!(world.server().requests().is_empty(), "no plan is paid for");
 }
 

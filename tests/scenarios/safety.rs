@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, bash, done, gives_up, plan, said, task, tool, write};
+use crate::harness::{World, bash, done, gives_up, messages_text, plan, task, tool, write};
 
 /// An actor that writes a file and says how that went.
 fn writer() -> World {
@@ -30,7 +30,7 @@ fn a_read_only_run_changes_nothing() {
     let world = writer();
     let ended = world.aime(["run", "write out.txt", "--approve", "read-only", "--output", "json"]).must(1);
     assert!(!world.exists("out.txt"), "{ended}");
-    assert!(said(&world.server().requests()[1]).contains("read-only"), "the actor is told why");
+    assert!(messages_text(&world.server().requests()[1]).contains("read-only"), "the actor is told why");
     for call in [bash("echo x > out.txt"), Reply::call("python", json!({"code": "open('out.txt','w')"}))] {
         let world = World::with(Script::new().on(When::tools().and_turn(0), [call]).on(When::tools(), [gives_up("I may not")]));
         world.aime(["run", "write out.txt", "--approve", "read-only"]).must(1);
@@ -42,7 +42,7 @@ fn a_read_only_run_changes_nothing() {
 fn a_read_only_run_reads() {
     let script = Script::new()
         .on(When::tools().and_turn(0), [Reply::call("grep", json!({"pattern": "TODO"}))])
-        .on(When::tools().and_contains("notes.txt:1: TODO"), [done("one is to do")]);
+        .on(When::tools().and_contains("notes.txt:1:TODO"), [done("one is to do")]);
     let world = World::with(script);
     world.file("notes.txt", "TODO wash\n");
     world.aime(["run", "count what is to do", "--approve", "read-only"]).must(0);
@@ -64,7 +64,7 @@ fn a_plan_is_not_above_the_users_own_settings() {
     let mut world = World::alone();
     world.user_settings("[permissions]\napprove = \"read-only\"\n");
     world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
-    world.aime(["run", "--plan", "plan.json"]).must(1).tells(&["read-only"]);
+    world.aime(["run", "--plan", "plan.json"]).must(1).stderr_contains(&["read-only"]);
     assert!(!world.exists("a.txt"));
 }
 

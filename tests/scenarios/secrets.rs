@@ -3,7 +3,7 @@
 use aime_scripted_server::{Script, When};
 use serde_json::json;
 
-use crate::harness::{World, done, plan, said, task, tool, write};
+use crate::harness::{World, done, messages_text, plan, task, tool, write};
 
 #[test]
 fn a_name_that_holds_a_secret_changes_no_file() {
@@ -29,7 +29,7 @@ fn what_stands_for_a_key_is_no_secret() {
     let ended = world.aime(["run", "Write ollama-notes.txt", "--mode", "direct", "--run-id", "postgres-1", "--output", "json"]).must(0);
     assert_eq!(ended.json()["run_id"], "postgres-1");
     assert_eq!(world.read("ollama-notes.txt"), "ollama and postgres\n");
-    assert!(said(&world.server().requests()[0]).contains("Write ollama-notes.txt"));
+    assert!(messages_text(&world.server().requests()[0]).contains("Write ollama-notes.txt"));
 }
 
 #[test]
@@ -37,14 +37,19 @@ fn a_run_is_not_named_after_a_secret() {
     let mut world = World::alone();
     world.set("DB_PASSWORD", "s3cr3t-word");
     world.plan("plan.json", &plan(&[tool("look", "list_dir", json!({"path": "."}), &[])]));
-    let ended =
-        world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
+    let ended = world
+        .aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"])
+        .must(2)
+        .stderr_contains(&["taken for a secret", "another --run-id"]);
     assert!(!ended.to_string().contains("redacted-secret") && !world.exists(".aime/aime.db"), "{ended}");
     // What a file of the folder holds is as secret.
     let world = World::alone();
     world.file(".env", "DB_PASSWORD=s3cr3t-word\n");
     world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
-    world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
+    world
+        .aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"])
+        .must(2)
+        .stderr_contains(&["taken for a secret", "another --run-id"]);
 }
 
 // Requirement: 14.4

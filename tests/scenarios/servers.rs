@@ -90,7 +90,7 @@ fn a_call_that_was_cut_by_the_length_limit_is_not_made() {
     let world = World::with(script);
     world.aime(["run", "write it"]).must(0);
     assert!(!world.exists("out.txt"));
-    assert!(crate::harness::said(&world.server().requests()[1]).contains("length limit"));
+    assert!(crate::harness::messages_text(&world.server().requests()[1]).contains("length limit"));
 }
 
 // Requirement: 1.9
@@ -113,7 +113,7 @@ fn large_output_is_cut_and_kept() {
     let script = Script::new().on(When::tools().and_turn(0), [bash("seq 1 20000")]).on(When::tools(), [done("counted")]);
     let world = World::with(script);
     world.aime(["run", "count", "--approve", "all", "--run-id", "r"]).must(0);
-    let told = crate::harness::said(&world.server().requests()[1]);
+    let told = crate::harness::messages_text(&world.server().requests()[1]);
     assert!(told.len() < 40_000, "{} characters", told.len());
     let kept: Vec<_> = files(&world.path(".aime/runs/r")).into_iter().filter(|text| text.contains("\n19999\n20000\n")).collect();
     assert_eq!(kept.len(), 1, "the whole of it is kept");
@@ -222,7 +222,7 @@ fn an_unknown_tool_is_told_with_the_names_that_exist() {
     let world = World::with(script);
     let ended = world.aime(["run", "hit the nail", "--output", "json"]).must(0);
     assert_eq!(ended.json()["answer"], "without a hammer", "{ended}");
-    assert!(crate::harness::said(&world.server().requests()[1]).contains("write_file"));
+    assert!(crate::harness::messages_text(&world.server().requests()[1]).contains("write_file"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, wait_until};
+use crate::harness::{World, actor, bash, done, messages_text, plan, wait_until};
 
 /// A run `trip` whose first task waits for the file `go`.
 fn world() -> World {
@@ -34,12 +34,48 @@ fn what_is_said_to_a_run_under_way_changes_its_plan() {
     wait_until("the planner is asked", || !world.schema_requests("aime_patch").is_empty());
     world.file("go", "");
     let ended = running.wait().must(0);
-    assert!(said(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"));
+    assert!(messages_text(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"));
     assert!(!world.actor_requests("REST-AT-THE-INN").is_empty(), "{ended}");
     let evidence = ended.events("evidence_added");
     assert_eq!((&evidence[0]["evidence"]["type"], evidence.len()), (&Value::from("user_input"), 1), "{ended}");
     let over = world.aime(["tell", "trip", "too late"]).must(2);
     assert!(over.stderr.contains("has ended"), "{over}");
+}
+
+// Requirement: 12.1
+#[test]
+fn what_is_said_to_a_led_run_reaches_its_lead() {
+    let lead = || When::tool("submit_plan");
+    let change = json!({"reasoning": "as was said", "changes": [
+        {"op": "modify_task", "id": "rest", "change": {"description": "REST-AT-THE-INN"}}
+    ]});
+    let replies = [
+        Reply::call("submit_plan", plan(&[actor("walk", "WALK-ON", &[]), actor("rest", "REST-THERE", &["walk"])])),
+        Reply::call("change_plan", change),
+        done("There."),
+    ];
+    let script = Script::new()
+        .on(lead(), replies)
+        .on(When::tools().and_contains("WALK-ON").and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
+        .on(When::tools(), [done("done")]);
+    let world = World::led(script);
+    let of_lead = || {
+        let requests = world.server().requests();
+        requests.into_iter().filter(|request| request["tools"].to_string().contains("submit_plan")).collect::<Vec<_>>()
+    };
+    let running = world.start(RUN);
+    world.wait_for_file("began");
+    world.aime(["tell", "trip", "rest", "at", "the", "inn"]).must(0);
+    wait_until("the lead is woken", || of_lead().len() > 1);
+    world.file("go", "");
+    let ended = running.wait().must(0);
+    let told = of_lead()[1]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(told.contains("A person spoke.") && told.contains("> rest at the inn"), "{told}");
+    let handled = of_lead()[2]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(handled.contains("> rest at the inn"), "nobody said that it was handled: {handled}");
+    assert!(!world.actor_requests("REST-AT-THE-INN").is_empty(), "{ended}");
+    let result = ended.last();
+    assert_eq!((&result["replans"], &result["plan_version"]), (&json!(0), &json!(2)), "a wish of a person is no replan: {ended}");
 }
 
 // Requirement: 12.6
@@ -57,7 +93,7 @@ fn a_run_can_be_paused_told_something_and_resumed() {
     let nobody = world.aime(["pause", "trip"]).must(2);
     assert!(nobody.stderr.contains("no process works on run trip"), "{nobody}");
     let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
-    assert!(said(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"), "{ended}");
+    assert!(messages_text(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"), "{ended}");
 }
 
 /// A direct run `trip` whose actor waits for the file `go`, and ends when it has heard what is said.
@@ -116,7 +152,7 @@ fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
         world.aime(["tell", "trip", "walk slowly"]).must(0);
         let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
         assert_eq!(ended.last()["answer"], "walked slowly", "{ended}");
-        let last = said(world.server().requests().last().unwrap());
+        let last = messages_text(world.server().requests().last().unwrap());
         assert_eq!(last.matches("The person you work for says").count(), 1, "{ended}");
         assert_eq!(ended.events("actor_told").len(), 1, "{ended}");
         assert!(ended.events("actor_created").is_empty(), "the actor that was at work goes on: nothing is made again\n{ended}");
@@ -143,10 +179,10 @@ fn what_is_said_to_one_task_reaches_its_actor_alone() {
     });
     world.file("go", "");
     let ended = running.wait().must(0);
-    let of = |text: &str| said(world.actor_requests(text).last().unwrap());
+    let of = |text: &str| messages_text(world.actor_requests(text).last().unwrap());
     assert!(of("WALK-ON").contains("says: slowly") && !of("WALK-ON").contains("at the inn"), "{ended}");
     let rest = world.actor_requests("REST-THERE");
-    assert!(said(&rest[0]).contains("says: at the inn"), "before it begins\n{ended}");
+    assert!(messages_text(&rest[0]).contains("says: at the inn"), "before it begins\n{ended}");
     assert_eq!(rest[0]["messages"].as_array().unwrap().len(), 2, "{ended}");
     assert!(world.schema_requests("aime_patch").is_empty(), "the plan is not looked at for it\n{ended}");
     let late = world.aime(["tell", "trip", "--task", "walk", "faster"]).must(2);

@@ -4,7 +4,7 @@ use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
 use crate::{
-    harness::{World, actor, bash, done, gives_up, plan, said, task, tool, wait_until},
+    harness::{World, actor, bash, done, gives_up, messages_text, plan, task, tool, wait_until},
     pty::AtTerminal,
 };
 
@@ -115,7 +115,7 @@ fn what_is_typed_while_a_run_goes_on_is_told_to_it() {
     world.file("go", "");
     let left = terminal.ends().must(0);
     assert!(left.text.contains("walked slowly"), "{}", left.text);
-    assert!(said(&world.server().requests()[1]).contains("The person you work for says: walk slowly"));
+    assert!(messages_text(&world.server().requests()[1]).contains("The person you work for says: walk slowly"));
 }
 
 // Requirement: 12.13
@@ -463,5 +463,5 @@ fn off_a_terminal_a_run_is_watched_to_its_end() {
         assert_eq!(event["seq"], at + 1, "without gaps");
     }
     assert_eq!(events.len(), world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0).lines().len());
-    world.aime(["runs", "watch", "nobody"]).must(2).tells(&["nobody"]);
+    world.aime(["runs", "watch", "nobody"]).must(2).stderr_contains(&["nobody"]);
 }

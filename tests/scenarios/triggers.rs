@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, gives_up, plan, said, task, turn, write};
+use crate::harness::{World, actor, done, gives_up, messages_text, plan, task, turn, write};
 
 fn add(id: &str, description: &str, replaces: &[&str]) -> Value {
     json!({"op": "add_task", "task": actor(id, description, &[]), "replaces": replaces})
@@ -28,13 +28,13 @@ fn a_risk_of_the_plan_that_comes_true_is_evidence_that_the_planner_sees() {
         .on(When::plain(), [Reply::text("Fish was sold.")]);
     let world = World::with(script);
     let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
-    let told = said(&world.actor_requests("CAST-NET")[0]);
+    let told = messages_text(&world.actor_requests("CAST-NET")[0]);
     assert!(told.contains("1. it storms\\n2. the net is torn"), "the actor is told of the risks: {told}");
     let evidence = &ended.events("evidence_added")[0]["evidence"];
     let content = "a risk of the plan came true (the net is torn): a hole of two yards";
     assert_eq!((&evidence["content"], &evidence["significance"]), (&json!(content), &json!("high")), "{ended}");
     let asked = world.schema_requests("aime_patch");
-    assert!(!asked.is_empty() && said(&asked[0]).contains(&format!("high: {content}")), "{ended}");
+    assert!(!asked.is_empty() && messages_text(&asked[0]).contains(&format!("high: {content}")), "{ended}");
 }
 
 // Requirement: 3.31
@@ -109,10 +109,10 @@ fn criteria_that_do_not_hold_change_the_plan() {
     let ended = world.aime(["run", "write a poem", "--mode", "complex", "--output", "jsonl"]);
     assert_eq!(ended.code, Some(0), "{ended}");
     assert_eq!(world.schema_requests("aime_verdict").len(), 2);
-    assert!(said(&world.schema_requests("aime_patch")[0]).contains("tree does not rhyme"), "{ended}");
+    assert!(messages_text(&world.schema_requests("aime_patch")[0]).contains("tree does not rhyme"), "{ended}");
     assert_eq!(ended.events("triggers_fired")[0]["reasons"][0]["kind"], "criteria_failed");
     // What can be looked at is not asked of a model.
-    assert!(!said(&world.schema_requests("aime_verdict")[0]).contains("poem.txt exists"));
+    assert!(!messages_text(&world.schema_requests("aime_verdict")[0]).contains("poem.txt exists"));
 }
 
 #[test]

@@ -82,11 +82,14 @@ fn a_run_that_deletes_half_of_the_folder_is_undone() {
     assert!(!world.exists("docs") && world.exists("new/x/1"));
 
     // Nobody is here to agree.
-    world.aime(["runs", "undo", "r"]).must(2).tells(&["nobody is here to agree", "--yes"]);
+    world.aime(["runs", "undo", "r"]).must(2).stderr_contains(&["nobody is here to agree", "--yes"]);
     assert_eq!(tree(&world), after);
 
-    let undone =
-        world.aime(["runs", "undo", "r", "--yes"]).must(0).tells(&["recreate docs/empty", "delete   new/x/1", "restore  stays.txt"]);
+    let undone = world.aime(["runs", "undo", "r", "--yes"]).must(0).stderr_contains(&[
+        "recreate docs/empty",
+        "delete   new/x/1",
+        "restore  stays.txt",
+    ]);
     assert!(undone.stdout.contains("put back 14 paths"), "{undone}");
     assert_eq!(tree(&world), before);
     let again = world.aime(["runs", "undo", "r"]).must(0);
@@ -95,7 +98,7 @@ fn a_run_that_deletes_half_of_the_folder_is_undone() {
     // An undo is something that can be taken back, and done again.
     world.aime(["runs", "redo", "r", "--yes"]).must(0);
     assert_eq!(tree(&world), after);
-    world.aime(["runs", "redo", "r", "--yes"]).must(2).tells(&["no undo that could be put back"]);
+    world.aime(["runs", "redo", "r", "--yes"]).must(2).stderr_contains(&["no undo that could be put back"]);
     world.aime(["runs", "undo", "last", "--yes"]).must(0);
     assert_eq!(tree(&world), before);
 }
@@ -112,7 +115,7 @@ fn one_task_of_two_is_undone() {
             tool("more", "python", json!({"code": "open('made/by.txt', 'a').write('more')"}), &["clean"]),
         ],
     );
-    world.aime(["runs", "undo", "r", "nobody", "--yes"]).must(2).tells(&["its tasks are write, clean, more"]);
+    world.aime(["runs", "undo", "r", "nobody", "--yes"]).must(2).stderr_contains(&["its tasks are write, clean, more"]);
     world.aime(["runs", "undo", "r", "clean", "--yes"]).must(0);
     assert_eq!((world.read("docs/read me.md").as_str(), world.read("made/by.txt").as_str()), ("# ä 中 😀\n", "write\nmore"));
     // The other one has changed the same file later.
@@ -136,7 +139,7 @@ fn what_a_person_changed_since_is_kept() {
     let world = furnished();
     run(&world, &[tool("both", "bash", json!({"command": "echo run > stays.txt; echo run > run.sh"}), &[])]);
     world.file("stays.txt", "mine\n");
-    let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1).tells(&["--force"]);
+    let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1).stderr_contains(&["--force"]);
     assert!(undone.stdout.contains("stays.txt: changed since then, by you or by another run"), "{undone}");
     assert_eq!((world.read("stays.txt").as_str(), world.read("run.sh").as_str()), ("mine\n", "#!/bin/sh\n"));
     world.aime(["runs", "undo", "r", "--yes", "--force"]).must(0);
@@ -216,7 +219,7 @@ fn a_run_that_was_killed_in_a_command_is_undone_without_being_resumed() {
     world.plan("plan.json", &plan(&[tool("cut", "bash", json!({"command": command}), &[])]));
     let running = world.start(["run", "--plan", "plan.json", "--run-id", "r"]);
     world.wait_for_file("began");
-    world.aime(["runs", "undo", "r", "--yes"]).must(2).tells(&["held by"]);
+    world.aime(["runs", "undo", "r", "--yes"]).must(2).stderr_contains(&["held by"]);
     running.kill();
     world.aime(["runs", "undo", "r", "--yes"]).must(0);
     assert_eq!(tree(&world), before);
@@ -243,7 +246,7 @@ fn a_disk_without_room_costs_the_undo_and_not_the_run() {
     world
         .aime(["run", "--plan", "plan.json", "--run-id", "r"])
         .must(0)
-        .tells(&["what this run changes from here on cannot be undone: only "]);
+        .stderr_contains(&["what this run changes from here on cannot be undone: only "]);
     let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1);
     assert!(undone.stdout.contains("the changes of this run were not kept"), "{undone}");
     assert!(!world.exists("src"));
@@ -306,7 +309,7 @@ fn what_file_tools_change_is_shown_with_its_lines() {
         "patch: deleted docs/read me.md +0 -1\n",
         "    +fn main() { work() }\n",
     ];
-    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).tells(&told);
+    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).stderr_contains(&told);
     let shown = world.aime(["runs", "show", "r"]).must(0);
     assert!(told.iter().all(|text| shown.stdout.contains(text)), "{shown}");
     let coloured = world.aime(["--color", "always", "runs", "show", "r"]).must(0);

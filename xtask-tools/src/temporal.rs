@@ -6,6 +6,7 @@ mod bucket;
 mod conflict;
 mod cut;
 mod delegation;
+mod early_message;
 mod ends;
 mod fork;
 mod judged;
@@ -15,7 +16,6 @@ mod long;
 mod restore;
 mod secret;
 mod servers;
-mod told;
 mod undo;
 mod upgrade;
 mod world;
@@ -91,7 +91,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("secret", &World::no_secret_travels),
         ("restore", &World::an_engine_from_a_backup),
         ("mcp", &World::servers_of_a_worker),
-        ("told", &World::told_while_it_is_made),
+        ("told", &World::message_before_creation),
         ("conflict", &World::a_conflict_is_evidence),
         ("undo", &World::files_are_put_back),
         ("fork", &World::a_fork_with_actors_at_work),

@@ -79,7 +79,7 @@ fn answer(
     macro_rules! beside {
         ($request:ident, $answer:ident) => {{
             let sessions = Arc::clone(sessions);
-            beside(responder.cast(), async move { sessions.$answer($request, client).await })
+            spawn_answer(responder.cast(), async move { sessions.$answer($request, client).await })
         }};
     }
     match request {
@@ -108,7 +108,10 @@ fn answer(
 }
 
 /// Does what takes long beside the reading of messages, and answers when it is done.
-fn beside<T: JsonRpcResponse + Send>(responder: Responder<T>, work: impl Future<Output = Answer<T>> + Send + 'static) -> Result<(), Error> {
+fn spawn_answer<T: JsonRpcResponse + Send>(
+    responder: Responder<T>,
+    work: impl Future<Output = Answer<T>> + Send + 'static,
+) -> Result<(), Error> {
     tokio::spawn(async move {
         if let Err(error) = responder.respond_with_result(work.await) {
             tracing::debug!(%error, "the client has gone before it was answered");

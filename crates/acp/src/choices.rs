@@ -32,14 +32,14 @@ const PLANNINGS: [(&str, Option<PlanMode>, &str, &str); 5] = [
 
 /// Options for the runs that a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Chosen {
+pub struct SessionChoices {
     /// Approval mode of the actors.
     pub approval: Approval,
     /// Planning mode of a goal; aime decides if it is not set.
     pub mode: Option<PlanMode>,
 }
 
-impl Chosen {
+impl SessionChoices {
     /// Returns the word of its approval mode.
     fn approval_word(self) -> &'static str {
         APPROVALS.iter().find(|(_, approval, ..)| *approval == self.approval).map_or("edits", |(word, ..)| word)
@@ -101,14 +101,14 @@ mod tests {
 
     #[test]
     fn what_is_offered_can_be_chosen() {
-        let chosen = Chosen { approval: Approval::Ask, mode: None };
+        let chosen = SessionChoices { approval: Approval::Ask, mode: None };
         for mode in chosen.modes().available_modes {
             let changed = chosen.with_mode(&mode.id.0).unwrap();
             assert_eq!(changed.modes().current_mode_id, mode.id);
         }
         for (option, value, expected) in [
-            ("approval", "read-only", Chosen { approval: Approval::ReadOnly, mode: None }),
-            ("planning", "emergent", Chosen { approval: Approval::Ask, mode: Some(PlanMode::Emergent) }),
+            ("approval", "read-only", SessionChoices { approval: Approval::ReadOnly, mode: None }),
+            ("planning", "emergent", SessionChoices { approval: Approval::Ask, mode: Some(PlanMode::Emergent) }),
             ("planning", "auto", chosen),
         ] {
             assert_eq!(chosen.with_option(option, &SessionConfigOptionValue::value_id(value)).unwrap(), expected);

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::Chosen;
+use crate::SessionChoices;
 
 /// Reason why a request is refused, for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +47,7 @@ pub trait Folder: Send + Sync + 'static {
     fn path(&self) -> &Path;
 
     /// Returns the options that the folder's settings choose.
-    fn chosen(&self) -> Chosen;
+    fn choices(&self) -> SessionChoices;
 
     /// Returns its runs, the latest first.
     ///
@@ -72,7 +72,7 @@ pub trait Folder: Send + Sync + 'static {
 
     /// Carries out a run until it ends or is suspended. The run ends in order even if the future's owner no longer
     /// waits for it.
-    fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>>;
+    fn run_turn(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>>;
 }
 
 /// A run of a folder.
@@ -93,7 +93,7 @@ pub struct Turn {
     /// Action on the run.
     pub work: Work,
     /// Exchanges in the session before this run, the oldest first.
-    pub earlier: Vec<Earlier>,
+    pub earlier: Vec<EarlierRun>,
     /// Channel for its questions.
     pub human: Arc<dyn HumanChannel>,
     /// Gets its events.
@@ -112,7 +112,7 @@ pub enum Work {
         /// The images of the goal.
         images: Vec<Image>,
         /// Options of the run.
-        chosen: Chosen,
+        chosen: SessionChoices,
     },
     /// Continues a run that has ended.
     Continue {
@@ -135,9 +135,9 @@ pub enum Work {
 
 /// Goal and answer of an earlier run of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierRun {
     /// Goal of the run.
-    pub asked: String,
+    pub goal: String,
     /// Answer of the run; empty if there is none.
     pub answered: String,
 }

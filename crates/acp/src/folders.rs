@@ -64,7 +64,7 @@ impl Workshop for Folders {
             if let Some(known) = self.known(&setup.folder, &servers) {
                 return Ok(known as _);
             }
-            setup.tell_notes();
+            setup.report_notes();
             let offered = servers.iter().map(|server| (server.name.clone(), configured(server))).collect();
             setup.offer_servers(offered).map_err(invalid)?;
             let opened = Arc::new(WorkingFolder { runs: Arc::new(Runs::new(setup).for_clients()) });

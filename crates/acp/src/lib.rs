@@ -7,10 +7,10 @@
 //! loaded again looks the same.
 //!
 //! ```
-//! use aime_acp::{Chosen, Next, next};
+//! use aime_acp::{SessionChoices, Next, next};
 //!
 //! // The first prompt of a session starts a run.
-//! assert_eq!(next(None, Chosen::default()), Next::Start);
+//! assert_eq!(next(None, SessionChoices::default()), Next::Start);
 //! ```
 
 mod agent;
@@ -25,11 +25,11 @@ mod turn;
 mod updates;
 
 pub use agent::{AcpError, serve};
-pub use choices::Chosen;
-pub use folder::{Earlier, Folder, KnownRun, OfferedServer, Reach, Refusal, Turn, Work, Workshop};
+pub use choices::SessionChoices;
+pub use folder::{EarlierRun, Folder, KnownRun, OfferedServer, Reach, Refusal, Turn, Work, Workshop};
 pub use folders::Folders;
 pub use turn::{Next, next};
-pub use updates::{Shown, Updates};
+pub use updates::{UpdateSink, Updates};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

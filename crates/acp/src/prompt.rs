@@ -28,7 +28,7 @@ impl Prompt {
         for block in prompt {
             match block {
                 ContentBlock::Text(block) => text.push_str(&block.text),
-                ContentBlock::ResourceLink(link) => text.push_str(&named(&link.uri, folder)),
+                ContentBlock::ResourceLink(link) => text.push_str(&display_name(&link.uri, folder)),
                 // The text of an attached file is unverified. With a link, an actor reads the file itself, and its
                 // source is recorded.
                 ContentBlock::Resource(_) => return Err(Refusal::Invalid("attached texts cannot be read: link to the file".to_owned())),
@@ -58,7 +58,7 @@ fn path_of(uri: &str, folder: &Path) -> String {
 }
 
 /// Returns the path of a file, or the address of anything else.
-fn named(uri: &str, folder: &Path) -> String {
+fn display_name(uri: &str, folder: &Path) -> String {
     let url = Url::parse(uri).ok().filter(|url| url.scheme() == "file");
     let Some((url, path)) = url.and_then(|url| url.to_file_path().ok().map(|path| (url, path))) else { return uri.to_owned() };
     let path = path.strip_prefix(folder).unwrap_or(&path).display();

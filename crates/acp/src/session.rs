@@ -18,11 +18,11 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Chosen, Earlier, Folder, Next, Refusal, Shown, Turn, Updates, next,
+    EarlierRun, Folder, Next, Refusal, SessionChoices, Turn, UpdateSink, Updates, next,
     person::AtTheClient,
     prompt::Prompt,
     turn::{Ending, ending, run_name, runs_of},
-    updates::{ContextUse, said},
+    updates::{ContextUse, agent_message},
 };
 
 /// Maximum number of earlier runs that a run is given as context.
@@ -33,26 +33,26 @@ pub(crate) struct Session {
     name: RunId,
     folder: Arc<dyn Folder>,
     client: ConnectionTo<Client>,
-    chosen: Mutex<Chosen>,
+    chosen: Mutex<SessionChoices>,
     /// Names of its runs, the oldest first.
     runs: Mutex<Vec<RunId>>,
     /// Token that stops the turn in progress.
     turn: Mutex<Option<CancellationToken>>,
     /// Held during a turn.
-    at_work: AsyncMutex<()>,
+    turn_lock: AsyncMutex<()>,
     /// True if the client shows forms.
     shows_forms: bool,
 }
 
 impl Session {
     pub(crate) fn new(name: RunId, folder: Arc<dyn Folder>, (client, shows_forms): (ConnectionTo<Client>, bool)) -> Self {
-        let chosen = Mutex::new(folder.chosen());
+        let chosen = Mutex::new(folder.choices());
         let (runs, turn, at_work) = (Mutex::default(), Mutex::default(), AsyncMutex::default());
-        Self { name, folder, client, chosen, runs, turn, at_work, shows_forms }
+        Self { name, folder, client, chosen, runs, turn, turn_lock: at_work, shows_forms }
     }
 
     /// Returns an earlier session with its runs; `None` if the folder has no run of it.
-    pub(crate) fn known(name: RunId, folder: Arc<dyn Folder>, client: (ConnectionTo<Client>, bool)) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn open_known(name: RunId, folder: Arc<dyn Folder>, client: (ConnectionTo<Client>, bool)) -> Result<Option<Self>, Refusal> {
         let runs = runs_of(&name, &folder.runs()?);
         Ok((!runs.is_empty()).then(|| Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) }))
     }
@@ -65,19 +65,19 @@ impl Session {
         &self.folder
     }
 
-    pub(crate) fn chosen(&self) -> Chosen {
+    pub(crate) fn choices(&self) -> SessionChoices {
         *locked(&self.chosen)
     }
 
     /// Chooses another approval mode, from the next run on.
-    pub(crate) fn choose_mode(&self, mode: &str) -> Result<Chosen, Refusal> {
+    pub(crate) fn choose_mode(&self, mode: &str) -> Result<SessionChoices, Refusal> {
         let mut chosen = locked(&self.chosen);
         *chosen = chosen.with_mode(mode)?;
         Ok(*chosen)
     }
 
     /// Chooses another value of a setting, from the next run on.
-    pub(crate) fn choose(&self, option: &str, value: &SessionConfigOptionValue) -> Result<Chosen, Refusal> {
+    pub(crate) fn choose(&self, option: &str, value: &SessionConfigOptionValue) -> Result<SessionChoices, Refusal> {
         let mut chosen = locked(&self.chosen);
         *chosen = chosen.with_option(option, value)?;
         Ok(*chosen)
@@ -93,7 +93,7 @@ impl Session {
     /// Stops the turn in progress, and waits for its end.
     pub(crate) async fn end(&self) {
         self.cancel();
-        drop(self.at_work.lock().await);
+        drop(self.turn_lock.lock().await);
     }
 
     /// Shows all that its runs have shown, and the last use of the context window.
@@ -101,7 +101,7 @@ impl Session {
         let (mut last, mut cost) = (None, 0.0);
         for run in locked(&self.runs).clone() {
             let Some(seen) = self.folder.view(&run)? else { continue };
-            let mut updates = Updates::new(self.folder.path(), Shown::Replay, None);
+            let mut updates = Updates::new(self.folder.path(), UpdateSink::Replay, None);
             for event in &seen.events {
                 updates.take(event).into_iter().for_each(|update| self.show(update));
                 last = updates.context_use(&event.event).map(|used| (used, cost)).or(last);
@@ -124,7 +124,7 @@ impl Session {
                 return Err(Error::new(ErrorCode::INVALID_REQUEST, "a turn of this session is under way: cancel it, or wait for its end"));
             }
             *turn = Some(stop.clone());
-            self.at_work.lock()
+            self.turn_lock.lock()
         }
         .await;
         let ended = self.work(prompt, stop.clone()).await;
@@ -138,7 +138,7 @@ impl Session {
 
     async fn work(&self, prompt: Prompt, stop: CancellationToken) -> Result<StopReason, Error> {
         let last = self.last().map_err(refused)?;
-        let next = match next(last.as_ref().map(|(_, seen)| seen), self.chosen()) {
+        let next = match next(last.as_ref().map(|(_, seen)| seen), self.choices()) {
             // A follow-up has no images.
             Next::Continue if !prompt.images.is_empty() => Next::Start,
             next => next,
@@ -147,7 +147,7 @@ impl Session {
             (Next::Start, _) | (_, None) => (self.begin().map_err(refused)?, None),
             (_, Some((run, seen))) => (run, Some(seen.state)),
         };
-        let updates = Arc::new(Mutex::new(Updates::new(self.folder.path(), Shown::Live, state)));
+        let updates = Arc::new(Mutex::new(Updates::new(self.folder.path(), UpdateSink::Live, state)));
         let (events, watched) = mpsc::unbounded_channel();
         let human = AtTheClient {
             client: self.client.clone(),
@@ -160,19 +160,19 @@ impl Session {
         let turn = Turn {
             earlier: self.earlier(&run).map_err(refused)?,
             run,
-            work: next.with(prompt, self.chosen()).map_err(refused)?,
+            work: next.with(prompt, self.choices()).map_err(refused)?,
             human: Arc::new(human),
             events,
             stop,
         };
-        let (result, ()) = tokio::join!(self.folder.carry(turn), self.follow(watched, &updates, cost_before));
+        let (result, ()) = tokio::join!(self.folder.run_turn(turn), self.follow(watched, &updates, cost_before));
         let result = result.map_err(refused)?;
         let updates = locked(&updates);
         match ending(&result, updates.bound()) {
             Ending::Fault(message) => Err(Error::new(ErrorCode::INTERNAL_ERROR, message)),
             Ending::Stop(reason, message) => {
                 for text in message.into_iter().chain(updates.open_approvals().filter(|_| reason == StopReason::EndTurn)) {
-                    self.show(said(&text));
+                    self.show(agent_message(&text));
                 }
                 Ok(reason)
             }
@@ -229,12 +229,12 @@ impl Session {
     }
 
     /// Returns the exchanges in the session before a run.
-    fn earlier(&self, run: &RunId) -> Result<Vec<Earlier>, Refusal> {
+    fn earlier(&self, run: &RunId) -> Result<Vec<EarlierRun>, Refusal> {
         let runs: Vec<RunId> = locked(&self.runs).iter().take_while(|known| *known != run).cloned().collect();
         let latest = runs.iter().skip(runs.len().saturating_sub(REMEMBERED));
         let seen = latest.map(|run| self.folder.view(run)).collect::<Result<Vec<_>, _>>()?;
         let earlier = seen.into_iter().flatten();
-        Ok(earlier.map(|seen| Earlier { asked: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
+        Ok(earlier.map(|seen| EarlierRun { goal: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
     }
 }
 

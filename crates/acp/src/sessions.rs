@@ -61,7 +61,7 @@ impl Sessions {
     pub(crate) async fn begin(&self, request: NewSessionRequest, client: ConnectionTo<Client>) -> Result<NewSessionResponse, Error> {
         let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
         let session = Session::new(self.workshop.new_name().map_err(refused)?, folder, self.of_client(client));
-        let (id, chosen) = (session.id(), session.chosen());
+        let (id, chosen) = (session.id(), session.choices());
         self.keep(session);
         Ok(NewSessionResponse::new(id).modes(chosen.modes()).config_options(chosen.options()))
     }
@@ -70,7 +70,7 @@ impl Sessions {
         let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
         let session = self.known(&request.session_id, folder, client)?;
         session.replay().await.map_err(refused)?;
-        let chosen = session.chosen();
+        let chosen = session.choices();
         self.keep(session);
         Ok(LoadSessionResponse::new().modes(chosen.modes()).config_options(chosen.options()))
     }
@@ -79,7 +79,7 @@ impl Sessions {
     pub(crate) async fn resume(&self, request: ResumeSessionRequest, client: ConnectionTo<Client>) -> Result<ResumeSessionResponse, Error> {
         let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
         let session = self.known(&request.session_id, folder, client)?;
-        let chosen = session.chosen();
+        let chosen = session.choices();
         self.keep(session);
         Ok(ResumeSessionResponse::new().modes(chosen.modes()).config_options(chosen.options()))
     }
@@ -156,7 +156,7 @@ impl Sessions {
     /// Returns an earlier session of a folder.
     fn known(&self, id: &SessionId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Result<Session, Error> {
         let name = RunId::new(&*id.0).map_err(|_| unknown(id))?;
-        Session::known(name, folder, self.of_client(client)).map_err(refused)?.ok_or_else(|| unknown(id))
+        Session::open_known(name, folder, self.of_client(client)).map_err(refused)?.ok_or_else(|| unknown(id))
     }
 
     /// Ends a session if it is open.

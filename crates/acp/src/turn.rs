@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::StopReason;
 use aime_orchestrator::{FailureCode, RunResult, RunView};
 use aime_progress_management::{QuestionId, RunId};
 
-use crate::{Chosen, KnownRun, Refusal, Work, prompt::Prompt};
+use crate::{KnownRun, Refusal, SessionChoices, Work, prompt::Prompt};
 
 /// Effect of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub enum Next {
 /// with; otherwise, and if a bound was reached, a new run is started. A run that waits is answered. A stopped run is
 /// resumed and receives the prompt.
 #[must_use]
-pub fn next(last: Option<&RunView>, chosen: Chosen) -> Next {
+pub fn next(last: Option<&RunView>, chosen: SessionChoices) -> Next {
     let Some(last) = last else { return Next::Start };
-    if last.over {
+    if last.is_over {
         let as_chosen = (last.settings().approval, last.settings().mode) == (chosen.approval, chosen.mode);
         return if last.takes_follow_up && last.led && as_chosen { Next::Continue } else { Next::Start };
     }
@@ -46,7 +46,7 @@ pub fn next(last: Option<&RunView>, chosen: Chosen) -> Next {
 
 impl Next {
     /// Returns the work for a prompt. Only a goal takes images.
-    pub(crate) fn with(self, Prompt { text, images }: Prompt, chosen: Chosen) -> Result<Work, Refusal> {
+    pub(crate) fn with(self, Prompt { text, images }: Prompt, chosen: SessionChoices) -> Result<Work, Refusal> {
         match self {
             Self::Start => Ok(Work::Start { goal: text, images, chosen }),
             _ if !images.is_empty() => {

@@ -21,7 +21,7 @@ use self::calls::CallId;
 
 /// Recipient of the updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum UpdateSink {
     /// For a client whose user has just typed the run's input.
     Live,
     /// For a client that loads a session again, which needs the user's messages too.
@@ -32,12 +32,12 @@ pub enum Shown {
 #[derive(Debug)]
 pub struct Updates {
     folder: PathBuf,
-    shown: Shown,
+    sink: UpdateSink,
     state: Option<ProgressState>,
     /// The plan as it was shown last.
     plan: Vec<PlanEntry>,
     /// Calls for which the client was asked for consent, so that it has seen them already.
-    asked: BTreeSet<CallId>,
+    consent_calls: BTreeSet<CallId>,
     /// Last call of each tool for a task, to which changes of files are attached.
     last: BTreeMap<(Option<TaskId>, String), CallId>,
     /// Calls that are shown with a change of a file.
@@ -63,13 +63,13 @@ impl Updates {
     /// Creates the updates for a run in a folder. `state` is the state before the first event to come: `None` for a
     /// new run.
     #[must_use]
-    pub fn new(folder: &Path, shown: Shown, state: Option<ProgressState>) -> Self {
+    pub fn new(folder: &Path, shown: UpdateSink, state: Option<ProgressState>) -> Self {
         Self {
             folder: folder.to_owned(),
-            shown,
+            sink: shown,
             plan: state.as_ref().map(plan::entries).unwrap_or_default(),
             state,
-            asked: BTreeSet::new(),
+            consent_calls: BTreeSet::new(),
             last: BTreeMap::new(),
             with_diff: BTreeSet::new(),
             bound: None,
@@ -120,7 +120,7 @@ impl Updates {
     /// Returns the request for the client's consent.
     pub(crate) fn permission(&mut self, session: &SessionId, question: &HumanQuestion) -> RequestPermissionRequest {
         let id = CallId::of_question(&question.id);
-        self.asked.insert(id.clone());
+        self.consent_calls.insert(id.clone());
         calls::permission(session, id, question)
     }
 
@@ -132,7 +132,7 @@ impl Updates {
                 let title = SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(first_line(goal)));
                 self.typed(goal).into_iter().chain([title]).collect()
             }
-            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![said(question)],
+            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![agent_message(question)],
             E::QuestionAnswered { id, answer } => self.answered(id, answer),
             E::EvidenceAdded { evidence: Evidence { kind: EvidenceKind::UserInput, content, .. } } => {
                 self.typed(content).into_iter().collect()
@@ -155,7 +155,7 @@ impl Updates {
                 self.bound = Some(bound.clone());
                 Vec::new()
             }
-            E::Answered { text } if !text.is_empty() => vec![said(text)],
+            E::Answered { text } if !text.is_empty() => vec![agent_message(text)],
             E::FileChanged(change) => self.changed(change).into_iter().collect(),
             _ => Vec::new(),
         }
@@ -163,7 +163,7 @@ impl Updates {
 
     /// Returns the user's message, if the session is replayed.
     fn typed(&self, text: &str) -> Option<SessionUpdate> {
-        (self.shown == Shown::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
+        (self.sink == UpdateSink::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
     }
 
     fn answered(&mut self, id: &aime_progress_management::QuestionId, answer: &str) -> Vec<SessionUpdate> {
@@ -176,7 +176,7 @@ impl Updates {
         let of_tool =
             asked.task.as_ref().and_then(|task| self.state.as_ref()?.tasks.get(task)).is_some_and(|task| task.spec.kind == TaskKind::Tool);
         let call = CallId::of_question(id);
-        if !of_tool || !self.asked.remove(&call) {
+        if !of_tool || !self.consent_calls.remove(&call) {
             return Vec::new();
         }
         let agreed = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "a" | "always");
@@ -205,7 +205,7 @@ impl Updates {
 }
 
 /// Returns a message of the agent.
-pub(crate) fn said(text: &str) -> SessionUpdate {
+pub(crate) fn agent_message(text: &str) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(chunk(&format!("{}\n\n", text.trim_end())))
 }
 

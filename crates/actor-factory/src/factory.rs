@@ -11,7 +11,7 @@ use aime_progress_management::{ActorId, InvalidId, Origin, PlanId, ReasoningEffo
 use aime_tools::{Approval, DELEGATE_TASK, ModelClasses, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
 use crate::{
-    ActorInput, ActorSettings, ActorSpec, ProfileCatalog, PromptError, Prompts, Selection,
+    ActorInput, ActorPromptError, ActorSettings, ActorSpec, ProfileCatalog, Prompts, Selection,
     prompts::{SystemContext, TaskContext},
     select,
     select::{must_write_files, named_files},
@@ -181,7 +181,7 @@ fn unknown_limits(_role: &str) -> ModelLimits {
 
 /// Actor that is ready to run, with the reasons for its profile.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Composed {
+pub struct ComposedActor {
     /// Input of the actor's machine.
     pub input: ActorInput,
     /// Chosen profile with the reasons, including notes on tools that the factory left out.
@@ -233,7 +233,7 @@ pub enum ComposeError {
     Id(#[from] InvalidId),
     /// A prompt template fails to render.
     #[error(transparent)]
-    Prompt(#[from] PromptError),
+    Prompt(#[from] ActorPromptError),
 }
 
 impl ActorFactory {
@@ -260,8 +260,8 @@ impl ActorFactory {
     /// Creates a factory with the profiles and prompts of this crate.
     ///
     /// # Errors
-    /// [`PromptError`] if a built-in prompt is broken; a test excludes this.
-    pub fn builtin() -> Result<Self, PromptError> {
+    /// [`ActorPromptError`] if a built-in prompt is broken; a test excludes this.
+    pub fn builtin() -> Result<Self, ActorPromptError> {
         Ok(Self::new(ProfileCatalog::builtin(), Prompts::builtin()?))
     }
 
@@ -279,7 +279,7 @@ impl ActorFactory {
     ///
     /// # Errors
     /// [`ComposeError`] names the task and the reason.
-    pub fn compose(&self, task: &TaskSpec, context: &ActorContext<'_>) -> Result<Composed, ComposeError> {
+    pub fn compose(&self, task: &TaskSpec, context: &ActorContext<'_>) -> Result<ComposedActor, ComposeError> {
         match task.kind {
             TaskKind::Actor => {}
             TaskKind::Tool => return Err(ComposeError::NotForAnActor { task: task.id.to_string(), kind: "tool" }),
@@ -288,7 +288,7 @@ impl ActorFactory {
         let delegated = context.delegated.as_ref();
         let standing = delegated.map(Delegated::standing).transpose()?.unwrap_or_default();
         let mut selection = match delegated.and_then(|delegated| delegated.profile) {
-            Some(profile) => self.named(profile)?,
+            Some(profile) => self.select_named(profile)?,
             None => select(&self.profiles, task, context.category),
         };
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
@@ -339,7 +339,7 @@ impl ActorFactory {
                 max_steps: standing.max_steps.map_or(max_steps, |most| most.min(max_steps)),
                 created_at: context.created_at,
                 approval: standing.approval.map_or(context.approval, |most| most.narrower(context.approval)),
-                rules: delegated.map_or_else(|| rules.clone(), |delegated| rules.at_most(&delegated.by.spec.rules)),
+                rules: delegated.map_or_else(|| rules.clone(), |delegated| rules.at_most(&delegated.caller.spec.rules)),
             },
             execution: context.execution,
             call: delegated.map(|delegated| delegated.call.to_owned()),
@@ -347,7 +347,7 @@ impl ActorFactory {
             system: String::new(),
             task: String::new(),
             limits,
-            attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
+            attended: context.attended && delegated.is_none_or(|delegated| delegated.caller.attended),
             nudge_each_step: class.step_notes,
             retry_reported_failures: class.retry_reported_failures,
             plain_answer_ends: context.plain_answer_ends && !profile.agent,
@@ -361,13 +361,13 @@ impl ActorFactory {
             told: Vec::new(),
             audits: 0,
             lead: None,
-            trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
+            trust: delegated.map_or_else(|| context.trust.clone(), |delegated| delegated.caller.trust.clone()),
             origins: context.origins.to_vec(),
             marks: context.trust.is_some() && small.is_none() && !profile.agent,
             settings,
         };
         let small = small.is_some();
-        input.risks = told_risks(context.risks, &input.spec);
+        input.risks = reportable_risks(context.risks, &input.spec);
         let knowledge = fit(context.knowledge, budget);
         let (of_system, of_task) = match small {
             false => ((knowledge.as_str(), context.environment), ("", "")),
@@ -376,7 +376,7 @@ impl ActorFactory {
         input.system = self.prompts.system(&SystemContext {
             persona: &input.spec.persona,
             tools: input.spec.tools.iter().map(|sheet| note(sheet)).collect(),
-            skills: skills::told(&self.skills, &input.spec),
+            skills: skills::loadable_skills(&self.skills, &input.spec),
             preloaded: texts,
             knowledge: of_system.0,
             environment: of_system.1,
@@ -400,7 +400,7 @@ impl ActorFactory {
             results: &fit(context.results, budget),
             small_model: small,
         })?;
-        Ok(Composed { input, selection })
+        Ok(ComposedActor { input, selection })
     }
 
     /// Returns the profiles that an actor may name, for the schema of `delegate_task`.
@@ -411,7 +411,7 @@ impl ActorFactory {
     }
 
     /// Selects the profile that a delegating actor names.
-    fn named(&self, profile: &str) -> Result<Selection, ComposeError> {
+    fn select_named(&self, profile: &str) -> Result<Selection, ComposeError> {
         if self.profiles.get(profile).is_none() {
             let known = self.profiles.iter().map(|known| format!("`{}`", known.name)).collect::<Vec<_>>().join(", ");
             return Err(ComposeError::UnknownProfile { profile: profile.to_owned(), known });
@@ -435,7 +435,7 @@ const fn effort(effort: ReasoningEffort) -> Effort {
 }
 
 /// Returns the risks of the plan, one line each, if the actor can report that one came true.
-fn told_risks(risks: &[Risk], spec: &ActorSpec) -> Vec<String> {
+fn reportable_risks(risks: &[Risk], spec: &ActorSpec) -> Vec<String> {
     let can_report = spec.tool(REPORT_EVIDENCE).is_some();
     let line = |risk: &Risk| cut(&risk.description.split_whitespace().collect::<Vec<_>>().join(" "), RISK_CHARACTERS);
     risks.iter().filter(|risk| can_report && !risk.description.trim().is_empty()).take(RISKS).map(line).collect()

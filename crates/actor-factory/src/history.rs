@@ -79,7 +79,7 @@ impl History {
     /// otherwise it becomes a user message.
     ///
     /// Some servers refuse a user message after a result, and some chat templates refuse two user messages in a row.
-    pub(crate) fn say(&mut self, text: &str, speaker: Speaker) {
+    pub(crate) fn append_text(&mut self, text: &str, speaker: Speaker) {
         let at = self.messages.len().saturating_sub(1);
         let Some(last) = self.messages.last_mut().filter(|last| matches!(last.as_ref(), Message::Tool { .. } | Message::User { .. }))
         else {

@@ -18,14 +18,14 @@ mod work;
 /// Crates whose types are part of this crate's API.
 pub use {aime_durable as durable, aime_llm as llm, aime_progress_management as progress, aime_tools as tools};
 
-pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
+pub use factory::{ActorContext, ActorFactory, ComposeError, ComposedActor, Delegated};
 pub use machine::{
     ActorEffect, ActorFact, ActorMachine, ActorOutput, ActorStatus, ActorStep, IllegalStep, LeadRest, ModelAnswer, ModelFault,
     QuestionKind, last_wake,
 };
 pub use marks::marked;
 pub use profile::{Complexity, Profile, ProfileCatalog, ProfileError, SmallModel};
-pub use prompts::{PromptError, Prompts};
+pub use prompts::{ActorPromptError, Prompts};
 
 pub(crate) use repeats::{ABORT_AFTER_REPEATS, CONCLUDE_AFTER_REPEATS, WARN_AFTER_REPEATS};
 pub use run::{RunError, run};

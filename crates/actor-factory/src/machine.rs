@@ -4,11 +4,11 @@ mod calls;
 mod conclude;
 mod fact;
 mod lead;
+mod messages;
 mod own_tools;
 mod processes;
 mod round;
 mod run_again;
-mod said;
 mod status;
 mod think;
 mod turn;
@@ -160,7 +160,7 @@ impl Machine for ActorMachine {
         if let ActorFact::RunAgain { number, missing, answer } = fact {
             self.run_again(at, *number, (missing, *answer), out);
         } else if let ActorFact::PersonMessage { said } = fact {
-            self.told(said);
+            self.queue_message(said);
             // A person's message ends nothing: an actor that was stopped or has ended hears it if it continues later.
             return None;
         } else if self.conclusion.is_none() {
@@ -178,7 +178,7 @@ impl Machine for ActorMachine {
                 ActorFact::Stopped { why } => self.stop(why, out),
                 ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } => {}
                 ActorFact::Resumed {} => {
-                    self.tell_ended_processes();
+                    self.note_ended_processes();
                     self.resume(at, out);
                 }
             }

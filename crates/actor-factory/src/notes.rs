@@ -71,7 +71,7 @@ impl Note {
     }
 
     /// Returns the note with this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|note| note.name() == name)
     }
 
@@ -103,7 +103,7 @@ impl Note {
     }
 
     /// Returns the placeholders that the note may contain in braces.
-    const fn given(self) -> &'static [&'static str] {
+    const fn placeholders(self) -> &'static [&'static str] {
         match self {
             Self::StepsLeft => &["left"],
             Self::PersonMessage | Self::Returned | Self::Answered => &["text"],
@@ -128,9 +128,9 @@ impl Note {
         }
         let within = text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);
         let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
-        match within.filter(is_name).find(|name| !self.given().contains(name)) {
+        match within.filter(is_name).find(|name| !self.placeholders().contains(name)) {
             Some(unknown) => {
-                let known: Vec<String> = self.given().iter().map(|name| format!("{{{name}}}")).collect();
+                let known: Vec<String> = self.placeholders().iter().map(|name| format!("{{{name}}}")).collect();
                 let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
                 Err(format!("it uses {{{unknown}}}; it is given {known}"))
             }
@@ -154,7 +154,7 @@ mod tests {
         for note in Note::ALL {
             assert_eq!(note.check(note.built_in()), Ok(()), "{}", note.name());
             assert_eq!(note.in_chinese().map_or(Ok(()), |text| note.check(text)), Ok(()), "{}", note.name());
-            assert_eq!(Note::named(note.name()), Some(note));
+            assert_eq!(Note::from_name(note.name()), Some(note));
         }
     }
 

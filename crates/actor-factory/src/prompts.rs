@@ -21,7 +21,7 @@ pub(crate) const TODO_REMINDER: &str = "<reminder>Update your todos.</reminder>"
 
 /// Reason why a template is refused.
 #[derive(Debug, thiserror::Error)]
-pub enum PromptError {
+pub enum ActorPromptError {
     /// A note is empty or uses an unknown placeholder.
     #[error("the note `{name}` cannot be used: {why}")]
     Note {
@@ -40,7 +40,7 @@ pub enum PromptError {
     },
     /// The text is not a template or uses an unknown variable.
     #[error("the prompt `{name}` cannot be used: {source:#}")]
-    Broken {
+    InvalidTemplate {
         /// The name.
         name: String,
         /// Error with its line.
@@ -49,7 +49,7 @@ pub enum PromptError {
     },
     /// The template of the task leaves the task out.
     #[error("the prompt `{TASK_PROMPT}` says nothing of the task's description: write {{{{ description }}}} where it belongs")]
-    Silent,
+    MissingDescription,
 }
 
 /// Variables of the system prompt.
@@ -120,8 +120,8 @@ impl Prompts {
     /// Returns the templates of this crate.
     ///
     /// # Errors
-    /// [`PromptError::Broken`] if one is not a template; a test excludes this.
-    pub fn builtin() -> Result<Self, PromptError> {
+    /// [`ActorPromptError::InvalidTemplate`] if one is not a template; a test excludes this.
+    pub fn builtin() -> Result<Self, ActorPromptError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
@@ -147,23 +147,23 @@ impl Prompts {
     /// Replaces the template or note with this name by the user's text, and tries it out at once.
     ///
     /// # Errors
-    /// [`PromptError`] if no prompt has that name, the template is broken or uses an unknown variable, or the task's template leaves out
+    /// [`ActorPromptError`] if no prompt has that name, the template is broken or uses an unknown variable, or the task's template leaves out
     /// the task's description.
-    pub fn replace(&mut self, name: &str, template: String) -> Result<(), PromptError> {
-        if let Some(note) = Note::named(name) {
-            note.check(&template).map_err(|why| PromptError::Note { name: name.to_owned(), why })?;
+    pub fn replace(&mut self, name: &str, template: String) -> Result<(), ActorPromptError> {
+        if let Some(note) = Note::from_name(name) {
+            note.check(&template).map_err(|why| ActorPromptError::Note { name: name.to_owned(), why })?;
             self.notes.insert(name.to_owned(), template.trim().to_owned());
             return Ok(());
         }
         let names = || [SYSTEM_PROMPT, TASK_PROMPT].into_iter().chain(Note::ALL.map(Note::name));
         if ![SYSTEM_PROMPT, TASK_PROMPT].contains(&name) {
             let nearest = nearest(name, names()).unwrap_or(SYSTEM_PROMPT).to_owned();
-            return Err(PromptError::Unknown { name: name.to_owned(), nearest });
+            return Err(ActorPromptError::Unknown { name: name.to_owned(), nearest });
         }
         let mut environment = self.environment.clone();
         environment
             .add_template_owned(name.to_owned(), template)
-            .map_err(|source| PromptError::Broken { name: name.to_owned(), source })?;
+            .map_err(|source| ActorPromptError::InvalidTemplate { name: name.to_owned(), source })?;
         let tried = Self { environment, notes: self.notes.clone() };
         if name == SYSTEM_PROMPT {
             let tool = ToolNote { name: "t".to_owned(), parameters: vec!["p".to_owned()], summary: "s".to_owned() };
@@ -198,24 +198,26 @@ impl Prompts {
             })?;
             // A template may change the case of the text.
             if !told.to_lowercase().contains(SENTINEL) {
-                return Err(PromptError::Silent);
+                return Err(ActorPromptError::MissingDescription);
             }
         }
         *self = tried;
         Ok(())
     }
 
-    pub(crate) fn system(&self, context: &SystemContext<'_>) -> Result<String, PromptError> {
+    pub(crate) fn system(&self, context: &SystemContext<'_>) -> Result<String, ActorPromptError> {
         self.render(SYSTEM_PROMPT, context)
     }
 
-    pub(crate) fn task(&self, context: &TaskContext<'_>) -> Result<String, PromptError> {
+    pub(crate) fn task(&self, context: &TaskContext<'_>) -> Result<String, ActorPromptError> {
         self.render(TASK_PROMPT, context)
     }
 
-    fn render<C: Serialize>(&self, name: &str, context: C) -> Result<String, PromptError> {
+    fn render<C: Serialize>(&self, name: &str, context: C) -> Result<String, ActorPromptError> {
         let template = self.environment.get_template(name);
-        template.and_then(|t| t.render(Serde(context))).map_err(|source| PromptError::Broken { name: name.to_owned(), source })
+        template
+            .and_then(|t| t.render(Serde(context)))
+            .map_err(|source| ActorPromptError::InvalidTemplate { name: name.to_owned(), source })
     }
 }
 

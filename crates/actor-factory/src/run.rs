@@ -3,7 +3,7 @@
 use std::{convert::Infallible, future::pending, sync::Arc, time::Instant};
 
 use aime_durable::{
-    DriveError, EffectContext, EffectId, EffectRunner, EmbeddedHost, FailedEffect, Issue, MemoryStream, Overtaken, Reason, Recorded,
+    DriveError, EffectContext, EffectId, EffectRunner, EmbeddedHost, FailedEffect, FencedWriter, Issue, MemoryStream, Reason, Recorded,
     Resume, drive,
 };
 use aime_llm::{ChatModel as _, Model, ModelStack};
@@ -21,7 +21,7 @@ pub struct RunError {
     pub task: String,
     /// The reason.
     #[source]
-    pub source: DriveError<Overtaken>,
+    pub source: DriveError<FencedWriter>,
 }
 
 /// Runs an actor to its conclusion: asks the model, calls the tools, asks the person of `context`. Create the input with

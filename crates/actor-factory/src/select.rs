@@ -106,7 +106,7 @@ const FILES: [&str; 13] =
 /// words imply writing gets a read-only profile only if it names one.
 #[must_use]
 pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Selection {
-    let words = Words::of(task);
+    let words = TaskWords::of(task);
     let needs = needs(&words);
     let mut reasons = Vec::new();
     let fallback = catalog.fallback();
@@ -153,7 +153,7 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
 
 /// Returns the bundles for the capabilities that the task's words imply and that the profile has.
 pub(crate) fn needed_bundles(profile: &Profile, task: &TaskSpec) -> Vec<&'static str> {
-    let needs = needs(&Words::of(task));
+    let needs = needs(&TaskWords::of(task));
     let of_needs = [("search", "files_read"), ("write", "files"), ("execute", "shell"), ("web", "web")];
     of_needs
         .into_iter()
@@ -164,7 +164,7 @@ pub(crate) fn needed_bundles(profile: &Profile, task: &TaskSpec) -> Vec<&'static
 
 /// Returns true if a task asks to write or change a file, so that an answer in words alone cannot complete it.
 pub(crate) fn must_write_files(task: &TaskSpec) -> bool {
-    let words = Words::of(task);
+    let words = TaskWords::of(task);
     words.ask_to_write() && (words.any(&FILES) || words.names_a_file)
 }
 
@@ -174,7 +174,7 @@ const REMOVING: &[&str] = &["delete", "remove", "rename", "move", "clean", "åˆ é
 /// Returns the files that a task names if it asks for a file: lower-case names without folders, each once. Returns none if the task removes
 /// files, because a reminder of a file that must stay or is gone would do harm.
 pub(crate) fn named_files(task: &TaskSpec) -> Vec<String> {
-    if !must_write_files(task) || Words::of(task).any(REMOVING) {
+    if !must_write_files(task) || TaskWords::of(task).any(REMOVING) {
         return Vec::new();
     }
     let text = task.description.to_lowercase();
@@ -187,7 +187,7 @@ pub(crate) fn named_files(task: &TaskSpec) -> Vec<String> {
     names.map(bare).filter(|name| seen.insert(name.clone())).collect()
 }
 
-fn needs(words: &Words) -> BTreeSet<&'static str> {
+fn needs(words: &TaskWords) -> BTreeSet<&'static str> {
     let mut needs: BTreeSet<_> = NEEDS.iter().filter(|(_, asks)| words.any(asks)).map(|(need, _)| *need).collect();
     if words.ask_to_write() {
         needs.insert("write");
@@ -195,7 +195,7 @@ fn needs(words: &Words) -> BTreeSet<&'static str> {
     needs
 }
 
-fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, needs: &BTreeSet<&str>) -> (i32, Vec<String>) {
+fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &TaskWords, needs: &BTreeSet<&str>) -> (i32, Vec<String>) {
     let mut score = 0;
     let mut why = Vec::new();
     if needs.contains("write") && profile.read_only() {
@@ -211,7 +211,7 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, need
             score += CATEGORY;
             why.push(format!("category {category} (+{CATEGORY})"));
         }
-        let looks = looks(task, words);
+        let looks = estimate_complexity(task, words);
         if profile.complexity == looks {
             score += COMPLEXITY;
             why.push(format!("the task looks {} (+{COMPLEXITY})", name(looks)));
@@ -236,7 +236,7 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, need
 }
 
 /// Estimates the difficulty of a task by its length and the number of its criteria.
-fn looks(task: &TaskSpec, words: &Words) -> Complexity {
+fn estimate_complexity(task: &TaskSpec, words: &TaskWords) -> Complexity {
     let size = words.length + 8 * task.completion_criteria.len();
     match size {
         0..=12 => Complexity::Low,
@@ -255,7 +255,7 @@ const fn name(complexity: Complexity) -> &'static str {
 }
 
 /// Words of a task, in lower case.
-struct Words {
+struct TaskWords {
     words: BTreeSet<String>,
     text: String,
     /// Length in words; a character of a dense script counts as one.
@@ -273,7 +273,7 @@ fn names_a_file_to_write(criterion: &Criterion) -> bool {
     }
 }
 
-impl Words {
+impl TaskWords {
     fn of(task: &TaskSpec) -> Self {
         let mut text = format!("{}\n{}", task.name, task.description).to_lowercase();
         for criterion in &task.completion_criteria {

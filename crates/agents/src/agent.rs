@@ -119,7 +119,7 @@ impl ExternalAgent {
                 }
                 answer
             }
-            Next::Silent => {
+            Next::TimedOut => {
                 let seconds = self.settings.limits.silence.as_secs();
                 if let Some(session) = place.take() {
                     session.stop(&self.work).await;

@@ -32,7 +32,7 @@ const LOST: &str = "there is no such terminal";
 
 /// Message of an agent.
 #[expect(clippy::large_enum_variant, reason = "a message is moved once, from the queue to its handler")]
-pub(crate) enum Asked {
+pub(crate) enum AgentMessage {
     Update(Box<SessionNotification>),
     Permission(RequestPermissionRequest, Responder<RequestPermissionResponse>),
     Read(ReadTextFileRequest, Responder<ReadTextFileResponse>),
@@ -81,20 +81,20 @@ impl Requests {
     }
 
     /// Takes a request. Returns the call that carries it out; without one it is answered already.
-    pub(crate) fn take(&mut self, asked: Asked, work: &AgentWork) -> Option<ToolCall> {
+    pub(crate) fn take(&mut self, asked: AgentMessage, work: &AgentWork) -> Option<ToolCall> {
         match asked {
-            Asked::Read(request, responder) => {
+            AgentMessage::Read(request, responder) => {
                 // One line is enough for the actor's record of what it has seen; the agent gets the file itself.
                 let call = self.call("read_file", &json!({"path": request.path, "limit": 1}));
                 self.waiting.insert(call.id.clone(), Waiting::Read(request, responder));
                 Some(call)
             }
-            Asked::Write(request, responder) => {
+            AgentMessage::Write(request, responder) => {
                 let call = self.call("write_file", &json!({"path": request.path, "content": request.content}));
                 self.waiting.insert(call.id.clone(), Waiting::Write(responder));
                 Some(call)
             }
-            Asked::Command(request, responder) => {
+            AgentMessage::Command(request, responder) => {
                 let call = self.call("bash", &json!({"command": command_line(&request, work), "background": true}));
                 let id = TerminalId::new(call.id.clone());
                 let limit = request.output_byte_limit.and_then(|limit| usize::try_from(limit).ok());
@@ -104,15 +104,15 @@ impl Requests {
                 sent(responder.respond(CreateTerminalResponse::new(id)));
                 Some(call)
             }
-            Asked::Output(request, responder) => {
+            AgentMessage::Output(request, responder) => {
                 let id = request.terminal_id;
                 if self.process_of(&id).is_some() {
-                    return self.look(id, Some(responder));
+                    return self.terminal_output(id, Some(responder));
                 }
                 sent(responder.respond_with_result(self.output(&id)));
                 None
             }
-            Asked::Wait(request, responder) => {
+            AgentMessage::Wait(request, responder) => {
                 match self.terminals.get_mut(&*request.terminal_id.0) {
                     None => sent(responder.respond_with_result(Err(refusal(LOST)))),
                     Some(Terminal { ended: Some(code), .. }) => sent(responder.respond(WaitForTerminalExitResponse::new(status(*code)))),
@@ -120,7 +120,7 @@ impl Requests {
                 }
                 None
             }
-            Asked::Kill(request, responder) => {
+            AgentMessage::Kill(request, responder) => {
                 let id = request.terminal_id;
                 let known = self.terminals.contains_key(&*id.0);
                 let Some(process) = self.process_of(&id) else {
@@ -131,7 +131,7 @@ impl Requests {
                 self.waiting.insert(call.id.clone(), Waiting::Kill(id, responder));
                 Some(call)
             }
-            Asked::Release(request, responder) => {
+            AgentMessage::Release(request, responder) => {
                 let Some(released) = self.terminals.remove(&*request.terminal_id.0) else {
                     sent(responder.respond_with_result(Err(refusal(LOST))));
                     return None;
@@ -144,7 +144,7 @@ impl Requests {
                 self.waiting.insert(call.id.clone(), Waiting::Release(responder));
                 Some(call)
             }
-            Asked::Permission(request, responder) => match Consents::decide(&request, work) {
+            AgentMessage::Permission(request, responder) => match Consents::decide(&request, work) {
                 Ok(outcome) => {
                     sent(responder.respond(RequestPermissionResponse::new(outcome)));
                     None
@@ -155,7 +155,7 @@ impl Requests {
                     Some(call)
                 }
             },
-            Asked::Update(_) | Asked::Ended(_) => None,
+            AgentMessage::Update(_) | AgentMessage::Ended(_) => None,
         }
     }
 
@@ -209,7 +209,7 @@ impl Requests {
     }
 
     /// Returns the call that learns what the command of a terminal has printed, if it runs.
-    pub(crate) fn look(&mut self, id: TerminalId, responder: Option<Responder<TerminalOutputResponse>>) -> Option<ToolCall> {
+    pub(crate) fn terminal_output(&mut self, id: TerminalId, responder: Option<Responder<TerminalOutputResponse>>) -> Option<ToolCall> {
         let process = self.process_of(&id)?;
         let call = self.call("bash_output", &json!({"id": process}));
         self.waiting.insert(call.id.clone(), Waiting::News(id, responder));

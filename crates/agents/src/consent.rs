@@ -16,7 +16,7 @@ const TITLE: usize = 500;
 pub(crate) struct Consents;
 
 /// A decision, least strict first.
-enum Decision {
+enum ConsentDecision {
     Allow,
     Ask(String),
     Deny,
@@ -29,9 +29,9 @@ impl Consents {
     /// The question for a person.
     pub(crate) fn decide(request: &RequestPermissionRequest, work: &AgentWork) -> Result<RequestPermissionOutcome, String> {
         match decision(&request.tool_call.fields, work) {
-            Decision::Allow => Ok(outcome(request, true)),
-            Decision::Ask(question) if work.attended && work.tool("ask_human").is_some() => Err(question),
-            Decision::Ask(_) | Decision::Deny => Ok(outcome(request, false)),
+            ConsentDecision::Allow => Ok(outcome(request, true)),
+            ConsentDecision::Ask(question) if work.attended && work.tool("ask_human").is_some() => Err(question),
+            ConsentDecision::Ask(_) | ConsentDecision::Deny => Ok(outcome(request, false)),
         }
     }
 
@@ -43,7 +43,7 @@ impl Consents {
 }
 
 /// Decides on a call as on the same call of an actor: an edit of a file as `write_file`, a command as `bash`.
-fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> Decision {
+fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> ConsentDecision {
     let title: String = fields.title.as_deref().unwrap_or("a call without a name").chars().take(TITLE).collect();
     let input = fields.raw_input.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name).and_then(Value::as_str)).map(str::to_owned);
@@ -52,9 +52,9 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> Decision {
         located.chain(text(&PATHS)).collect::<Vec<_>>()
     };
     let asks = |title: &str| match work.approval {
-        Approval::All => Decision::Allow,
-        Approval::ReadOnly => Decision::Deny,
-        Approval::Ask | Approval::Edits => Decision::Ask(format!("The agent asks for consent: {title}")),
+        Approval::All => ConsentDecision::Allow,
+        Approval::ReadOnly => ConsentDecision::Deny,
+        Approval::Ask | Approval::Edits => ConsentDecision::Ask(format!("The agent asks for consent: {title}")),
     };
     match fields.kind.unwrap_or_default() {
         ToolKind::Execute => {
@@ -66,7 +66,7 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> Decision {
             if paths.is_empty() { asks(&title) } else { strictest(&paths, "write_file", work) }
         }
         ToolKind::Read | ToolKind::Search => strictest(&paths(), "read_file", work),
-        ToolKind::Think => Decision::Allow,
+        ToolKind::Think => ConsentDecision::Allow,
         ToolKind::Fetch => match text(&["url"]) {
             Some(url) if work.tool("web_fetch").is_some() => of_tool("web_fetch", json!({"url": url}), work),
             _ => asks(&title),
@@ -77,30 +77,30 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> Decision {
 
 /// Returns the strictest decision on a tool and each of these paths. Without a path the sandbox alone decides. A write outside of the folder is
 /// denied, as the file tools refuse it.
-fn strictest(paths: &[String], tool: &str, work: &AgentWork) -> Decision {
+fn strictest(paths: &[String], tool: &str, work: &AgentWork) -> ConsentDecision {
     if tool == "write_file" && paths.iter().any(|path| work.context.folder.relative(path).is_err()) {
-        return Decision::Deny;
+        return ConsentDecision::Deny;
     }
-    let mut strictest = Decision::Allow;
+    let mut strictest = ConsentDecision::Allow;
     for path in paths {
         let parameters = if tool == "write_file" { json!({"path": path, "content": ""}) } else { json!({"path": path}) };
         match (of_tool(tool, parameters, work), &strictest) {
-            (Decision::Deny, _) => return Decision::Deny,
-            (ask @ Decision::Ask(_), Decision::Allow) => strictest = ask,
+            (ConsentDecision::Deny, _) => return ConsentDecision::Deny,
+            (ask @ ConsentDecision::Ask(_), ConsentDecision::Allow) => strictest = ask,
             _ => {}
         }
     }
     strictest
 }
 
-fn of_tool(tool: &str, parameters: Value, work: &AgentWork) -> Decision {
-    let Some(sheet) = work.tool(tool) else { return Decision::Deny };
+fn of_tool(tool: &str, parameters: Value, work: &AgentWork) -> ConsentDecision {
+    let Some(sheet) = work.tool(tool) else { return ConsentDecision::Deny };
     let parameters: Map<String, Value> = parameters.as_object().cloned().unwrap_or_default();
-    let Ok(checked) = sheet.check(parameters) else { return Decision::Deny };
+    let Ok(checked) = sheet.check(parameters) else { return ConsentDecision::Deny };
     match Permissions::new(work.approval, &work.rules).decide(sheet, checked) {
-        Permission::Allow(_) => Decision::Allow,
-        Permission::Ask(open) => Decision::Ask(open.question()),
-        Permission::Deny { .. } => Decision::Deny,
+        Permission::Allow(_) => ConsentDecision::Allow,
+        Permission::Ask(open) => ConsentDecision::Ask(open.question()),
+        Permission::Deny { .. } => ConsentDecision::Deny,
     }
 }
 

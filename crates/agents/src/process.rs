@@ -6,17 +6,17 @@ use agent_client_protocol::{
     Agent, Client, Error, Lines,
     schema::ProtocolVersion,
     v1::{
-        ConnectionTo,
+        ConnectionTo, Responder,
         schema::{
-            CancelNotification, ClientCapabilities, CreateTerminalRequest, FileSystemCapabilities, InitializeRequest, InitializeResponse,
-            KillTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest, RequestPermissionRequest, SessionId, SessionNotification,
-            TerminalOutputRequest, WaitForTerminalExitRequest, WriteTextFileRequest,
+            AgentRequest, CancelNotification, ClientCapabilities, FileSystemCapabilities, InitializeRequest, InitializeResponse, SessionId,
+            SessionNotification,
         },
     },
 };
 use aime_sandbox::{Confinement, Service, ServiceRequest};
 use aime_tools::Approval;
 use futures::{SinkExt, StreamExt, pin_mut};
+use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 
-use crate::{AgentSettings, AgentWork, calls::Asked};
+use crate::{AgentSettings, AgentWork, calls::AgentMessage};
 
 /// Maximum bytes kept of the program's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -47,14 +47,14 @@ pub enum AgentError {
         reason: String,
     },
     /// Its program does not speak the protocol, has ended, or refuses a request.
-    #[error("the agent {agent} {reason}{said}")]
+    #[error("the agent {agent} {reason}{stderr}")]
     Protocol {
         /// The agent.
         agent: String,
         /// Description of the error.
         reason: String,
         /// Output of the program to standard error; may be empty.
-        said: String,
+        stderr: String,
     },
     /// It cannot load a session of an earlier process.
     #[error("the agent {agent} cannot load its session")]
@@ -75,9 +75,9 @@ pub(crate) struct AgentProcess {
     /// Its answer to the greeting.
     pub(crate) introduced: InitializeResponse,
     /// Its requests and updates, in order.
-    pub(crate) asked: mpsc::Receiver<Asked>,
+    pub(crate) messages: mpsc::Receiver<AgentMessage>,
     /// Puts the end of a turn behind the updates before it.
-    pub(crate) asks: mpsc::Sender<Asked>,
+    pub(crate) asks: mpsc::Sender<AgentMessage>,
 }
 
 impl Drop for AgentProcess {
@@ -112,8 +112,8 @@ impl AgentProcess {
         let input = SinkExt::<String>::sink_map_err(FramedWrite::new(input, LinesCodec::new()), io::Error::other);
         let running = tokio::spawn(connect(Lines::new(input, output), asks.clone(), connected));
         let gone = |service: &Service| {
-            let said = said(service);
-            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), said }
+            let said = stderr_note(service);
+            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), stderr: said }
         };
         let agent = match timeout(settings.limits.start, connection).await {
             Ok(Ok(agent)) => agent,
@@ -128,15 +128,24 @@ impl AgentProcess {
             Ok(Err(error)) => {
                 // Give a program that exits at once a moment to write the reason.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let AgentError::Protocol { agent, said, .. } = gone(&service) else { return Err(gone(&service)) };
-                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), said });
+                let AgentError::Protocol { agent, stderr: said, .. } = gone(&service) else { return Err(gone(&service)) };
+                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), stderr: said });
             }
             Err(_) => {
                 let reason = format!("does not answer its greeting within {} s", settings.limits.start.as_secs());
-                return Err(AgentError::Protocol { agent: name, reason, said: said(&service) });
+                return Err(AgentError::Protocol { agent: name, reason, stderr: stderr_note(&service) });
             }
         };
-        Ok(Self { name, service: Mutex::new(service), _confinement: confinement, connection: running, agent, introduced, asked, asks })
+        Ok(Self {
+            name,
+            service: Mutex::new(service),
+            _confinement: confinement,
+            connection: running,
+            agent,
+            introduced,
+            messages: asked,
+            asks,
+        })
     }
 
     /// Waits for an answer of the agent at most this long; `None` if there is none by then. Messages before the answer are dropped.
@@ -147,7 +156,7 @@ impl AgentProcess {
             tokio::select! {
                 biased;
                 answered = &mut answer => break answered.ok(),
-                Some(_) = self.asked.recv() => {}
+                Some(_) = self.messages.recv() => {}
             }
         }
     }
@@ -155,7 +164,7 @@ impl AgentProcess {
     /// Returns an error of this agent, with what its program wrote to standard error.
     pub(crate) fn error(&self, reason: impl Into<String>) -> AgentError {
         let service = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), said: said(&service) }
+        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), stderr: stderr_note(&service) }
     }
 
     /// Asks the agent to stop its turn. It answers the prompt afterwards.
@@ -181,8 +190,8 @@ pub(crate) fn cancel(agent: &ConnectionTo<Agent>, session: &SessionId) {
     }
 }
 
-fn said(service: &Service) -> String {
-    let said = service.said();
+fn stderr_note(service: &Service) -> String {
+    let said = service.stderr();
     let bound = service.exceeded().map(|bound| format!("\n[aime has killed it: it took {bound}]")).unwrap_or_default();
     let refused = service.refused();
     let refused = if refused.is_empty() { String::new() } else { format!("\n[refused: {}]", refused.join(", ")) };
@@ -193,38 +202,40 @@ fn said(service: &Service) -> String {
 /// Serves the connection until it is closed. Requests of the agent are put into `asks`, in order.
 async fn connect(
     streams: impl agent_client_protocol::ConnectTo<Client> + 'static,
-    asks: mpsc::Sender<Asked>,
+    asks: mpsc::Sender<AgentMessage>,
     connected: oneshot::Sender<ConnectionTo<Agent>>,
 ) -> Result<(), Error> {
-    /// Puts a request into the queue. If nobody reads it any more, the agent is being ended.
-    macro_rules! queued {
-        ($request:ty, $kind:ident) => {{
-            let asks = asks.clone();
-            async move |request: $request, responder, _: ConnectionTo<Agent>| {
-                drop(asks.send(Asked::$kind(request, responder)).await);
-                Ok(())
-            }
-        }};
-    }
     let updates = asks.clone();
     Client
         .v1()
         .name("aime")
         .on_receive_notification(
             async move |update: SessionNotification, _: ConnectionTo<Agent>| {
-                drop(updates.send(Asked::Update(Box::new(update))).await);
+                drop(updates.send(AgentMessage::Update(Box::new(update))).await);
                 Ok(())
             },
             agent_client_protocol::on_receive_notification!(),
         )
-        .on_receive_request(queued!(RequestPermissionRequest, Permission), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(ReadTextFileRequest, Read), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(WriteTextFileRequest, Write), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(CreateTerminalRequest, Command), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(TerminalOutputRequest, Output), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(WaitForTerminalExitRequest, Wait), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(KillTerminalRequest, Kill), agent_client_protocol::on_receive_request!())
-        .on_receive_request(queued!(ReleaseTerminalRequest, Release), agent_client_protocol::on_receive_request!())
+        // One handler for all requests: the library compiles all of its dispatch for each handler.
+        .on_receive_request(
+            async move |request: AgentRequest, responder: Responder<Value>, _: ConnectionTo<Agent>| {
+                let asked = match request {
+                    AgentRequest::RequestPermissionRequest(request) => AgentMessage::Permission(request, responder.cast()),
+                    AgentRequest::ReadTextFileRequest(request) => AgentMessage::Read(request, responder.cast()),
+                    AgentRequest::WriteTextFileRequest(request) => AgentMessage::Write(request, responder.cast()),
+                    AgentRequest::CreateTerminalRequest(request) => AgentMessage::Command(request, responder.cast()),
+                    AgentRequest::TerminalOutputRequest(request) => AgentMessage::Output(request, responder.cast()),
+                    AgentRequest::WaitForTerminalExitRequest(request) => AgentMessage::Wait(request, responder.cast()),
+                    AgentRequest::KillTerminalRequest(request) => AgentMessage::Kill(request, responder.cast()),
+                    AgentRequest::ReleaseTerminalRequest(request) => AgentMessage::Release(request, responder.cast()),
+                    _ => return responder.respond_with_error(Error::method_not_found()),
+                };
+                // If nobody reads the queue any more, the agent is being ended.
+                drop(asks.send(asked).await);
+                Ok(())
+            },
+            agent_client_protocol::on_receive_request!(),
+        )
         .connect_with(streams, async move |agent: ConnectionTo<Agent>| {
             drop(connected.send(agent));
             future::pending().await

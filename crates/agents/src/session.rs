@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::{
     AgentError, AgentSettings, AgentWork,
-    calls::{Asked, LONGEST_LINE, Requests, shortened, todos},
+    calls::{AgentMessage, LONGEST_LINE, Requests, shortened, todos},
     process::AgentProcess,
 };
 
@@ -42,7 +42,7 @@ pub(crate) enum Next {
     /// Its turn has ended, with its last message.
     Ended(Result<PromptResponse, Error>, String),
     /// It has sent nothing for too long.
-    Silent,
+    TimedOut,
 }
 
 /// A session, and the process that it lives in.
@@ -58,7 +58,7 @@ pub(crate) struct Session {
     /// True while the agent works on a prompt.
     works: bool,
     /// Message that was taken from the queue too early.
-    held: Option<Asked>,
+    pending: Option<AgentMessage>,
     /// Message of the agent since its last tool call, and the one before that.
     text: String,
     text_before: String,
@@ -111,7 +111,7 @@ impl Session {
             Some(Ok(_)) => {}
             _ => return Err(forgotten()),
         }
-        while process.asked.try_recv().is_ok() {}
+        while process.messages.try_recv().is_ok() {}
         Ok(Self::of(settings, process, id, number))
     }
 
@@ -124,7 +124,7 @@ impl Session {
             queued: Vec::new(),
             images: Vec::new(),
             works: false,
-            held: None,
+            pending: None,
             text: String::new(),
             text_before: String::new(),
             titles: BTreeMap::new(),
@@ -152,7 +152,7 @@ impl Session {
         if self.process.introduced.agent_capabilities.prompt_capabilities.image {
             self.images.extend(images);
         } else {
-            self.queued.extend(images.iter().map(Image::left_out));
+            self.queued.extend(images.iter().map(Image::omission_note));
         }
     }
 
@@ -200,7 +200,7 @@ impl Session {
         let images = images.map(|image| ContentBlock::Image(ImageContent::new(image.data.to_string(), image.format.media_type())));
         let asked = PromptRequest::new(self.id.clone(), std::iter::once(prompt.into()).chain(images).collect());
         let (answer, asks) = (self.process.agent.send_request(asked).block_task(), self.process.asks.clone());
-        tokio::spawn(async move { asks.send(Asked::Ended(answer.await)).await.is_ok() });
+        tokio::spawn(async move { asks.send(AgentMessage::Ended(answer.await)).await.is_ok() });
         self.works = true;
     }
 
@@ -208,24 +208,24 @@ impl Session {
         let (mut calls, mut read) = (Vec::new(), 0);
         loop {
             read += 1;
-            let asked = match self.held.take() {
+            let asked = match self.pending.take() {
                 Some(held) => Some(held),
                 None if calls.is_empty() => tokio::select! {
                     biased;
-                    asked = timeout(silence, self.process.asked.recv()) => match asked {
+                    asked = timeout(silence, self.process.messages.recv()) => match asked {
                         Ok(asked) => asked,
-                        Err(_) => return Next::Silent,
+                        Err(_) => return Next::TimedOut,
                     },
                     terminal = first_ended(self.requests.awaited(), work) => {
-                        calls.extend(self.requests.look(terminal, None));
+                        calls.extend(self.requests.terminal_output(terminal, None));
                         None
                     }
                 },
-                None if read <= AT_ONCE => self.process.asked.try_recv().ok(),
+                None if read <= AT_ONCE => self.process.messages.try_recv().ok(),
                 None => None,
             };
             match asked {
-                Some(Asked::Ended(ended)) if calls.is_empty() => {
+                Some(AgentMessage::Ended(ended)) if calls.is_empty() => {
                     self.works = false;
                     if ended.is_ok() && !self.queued.is_empty() {
                         self.prompt();
@@ -237,8 +237,8 @@ impl Session {
                     let text = if self.text.trim().is_empty() { &self.text_before } else { &self.text };
                     return Next::Ended(ended, text.clone());
                 }
-                Some(ended @ Asked::Ended(_)) => self.held = Some(ended),
-                Some(Asked::Update(update)) => {
+                Some(ended @ AgentMessage::Ended(_)) => self.pending = Some(ended),
+                Some(AgentMessage::Update(update)) => {
                     calls.extend(self.update(update.update));
                     continue;
                 }
@@ -329,8 +329,8 @@ impl Session {
     pub(crate) async fn stop(mut self, work: &AgentWork) {
         self.process.cancel(&self.id);
         let ended = async {
-            while let Some(asked) = self.process.asked.recv().await {
-                if matches!(asked, Asked::Ended(_)) {
+            while let Some(asked) = self.process.messages.recv().await {
+                if matches!(asked, AgentMessage::Ended(_)) {
                     break;
                 }
             }

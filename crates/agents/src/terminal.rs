@@ -61,7 +61,7 @@ pub(crate) fn command_line(request: &CreateTerminalRequest, work: &AgentWork) ->
     let mut line = String::new();
     let folder = work.context.working_folder();
     if let Some(cwd) = request.cwd.as_deref().filter(|cwd| *cwd != folder) {
-        line.push_str(&format!("cd {} && ", quoted(&shown(cwd, folder))));
+        line.push_str(&format!("cd {} && ", quoted(&display_path(cwd, folder))));
     }
     for variable in &request.env {
         line.push_str(&format!("{}={} ", variable.name, quoted(&variable.value)));
@@ -75,7 +75,7 @@ pub(crate) fn command_line(request: &CreateTerminalRequest, work: &AgentWork) ->
     line
 }
 
-fn shown(path: &Path, folder: &Path) -> String {
+fn display_path(path: &Path, folder: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 

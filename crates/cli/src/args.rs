@@ -4,13 +4,14 @@ mod choices;
 #[cfg(feature = "temporal")]
 mod engine;
 mod evaluate;
+mod lazy;
 mod permissions;
 mod runs;
 mod subcommands;
 #[cfg(test)]
 mod tests;
 mod tips;
-mod told;
+mod usage_error;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -24,10 +25,11 @@ use crate::i18n::LanguageChoice;
 pub(crate) use self::{
     choices::{ApproveArg, CheckFormat, MemoryFormat, ModeArg, Output, PlanFormat, SchemaName, ShowFormat},
     evaluate::{EvalArgs, EvalFormat},
+    lazy::LazyArgs,
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
-    told::{as_typed, color_in, language_in, read, tell},
+    usage_error::{as_typed, color_in, language_in, print_usage_error, read},
 };
 
 /// Help heading of the options that every command has.
@@ -108,9 +110,9 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Work on a goal
     #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArgs),
+    Run(LazyArgs<RunArgs>),
     /// Make a plan and run nothing
-    Plan(PlanArgs),
+    Plan(LazyArgs<PlanArgs>),
     /// Check a plan and list all its faults
     Check {
         /// The plan: JSON; - for standard input
@@ -120,13 +122,13 @@ pub(crate) enum Command {
         format: CheckFormat,
     },
     /// Resume a run after a stop, a crash or an answer
-    Resume(ResumeArgs),
+    Resume(LazyArgs<ResumeArgs>),
     /// Continue a run that has ended with another goal
-    Continue(ContinueArgs),
+    Continue(LazyArgs<ContinueArgs>),
     /// Show and manage runs
     Runs {
         #[command(subcommand)]
-        command: Option<RunsCommand>,
+        command: Option<LazyArgs<RunsCommand>>,
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = Output::Text)]
         output: Output,
@@ -164,10 +166,10 @@ pub(crate) enum Command {
     },
     /// Serve runs of an engine: poll the queues of what this machine can do, and do it
     #[cfg(feature = "temporal")]
-    Worker(WorkerArgs),
+    Worker(LazyArgs<WorkerArgs>),
     /// Run a suite of tasks in several modes and models, and report how many succeed
     #[command(after_help = evaluate::EXAMPLES)]
-    Eval(EvalArgs),
+    Eval(LazyArgs<EvalArgs>),
     /// Show the runs of this folder in a browser: start, watch, answer, steer, compare
     #[command(after_help = DASHBOARD_HELP)]
     Serve {
@@ -181,12 +183,12 @@ pub(crate) enum Command {
     /// List the tools, or call one
     Tools {
         #[command(subcommand)]
-        command: Option<ToolsCommand>,
+        command: Option<LazyArgs<ToolsCommand>>,
     },
     /// List and test the MCP servers whose tools actors use, or serve aime over MCP
     Mcp {
         #[command(subcommand)]
-        command: Option<McpCommand>,
+        command: Option<LazyArgs<McpCommand>>,
     },
     /// Serve an editor as an agent of the Agent Client Protocol over standard input and output
     #[command(after_help = ACP_EXAMPLE)]
@@ -194,17 +196,17 @@ pub(crate) enum Command {
     /// List the profiles of actors
     Profiles {
         #[command(subcommand)]
-        command: Option<ProfilesCommand>,
+        command: Option<LazyArgs<ProfilesCommand>>,
     },
     /// List the models, or download a local one
     Models {
         #[command(subcommand)]
-        command: Option<ModelsCommand>,
+        command: Option<LazyArgs<ModelsCommand>>,
     },
     /// List what earlier runs learnt, or delete it
     Memory {
         #[command(subcommand)]
-        command: Option<MemoryCommand>,
+        command: Option<LazyArgs<MemoryCommand>>,
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
         output: MemoryFormat,
@@ -212,7 +214,7 @@ pub(crate) enum Command {
     /// List what actors may do without asking, or revoke what the answer "always" allowed
     Permissions {
         #[command(subcommand)]
-        command: Option<PermissionsCommand>,
+        command: Option<LazyArgs<PermissionsCommand>>,
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = PermissionsFormat::Text)]
         output: PermissionsFormat,
@@ -220,7 +222,7 @@ pub(crate) enum Command {
     /// Show, check or create the configuration
     Config {
         #[command(subcommand)]
-        command: Option<ConfigCommand>,
+        command: Option<LazyArgs<ConfigCommand>>,
     },
     /// Print the JSON Schema of a format
     Schema {

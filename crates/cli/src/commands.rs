@@ -1,6 +1,7 @@
 //! Commands, one file each.
 
 mod acp;
+mod act_listener;
 mod check;
 mod check_run;
 mod config;
@@ -23,16 +24,15 @@ mod report;
 mod resume;
 mod review;
 mod run;
+mod run_display;
 mod runs;
 mod schema;
 mod serve;
 mod settings;
-mod showing;
 mod stats;
 mod steering;
 mod tools;
 mod undo;
-mod viewing;
 mod watch;
 
 use aime_messages::Language;
@@ -43,7 +43,7 @@ use clap::CommandFactory;
 
 use self::opening::{opener, setup_of};
 use crate::{
-    args::{Cli, Command, McpCommand, as_typed, language_in},
+    args::{Cli, Command, LazyArgs, McpCommand, as_typed, language_in},
     failure::Failure,
     i18n::{self, LanguageChoice},
 };
@@ -63,7 +63,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         }
         Command::Man { output_folder } => return man::man(output_folder.as_deref()),
         Command::Schema { format } => return schema::schema(format),
-        Command::Config { command } => return config::config(command, &global, environment),
+        Command::Config { command } => return config::config(command.map(LazyArgs::into_inner), &global, environment),
         _ => {}
     }
     let setup = setup_of(&global, environment)?;
@@ -74,7 +74,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     match command {
         // These commands first print the model in use.
         Command::Run(_) | Command::Resume(_) | Command::Continue(_) => {}
-        _ => setup.tell_notes(),
+        _ => setup.report_notes(),
     }
     #[cfg(feature = "temporal")]
     if let (None, false, Some(option)) = (&global.engine.engine, matches!(command, Command::Worker(_)), global.engine.any()) {
@@ -84,37 +84,39 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     if global.engine.engine.is_some() {
         return on_runs(setup, async |runs| match command {
             // Workers call the tools of servers; the client needs their list only for the plan.
-            Command::Run(args) => run::run(args, &global, runs).await,
+            Command::Run(LazyArgs(args)) => run::run(args, &global, runs).await,
             command => engine::command(command, &global, runs).await,
         });
     }
     match command {
-        Command::Run(args) => on_runs(setup, async |runs| run::run(args, &global, runs).await),
-        Command::Plan(args) => on_runs(setup, async |runs| {
+        Command::Run(LazyArgs(args)) => on_runs(setup, async |runs| run::run(args, &global, runs).await),
+        Command::Plan(LazyArgs(args)) => on_runs(setup, async |runs| {
             runs.ready().await?;
             plan::plan(args, runs).await
         }),
         Command::Check { plan_file, format } => on_runtime(setup.with_servers(async { check::check(&plan_file, format, &setup) })),
-        Command::Resume(args) => on_runs(setup, async |runs| resume::resume(args, &global, runs).await),
-        Command::Continue(args) => on_runs(setup, async |runs| resume::continue_run(args, &global, runs).await),
-        Command::Runs { command, output } => on_runs(setup, async |runs| runs::runs(command, output, &global, runs).await),
+        Command::Resume(LazyArgs(args)) => on_runs(setup, async |runs| resume::resume(args, &global, runs).await),
+        Command::Continue(LazyArgs(args)) => on_runs(setup, async |runs| resume::continue_run(args, &global, runs).await),
+        Command::Runs { command, output } => {
+            on_runs(setup, async |runs| runs::runs(command.map(LazyArgs::into_inner), output, &global, runs).await)
+        }
         Command::Tell { run, task, text } => {
-            on_runs(setup, async |runs| steering::tell(&run, task.as_deref(), &text.join(" "), runs).await)
+            on_runs(setup, async |runs| steering::message(&run, task.as_deref(), &text.join(" "), runs).await)
         }
         Command::Pause { run } => on_runs(setup, async |runs| steering::pause(&run, runs).await),
         Command::Answer { run, text } => on_runs(setup, async |runs| steering::answer(&run, text.join(" "), runs).await),
         Command::Cancel { run, task } => on_runs(setup, async |runs| steering::cancel(&run, task.as_deref(), runs).await),
         #[cfg(feature = "temporal")]
-        Command::Worker(args) => on_runtime(engine::worker(args, &global, &setup.without_agents())),
-        Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
+        Command::Worker(LazyArgs(args)) => on_runtime(engine::worker(args, &global, &setup.without_agents())),
+        Command::Eval(LazyArgs(args)) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, setup)),
-        Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
+        Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command.map(LazyArgs::into_inner), &setup))),
         Command::Acp => on_runtime(acp::acp(setup)),
-        Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
-        Command::Profiles { command } => profiles::profiles(command, &setup),
-        Command::Memory { command, output } => memory::memory(command, output, &setup),
-        Command::Permissions { command, output } => permissions::permissions(command, output, &setup),
-        Command::Models { command } => on_runtime(models::models(command, &setup)),
+        Command::Mcp { command } => on_runtime(mcp::mcp(command.map(LazyArgs::into_inner), setup)),
+        Command::Profiles { command } => profiles::profiles(command.map(LazyArgs::into_inner), &setup),
+        Command::Memory { command, output } => memory::memory(command.map(LazyArgs::into_inner), output, &setup),
+        Command::Permissions { command, output } => permissions::permissions(command.map(LazyArgs::into_inner), output, &setup),
+        Command::Models { command } => on_runtime(models::models(command.map(LazyArgs::into_inner), &setup)),
         Command::Doctor => on_runtime(doctor::doctor(&setup)),
         Command::Completions { .. } | Command::Man { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),
     }
@@ -147,5 +149,5 @@ pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
 
 /// Returns true if another program (an editor, an agent, a browser) reads the output of the command.
 const fn is_read_by_programs(command: &Command) -> bool {
-    matches!(command, Command::Acp | Command::Serve { .. } | Command::Mcp { command: Some(McpCommand::Serve) })
+    matches!(command, Command::Acp | Command::Serve { .. } | Command::Mcp { command: Some(LazyArgs(McpCommand::Serve)) })
 }

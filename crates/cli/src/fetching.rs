@@ -19,14 +19,14 @@ use crate::{
 const FRAME: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Displayed download.
-pub(super) struct Shown {
+pub(super) struct FetchDisplay {
     bar: Option<ProgressBar>,
     /// Number of tenths that were reported.
     tenths: AtomicU64,
     source: Mutex<String>,
 }
 
-impl Shown {
+impl FetchDisplay {
     pub(super) fn new(total: u64, is_dumb: bool) -> Self {
         let watched = output::is_watched() && !output::is_quiet() && !is_dumb;
         let bar = watched.then(|| {
@@ -46,7 +46,7 @@ impl Shown {
         }
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(output::painted(&format!("        {text}"))),
             None => output::note(&format!("        {text}")),
@@ -54,11 +54,11 @@ impl Shown {
     }
 }
 
-impl Shown {
+impl FetchDisplay {
     /// Shows the progress of the download.
-    pub(super) fn tell(&self, news: &FetchNews<'_>) {
+    pub(super) fn show(&self, news: &FetchNews<'_>) {
         match news {
-            FetchNews::Waiting { .. } => self.say(&msg!("fetch-waits")),
+            FetchNews::Waiting { .. } => self.print(&msg!("fetch-waits")),
             FetchNews::Asking { source, kept, total } => {
                 self.tenths.store(kept * 10 / total.max(&1), Ordering::Relaxed);
                 if let Some(bar) = &self.bar {
@@ -70,7 +70,7 @@ impl Shown {
                 if *before != shown {
                     before.replace_range(.., &shown);
                     drop(before);
-                    self.say(&msg!("fetch-asking", reason = **source));
+                    self.print(&msg!("fetch-asking", reason = **source));
                 }
             }
             FetchNews::Progress { done, total } => match &self.bar {
@@ -78,13 +78,13 @@ impl Shown {
                 None => {
                     let tenths = done * 10 / total.max(&1);
                     if tenths > self.tenths.swap(tenths, Ordering::Relaxed) {
-                        self.say(&msg!("fetch-of", done = DecimalBytes(*done), total = DecimalBytes(*total)));
+                        self.print(&msg!("fetch-of", done = DecimalBytes(*done), total = DecimalBytes(*total)));
                     }
                 }
             },
-            FetchNews::Again { reason } => self.say(&msg!("fetch-going-on", reason = **reason)),
-            FetchNews::BeginsAnew { .. } => self.say(&msg!("fetch-anew")),
-            FetchNews::Failed { failure, next: Some(_) } => self.say(&msg!("fetch-next", reason = failure.describe())),
+            FetchNews::Again { reason } => self.print(&msg!("fetch-going-on", reason = **reason)),
+            FetchNews::BeginsAnew { .. } => self.print(&msg!("fetch-anew")),
+            FetchNews::Failed { failure, next: Some(_) } => self.print(&msg!("fetch-next", reason = failure.describe())),
             // The final error lists all failed sources.
             FetchNews::Failed { next: None, .. } => {}
             _ => {}
@@ -95,7 +95,7 @@ impl Shown {
 /// Announces a download: the model with its size, source and licence.
 pub(super) fn announce(model: &CatalogModel, store: &ModelStore) {
     let CatalogModel { name, bytes, licence, .. } = model;
-    match store.look(model) {
+    match store.presence(model) {
         Presence::Damaged { file, bytes: found } => {
             output::note(&msg!("models-replaced", file = file.display(), number = found, wanted = bytes));
         }

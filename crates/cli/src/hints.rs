@@ -3,7 +3,7 @@
 use aime_messages::{Message, message};
 use aime_orchestrator::{NextStep, RunResult};
 use aime_progress_management::RunId;
-use aime_runs::{Hint, Listed};
+use aime_runs::{Hint, NameKind};
 
 /// Returns the words for a hint of `aime-runs`.
 pub(crate) fn hint(hint: &Hint) -> Message {
@@ -39,11 +39,11 @@ pub(crate) fn hint(hint: &Hint) -> Message {
     }
 }
 
-fn list(kind: Listed) -> Message {
+fn list(kind: NameKind) -> Message {
     match kind {
-        Listed::Profiles => message!("profiles-list"),
-        Listed::Models => message!("own-models-list"),
-        Listed::Skills => message!("own-doctor-list"),
+        NameKind::Profiles => message!("profiles-list"),
+        NameKind::Models => message!("own-models-list"),
+        NameKind::Skills => message!("own-doctor-list"),
     }
 }
 

@@ -104,8 +104,8 @@ pub(crate) fn plain_message(id: &str) -> String {
 }
 
 /// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
-pub(crate) fn named(kind: &str, word: &str) -> String {
-    aime_messages::named(language(), kind, word)
+pub(crate) fn word_name(kind: &str, word: &str) -> String {
+    aime_messages::word_name(language(), kind, word)
 }
 
 /// Formats a count: `1 task`, `2 tasks`.
@@ -126,10 +126,10 @@ pub(crate) fn row<T: AsRef<str>>(things: impl IntoIterator<Item = T>) -> String 
 }
 
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
-pub(crate) fn asked(question: &str) -> Cow<'_, str> {
+pub(crate) fn translated_question(question: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(question),
-        language => aime_messages::asked(language, question),
+        language => aime_messages::translate_question(language, question),
     }
 }
 

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
             }
             // Help and version were requested; anything else is a usage error.
             let code = if error.use_stderr() { failure::code::USAGE } else { 0 };
-            args::tell(error);
+            args::print_usage_error(error);
             return ExitCode::from(code);
         }
     };

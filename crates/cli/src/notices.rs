@@ -21,7 +21,7 @@ pub(crate) struct NoticePrinter {
     is_dumb: bool,
     /// Download that is shown now.
     #[cfg(feature = "local-model")]
-    shown: Mutex<Option<fetching::Shown>>,
+    fetch_display: Mutex<Option<fetching::FetchDisplay>>,
 }
 
 impl NoticePrinter {
@@ -29,13 +29,13 @@ impl NoticePrinter {
         Self {
             is_dumb,
             #[cfg(feature = "local-model")]
-            shown: Mutex::default(),
+            fetch_display: Mutex::default(),
         }
     }
 }
 
 impl Caller for NoticePrinter {
-    fn hear(&self, notice: &Notice<'_>) {
+    fn on_notice(&self, notice: &Notice<'_>) {
         match notice {
             Notice::Message(message) => output::note(&output::plain(&i18n::print(message))),
             Notice::Model { choice, setup } => output::note(&model_line(Some(choice), setup)),
@@ -48,13 +48,13 @@ impl Caller for NoticePrinter {
                 if *online {
                     fetching::announce(model, store);
                 }
-                *self.shown() = Some(fetching::Shown::new(model.bytes, self.is_dumb));
+                *self.fetch_display() = Some(fetching::FetchDisplay::new(model.bytes, self.is_dumb));
             }
             #[cfg(feature = "local-model")]
-            Notice::Fetch(news) => self.shown().iter().for_each(|shown| shown.tell(news)),
+            Notice::Fetch(news) => self.fetch_display().iter().for_each(|shown| shown.show(news)),
             #[cfg(feature = "local-model")]
             Notice::FetchEnds { file } => {
-                self.shown().take().iter().for_each(fetching::Shown::close);
+                self.fetch_display().take().iter().for_each(fetching::FetchDisplay::close);
                 if let Some(file) = file {
                     output::note(&format!("{BOLD}{}{BOLD:#} {}", msg!("fetched-head"), file.display()));
                 }
@@ -70,8 +70,8 @@ impl Caller for NoticePrinter {
 
 #[cfg(feature = "local-model")]
 impl NoticePrinter {
-    fn shown(&self) -> std::sync::MutexGuard<'_, Option<fetching::Shown>> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn fetch_display(&self) -> std::sync::MutexGuard<'_, Option<fetching::FetchDisplay>> {
+        self.fetch_display.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use aime_messages::Message;
 use aime_orchestrator::FailureCode;
-use aime_progress_management::SpentBy;
+use aime_progress_management::CostByRole;
 use aime_redact::Redactor;
 use aime_runs::Environment;
 pub(crate) use aime_terminal::plain;
@@ -23,7 +23,7 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     args::ColorChoice,
     failure::Failure,
-    i18n::{self, asked, msg},
+    i18n::{self, msg, translated_question},
 };
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -172,12 +172,12 @@ pub(crate) fn hush() {
 /// Prints a note of one line, unless notes are suppressed.
 pub(crate) fn note(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
-        tell(text);
+        alert(text);
     }
 }
 
 /// Prints an important line that is never suppressed: a failure or a question.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn alert(text: &str) {
     drop(writeln!(anstream::stderr(), "{}", steady(&redactor().text(text))));
 }
 
@@ -236,9 +236,9 @@ pub(crate) fn open_end(code: FailureCode, message: &Message, hint: Option<&Messa
 }
 
 fn labelled(label: &str, message: &Message, hint: Option<&Message>) {
-    tell(&msg!("failure-error", label, message = asked(&i18n::print(message))));
+    alert(&msg!("failure-error", label, message = translated_question(&i18n::print(message))));
     if let Some(hint) = hint {
-        tell(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint));
+        alert(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint));
     }
 }
 
@@ -248,13 +248,13 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 }
 
 /// Returns the usage by asker, if there are several: `lead 900 tokens in 3 requests, actors …`.
-pub(crate) fn by_who(by: &SpentBy) -> Option<String> {
+pub(crate) fn by_who(by: &CostByRole) -> Option<String> {
     let asked = by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
     let told = asked.map(|(who, spent)| {
         let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
         let cost = if spent.cost_usd > 0.0 { format!(" (${:.4})", spent.cost_usd) } else { String::new() };
         let tokens = spent.input_tokens + spent.output_tokens;
-        format!("{}{cost}", msg!("spent-by", who = i18n::named("spent", who), tokens, requests))
+        format!("{}{cost}", msg!("spent-by", who = i18n::word_name("spent", who), tokens, requests))
     });
     let told: Vec<String> = told.collect();
     (told.len() > 1).then(|| told.join(&msg!("view-comma")))

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{asked, msg, named},
+    i18n::{msg, translated_question, word_name},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -48,25 +48,25 @@ impl HumanChannel for AtTerminal {
 
 /// Asks on the whole-screen view, which shows the question from the run's events and returns the answer here.
 #[derive(Default)]
-pub(crate) struct OnScreen {
-    asked: Mutex<Asked>,
+pub(crate) struct ScreenPerson {
+    state: Mutex<AskedState>,
 }
 
 #[derive(Default)]
-struct Asked {
+struct AskedState {
     waiting: BTreeMap<QuestionId, (HumanQuestion, oneshot::Sender<String>)>,
     /// Channel that asks after the screen is gone.
     instead: Option<Arc<dyn HumanChannel>>,
 }
 
-impl OnScreen {
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+impl ScreenPerson {
+    fn state(&self) -> MutexGuard<'_, AskedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Delivers an answer. Returns it if nothing here waits for it.
     pub(crate) fn answer(&self, question: &QuestionId, text: String) -> Result<(), String> {
-        match self.asked().waiting.remove(question) {
+        match self.state().waiting.remove(question) {
             Some((_, asked)) => asked.send(text),
             None => Err(text),
         }
@@ -76,7 +76,7 @@ impl OnScreen {
     /// when all are answered.
     pub(crate) async fn lose(&self, instead: Arc<dyn HumanChannel>) {
         let waiting = {
-            let mut asked = self.asked();
+            let mut asked = self.state();
             asked.instead = Some(Arc::clone(&instead));
             std::mem::take(&mut asked.waiting)
         };
@@ -89,9 +89,9 @@ impl OnScreen {
     }
 }
 
-impl HumanChannel for OnScreen {
+impl HumanChannel for ScreenPerson {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
-        let mut asked = self.asked();
+        let mut asked = self.state();
         if let Some(instead) = asked.instead.clone() {
             return Box::pin(async move { instead.ask(question).await });
         }
@@ -105,7 +105,11 @@ impl HumanChannel for OnScreen {
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     forget_typed();
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", named("kind", &question.kind), output::plain(&asked(&question.text))));
+    output::alert(&format!(
+        "\n{BOLD}{}{who}{BOLD:#}: {}",
+        word_name("kind", &question.kind),
+        output::plain(&translated_question(&question.text))
+    ));
     let approval = question.kind == "approval";
     let prompt = match approval {
         true if offers_always(&question.text) => msg!("prompt-approval-always"),
@@ -177,7 +181,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_open_when_the_screen_is_lost_is_asked_elsewhere() {
-        let screen = OnScreen::default();
+        let screen = ScreenPerson::default();
         let (open, refused, withdrawn) =
             (screen.ask(question("a", "may I")), screen.ask(question("b", "")), screen.ask(question("c", "never")));
         drop(withdrawn);

@@ -20,7 +20,7 @@ use crate::{failure::Failure, output};
 
 pub(crate) use self::{
     diff::describe_file_change,
-    form::{Form, Sight},
+    form::{DisplayOptions, Form},
     lines::{conflict_line, describe_change, head, line_of, plan_notes, why_changed},
     live::Live,
     text::{column, moment},
@@ -28,7 +28,7 @@ pub(crate) use self::{
     whole::{Whole, limits_of},
 };
 pub(crate) use aime_runs::rfc3339;
-use aime_terminal::telling_line;
+use aime_terminal::summary_line;
 pub(crate) use aime_terminal::{first_line, fit, span};
 
 /// Pauses the screen while a person types.
@@ -94,10 +94,10 @@ impl Screen {
     }
 
     /// Shows a text beside the events, without garbling the drawing.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         match self {
-            Self::Live(live) => live.say(text),
-            Self::Whole(whole) => whole.say(text),
+            Self::Live(live) => live.note(text),
+            Self::Whole(whole) => whole.note(text),
             _ => output::note(text),
         }
     }

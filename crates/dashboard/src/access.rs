@@ -20,7 +20,7 @@ pub(crate) struct Access {
 
 /// Author of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Requester {
     /// A browser with the cookie of an earlier visit.
     Browser,
     /// A program with the token itself.
@@ -103,21 +103,21 @@ impl Access {
     }
 
     /// Identifies the author of a request by the token.
-    pub(crate) fn who(&self, head: &HeaderMap) -> Result<Who, Denied> {
+    pub(crate) fn authenticate(&self, head: &HeaderMap) -> Result<Requester, Denied> {
         if let Some(sent) = head.get(header::AUTHORIZATION) {
             let words = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
             let token = words.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-            return if token.is_some_and(|token| self.is_token(token)) { Ok(Who::Program) } else { Err(Denied::Token) };
+            return if token.is_some_and(|token| self.is_token(token)) { Ok(Requester::Program) } else { Err(Denied::Token) };
         }
         let (name, session) = (self.cookie_name(), self.derived("session"));
         let cookies = head.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
         let known = cookies.filter_map(|cookie| cookie.trim().split_once('=')).any(|(found, value)| found == name && same(value, &session));
-        if known { Ok(Who::Browser) } else { Err(Denied::Token) }
+        if known { Ok(Requester::Browser) } else { Err(Denied::Token) }
     }
 
     /// Checks that a changing request comes from the dashboard's own pages. `form` is the token in the form, if there is one.
-    pub(crate) fn meant(&self, who: Who, method: &Method, form: Option<&str>) -> Result<(), Denied> {
-        let harmless = who == Who::Program || matches!(*method, Method::GET | Method::HEAD);
+    pub(crate) fn meant(&self, who: Requester, method: &Method, form: Option<&str>) -> Result<(), Denied> {
+        let harmless = who == Requester::Program || matches!(*method, Method::GET | Method::HEAD);
         if harmless || form.is_some_and(|brought| same(brought, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
     }
 }
@@ -171,13 +171,13 @@ mod tests {
     fn the_token_lets_in_and_nothing_else() {
         let session = access().derived("session");
         for (lines, expected) in [
-            (vec![("authorization", "Bearer secret".to_owned())], Ok(Who::Program)),
-            (vec![("authorization", "bearer  secret".to_owned())], Ok(Who::Program)),
+            (vec![("authorization", "Bearer secret".to_owned())], Ok(Requester::Program)),
+            (vec![("authorization", "bearer  secret".to_owned())], Ok(Requester::Program)),
             (vec![("authorization", "Basic secret".to_owned())], Err(Denied::Token)),
             (vec![("authorization", "Basic x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
             // A foreign cookie with the same name does not lock the user out.
-            (vec![("cookie", format!("aime_4000=x; aime_4000={session}"))], Ok(Who::Browser)),
-            (vec![("cookie", format!("other=1; aime_4000={session}"))], Ok(Who::Browser)),
+            (vec![("cookie", format!("aime_4000=x; aime_4000={session}"))], Ok(Requester::Browser)),
+            (vec![("cookie", format!("other=1; aime_4000={session}"))], Ok(Requester::Browser)),
             (vec![], Err(Denied::Token)),
             (vec![("authorization", "Bearer secre".to_owned())], Err(Denied::Token)),
             (vec![("authorization", "Bearer ".to_owned())], Err(Denied::Token)),
@@ -188,7 +188,7 @@ mod tests {
             (vec![("authorization", "Bearer x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
         ] {
             let lines: Vec<(&'static str, &str)> = lines.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            assert_eq!(access().who(&head(&lines)), expected, "{lines:?}");
+            assert_eq!(access().authenticate(&head(&lines)), expected, "{lines:?}");
         }
     }
 
@@ -196,13 +196,13 @@ mod tests {
     fn what_changes_something_needs_the_second_token_from_browsers() {
         let csrf = access().csrf();
         for (who, method, form, expected) in [
-            (Who::Browser, Method::GET, None, Ok(())),
-            (Who::Program, Method::POST, None, Ok(())),
-            (Who::Browser, Method::POST, Some(csrf.as_str()), Ok(())),
-            (Who::Browser, Method::POST, None, Err(Denied::Csrf)),
-            (Who::Browser, Method::POST, Some("secret"), Err(Denied::Csrf)),
-            (Who::Browser, Method::POST, Some(""), Err(Denied::Csrf)),
-            (Who::Browser, Method::DELETE, None, Err(Denied::Csrf)),
+            (Requester::Browser, Method::GET, None, Ok(())),
+            (Requester::Program, Method::POST, None, Ok(())),
+            (Requester::Browser, Method::POST, Some(csrf.as_str()), Ok(())),
+            (Requester::Browser, Method::POST, None, Err(Denied::Csrf)),
+            (Requester::Browser, Method::POST, Some("secret"), Err(Denied::Csrf)),
+            (Requester::Browser, Method::POST, Some(""), Err(Denied::Csrf)),
+            (Requester::Browser, Method::DELETE, None, Err(Denied::Csrf)),
         ] {
             assert_eq!(access().meant(who, &method, form), expected);
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Act, Draft, Looked, NewRun, PlanReview, Problem, Refusal, ReviewVerdict, live,
+    Act, Draft, NewRun, PlanReview, Problem, Refusal, ReviewVerdict, RunDetails, live,
     server::{Shared, reading},
 };
 
@@ -23,14 +23,14 @@ const WORDS: usize = 8;
 /// Body of a message to a run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Said {
+pub(crate) struct MessageBody {
     pub(crate) text: String,
     pub(crate) task: Option<String>,
     pub(crate) question: Option<String>,
     pub(crate) resume: bool,
 }
 
-impl Said {
+impl MessageBody {
     /// Returns the act with this name.
     pub(crate) fn act(self, name: &str) -> Result<Act, Refusal> {
         let text = self.text.trim().to_owned();
@@ -51,7 +51,7 @@ impl Said {
 /// Body of a review of a draft.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Reviewing {
+struct ReviewBody {
     /// The edited plan.
     plan: Option<Value>,
     /// The comments.
@@ -89,7 +89,7 @@ pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 10] {
     [
         ("/openapi.json", get(description)),
         ("/runs", get(list).post(start)),
-        ("/runs/{run}", get(look)),
+        ("/runs/{run}", get(run_details)),
         ("/runs/{run}/events", get(live::events)),
         ("/runs/{run}/{act}", post(act)),
         ("/plans", get(drafts).post(plan)),
@@ -118,10 +118,10 @@ async fn start(State(shared): State<Shared>, body: Bytes) -> Response {
     answered(StatusCode::CREATED, started.map(|run| json!({"run": run})))
 }
 
-async fn look(State(shared): State<Shared>, Path(run): Path<String>) -> Response {
-    let looked = reading(&shared, move |runs| runs.look(&run)).await;
-    let document = |looked: Looked| {
-        let Looked { run, result, questions, seq, driven, over, takes_follow_up, .. } = looked;
+async fn run_details(State(shared): State<Shared>, Path(run): Path<String>) -> Response {
+    let looked = reading(&shared, move |runs| runs.details(&run)).await;
+    let document = |looked: RunDetails| {
+        let RunDetails { run, result, questions, seq, driven, is_over: over, takes_follow_up, .. } = looked;
         json!({"schema": "aime.run/v1", "run": run, "result": result, "questions": questions, "seq": seq, "driven": driven, "over": over,
             "takes_follow_up": takes_follow_up})
     };
@@ -129,8 +129,8 @@ async fn look(State(shared): State<Shared>, Path(run): Path<String>) -> Response
 }
 
 async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
-    let said = if body.is_empty() { Ok(Said::default()) } else { document(&body) };
-    let done = match said.and_then(|said: Said| said.act(&act)) {
+    let said = if body.is_empty() { Ok(MessageBody::default()) } else { document(&body) };
+    let done = match said.and_then(|said: MessageBody| said.act(&act)) {
         Ok(act) => shared.runs.act(&run, act).await,
         Err(refusal) => Err(refusal),
     };
@@ -164,8 +164,8 @@ async fn draft(State(shared): State<Shared>, Path(draft): Path<String>) -> Respo
 }
 
 async fn review(State(shared): State<Shared>, Path((draft, act)): Path<(String, String)>, body: Bytes) -> Response {
-    let reviewing = if body.is_empty() { Ok(Reviewing::default()) } else { document::<Reviewing>(&body) };
-    let review = reviewing.and_then(|Reviewing { plan, text }| {
+    let reviewing = if body.is_empty() { Ok(ReviewBody::default()) } else { document::<ReviewBody>(&body) };
+    let review = reviewing.and_then(|ReviewBody { plan, text }| {
         let verdict = verdict(&act, &text)?;
         Ok(PlanReview { plan: plan.map(|plan| plan.to_string()), verdict })
     });
@@ -188,7 +188,7 @@ async fn search(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Resp
 
 async fn compare(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
     let compared = compared(&shared, query.as_deref().unwrap_or_default()).await;
-    let document = |[one, other]: [Looked; 2]| {
+    let document = |[one, other]: [RunDetails; 2]| {
         let comparison = Comparison::new(&one.view, &other.view);
         json!({"schema": "aime.comparison/v1", "runs": comparison.runs, "tasks": comparison.tasks, "files": comparison.files})
     };
@@ -196,12 +196,12 @@ async fn compare(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Res
 }
 
 /// Returns the two runs that a query names, each as `run`.
-pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[Looked; 2], Refusal> {
+pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[RunDetails; 2], Refusal> {
     let named = url::form_urlencoded::parse(query.as_bytes()).into_owned().filter(|(name, _)| name == "run").map(|(_, run)| run);
     let Ok([one, other]) = <[String; 2]>::try_from(named.collect::<Vec<_>>()) else {
         return Err(refusal(Problem::Refused, "two runs are compared: name two"));
     };
-    reading(shared, move |runs| Ok([runs.look(&one)?, runs.look(&other)?])).await
+    reading(shared, move |runs| Ok([runs.details(&one)?, runs.details(&other)?])).await
 }
 
 /// Parses the body that a program has sent.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 /// Pieces that a page shows, each as a hash for comparison.
 #[derive(Default)]
-pub(crate) struct Shown(HashMap<String, [u8; 32]>);
+pub(crate) struct PageHashes(HashMap<String, [u8; 32]>);
 
 /// Update of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub(crate) struct Change {
     pub(crate) after: Option<String>,
 }
 
-impl Shown {
+impl PageHashes {
     /// Creates the state of a page that shows these pieces.
     pub(crate) fn of(pieces: &[Piece]) -> Self {
         Self(pieces.iter().map(|piece| (piece.id.clone(), print(&piece.html))).collect())
@@ -118,7 +118,7 @@ mod tests {
         // Requirement: 12.20
         #[test]
         fn what_differs_makes_of_one_page_the_other(before in pieces(), after in pieces()) {
-            let mut shown = Shown::of(&before);
+            let mut shown = PageHashes::of(&before);
             let mut page = Page::of(&before);
             let changes = shown.renew(after.clone());
             let same: HashSet<&str> = before.iter().filter(|piece| after.contains(piece)).map(|piece| piece.id.as_str()).collect();

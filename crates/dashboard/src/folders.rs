@@ -12,7 +12,7 @@ use aime_runs::{ErrorKind, RunsError, Setup};
 use futures::future::{BoxFuture, join_all};
 
 use self::folder::FolderRuns;
-use crate::{Act, Draft, Event, Found, Looked, NewRun, PlanReview, Problem, Refusal, RunEntry, Runs};
+use crate::{Act, Draft, Event, Found, NewRun, PlanReview, Problem, Refusal, RunDetails, RunEntry, Runs};
 
 /// Separator between the folder and the run in a run's name.
 const SEPARATOR: char = ':';
@@ -86,9 +86,9 @@ impl Runs for Folders {
         Ok(all)
     }
 
-    fn look(&self, run: &str) -> Result<Looked, Refusal> {
+    fn details(&self, run: &str) -> Result<RunDetails, Refusal> {
         let (folder, run) = self.room(run)?;
-        folder.look(run)
+        folder.details(run)
     }
 
     fn is_driven(&self, run: &str) -> Result<bool, Refusal> {

@@ -11,7 +11,7 @@ mod server;
 
 pub use folders::Folders;
 pub use runs::{
-    Act, Approve, Asked, Draft, Event, Found, Hit, Looked, Mode, NewRun, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict,
-    RunEntry, Runs,
+    Act, Approve, Draft, Event, Found, Hit, Mode, NewRun, OpenQuestion, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict,
+    RunDetails, RunEntry, Runs,
 };
 pub use server::{Dashboard, app};

@@ -14,9 +14,9 @@ use futures::{Stream, stream};
 use serde_json::json;
 
 use crate::{
-    Event, Looked, Refusal,
+    Event, Refusal, RunDetails,
     api::refused,
-    changes::Shown,
+    changes::PageHashes,
     pages,
     server::{Shared, reading},
 };
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(300);
 const MOST: usize = 500;
 
 /// Returns the number of the last event that the client has: `Last-Event-ID`, which browsers send, or else `?after=N`.
-fn seen(head: &HeaderMap, query: Option<&str>) -> Option<u64> {
+fn last_event_id(head: &HeaderMap, query: Option<&str>) -> Option<u64> {
     let last = head.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let after = || {
         let (_, number) = url::form_urlencoded::parse(query?.as_bytes()).find(|(name, _)| name == "after")?;
@@ -45,8 +45,8 @@ fn sent(events: impl Stream<Item = Sent> + Send + 'static) -> Response {
 /// Streams the events of a run after the known ones. The id of each is its number, so a client that reconnects continues after the last one
 /// seen, without loss or repetition.
 pub(crate) async fn events(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery, head: HeaderMap) -> Response {
-    let seen = seen(&head, query.as_deref()).unwrap_or(0);
-    let mut place = Place { shared, run, seen, ready: VecDeque::new() };
+    let seen = last_event_id(&head, query.as_deref()).unwrap_or(0);
+    let mut place = Place { shared, run, last_event: seen, ready: VecDeque::new() };
     // A missing run must be reported before the stream begins.
     if let Err(refusal) = place.read().await {
         return refused(&refusal);
@@ -61,20 +61,20 @@ pub(crate) async fn events(State(shared): State<Shared>, Path(run): Path<String>
 struct Place {
     shared: Shared,
     run: String,
-    seen: u64,
+    last_event: u64,
     ready: VecDeque<Event>,
 }
 
 impl Place {
     async fn read(&mut self) -> Result<(), Refusal> {
-        let (run, seen) = (self.run.clone(), self.seen);
+        let (run, seen) = (self.run.clone(), self.last_event);
         let found = reading(&self.shared, move |runs| runs.events(&run, seen, MOST)).await?;
         // An event after a gap must wait, or the gap would be skipped forever.
         for event in found {
-            if event.seq != self.seen + 1 {
+            if event.seq != self.last_event + 1 {
                 break;
             }
-            self.seen = event.seq;
+            self.last_event = event.seq;
             self.ready.push_back(event);
         }
         Ok(())
@@ -94,60 +94,61 @@ impl Place {
 
 /// Streams the pieces of a run's page that change, each time that something has happened.
 pub(crate) async fn changes(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery, head: HeaderMap) -> Response {
-    let looked = match look(&shared, &run).await {
+    let looked = match load_details(&shared, &run).await {
         Ok(looked) => looked,
         Err(refusal) => return refused(&refusal),
     };
     // The content of a page is known only if it was made at this event number. Every other page gets all pieces.
-    let shown = (seen(&head, query.as_deref()) == Some(looked.seq)).then(|| {
+    let shown = (last_event_id(&head, query.as_deref()) == Some(looked.seq)).then(|| {
         let pieces = pages::pieces(&looked, &shared.access);
-        Shown::of(pieces.get(1..).unwrap_or_default())
+        PageHashes::of(pieces.get(1..).unwrap_or_default())
     });
-    let page = Page { shared, run, whole: shown.is_none(), shown: shown.unwrap_or_default(), told: None, looked: Some(looked) };
+    let page =
+        Page { shared, run, is_unknown: shown.is_none(), hashes: shown.unwrap_or_default(), updated_at: None, details: Some(looked) };
     sent(stream::unfold(page, |mut page| async move {
         let event = page.next().await?;
         Some((event, page))
     }))
 }
 
-async fn look(shared: &Shared, run: &str) -> Result<Looked, Refusal> {
+async fn load_details(shared: &Shared, run: &str) -> Result<RunDetails, Refusal> {
     let run = run.to_owned();
-    reading(shared, move |runs| runs.look(&run)).await
+    reading(shared, move |runs| runs.details(&run)).await
 }
 
 /// Page that is open in a browser.
 struct Page {
     shared: Shared,
     run: String,
-    shown: Shown,
+    hashes: PageHashes,
     /// True if its content is unknown.
-    whole: bool,
+    is_unknown: bool,
     /// State when it was last updated: the number of the last event, and whether the run was driven.
-    told: Option<(u64, bool)>,
+    updated_at: Option<(u64, bool)>,
     /// Run as last read, until it is sent.
-    looked: Option<Looked>,
+    details: Option<RunDetails>,
 }
 
 impl Page {
     /// Waits for the next changes; none once the run is gone.
     async fn next(&mut self) -> Option<Sent> {
         loop {
-            if let Some(looked) = self.looked.take() {
-                self.told = Some((looked.seq, looked.driven));
-                let changes = self.shown.renew(pages::pieces(&looked, &self.shared.access));
-                let whole = std::mem::take(&mut self.whole);
+            if let Some(looked) = self.details.take() {
+                self.updated_at = Some((looked.seq, looked.driven));
+                let changes = self.hashes.renew(pages::pieces(&looked, &self.shared.access));
+                let whole = std::mem::take(&mut self.is_unknown);
                 let document = json!({"whole": whole, "over": looked.is_settled(), "changes": changes});
                 return Some(Sent::default().id(looked.seq.to_string()).event("changes").data(document.to_string()));
             }
             tokio::time::sleep(LOOK).await;
             if self.has_moved().await.ok()? {
-                self.looked = Some(look(&self.shared, &self.run).await.ok()?);
+                self.details = Some(load_details(&self.shared, &self.run).await.ok()?);
             }
         }
     }
 
     async fn has_moved(&self) -> Result<bool, Refusal> {
-        let (run, told) = (self.run.clone(), self.told);
+        let (run, told) = (self.run.clone(), self.updated_at);
         reading(&self.shared, move |runs| {
             let Some((seq, driven)) = told else { return Ok(true) };
             Ok(!runs.events(&run, seq, 1)?.is_empty() || runs.is_driven(&run)? != driven)

@@ -45,7 +45,7 @@ fn page(base: &str, title: &str, content: &Markup) -> Markup {
     }
 }
 
-fn shown(status: StatusCode, access: &Access, title: &str, content: &Markup) -> Response {
+fn render_page(status: StatusCode, access: &Access, title: &str, content: &Markup) -> Response {
     (status, Html(page(&access.base(), title, content).into_string())).into_response()
 }
 
@@ -59,7 +59,7 @@ fn failed(refusal: &Refusal, access: &Access, back: &str) -> Response {
             p { a href=(back) { "Back" } }
         }
     };
-    shown(status(refusal.problem), access, "Not done", &content)
+    render_page(status(refusal.problem), access, "Not done", &content)
 }
 
 /// Returns the address of the list of runs.

@@ -21,18 +21,18 @@ pub trait Runs: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Refusal`], of the kind [`Problem::NotFound`] if the run does not exist.
-    fn look(&self, run: &str) -> Result<Looked, Refusal>;
+    fn details(&self, run: &str) -> Result<RunDetails, Refusal>;
 
     /// Returns true if a process drives the run now. It is called often, and blocks while it checks.
     ///
     /// # Errors
-    /// [`Refusal`], as [`Runs::look`].
+    /// [`Refusal`], as [`Runs::details`].
     fn is_driven(&self, run: &str) -> Result<bool, Refusal>;
 
     /// Returns at most `most` events of a run, in order, with numbers above `after`. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`], as [`Runs::look`].
+    /// [`Refusal`], as [`Runs::details`].
     fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal>;
 
     /// Searches goals and events for all of these words, ignoring case. Hits of the newest run come first. Blocks while it reads.
@@ -206,7 +206,7 @@ pub struct Hit {
 
 /// State of a run.
 #[derive(Debug, Clone)]
-pub struct Looked {
+pub struct RunDetails {
     /// Name of the run in the dashboard.
     pub run: String,
     /// Content of its report.
@@ -214,27 +214,27 @@ pub struct Looked {
     /// Its result, or its present state: `aime.result/v1`.
     pub result: Value,
     /// Open questions, oldest first.
-    pub questions: Vec<Asked>,
+    pub questions: Vec<OpenQuestion>,
     /// Number of its last event.
     pub seq: u64,
     /// True if a process drives it now.
     pub driven: bool,
     /// True if it has ended for good.
-    pub over: bool,
+    pub is_over: bool,
     /// True if it has ended and accepts a follow-up goal.
     pub takes_follow_up: bool,
 }
 
-impl Looked {
+impl RunDetails {
     /// Returns true if nothing of it will change any more: it has ended, and no process drives it.
     pub(crate) const fn is_settled(&self) -> bool {
-        self.over && !self.driven
+        self.is_over && !self.driven
     }
 }
 
 /// Question that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct OpenQuestion {
     /// Id, unique in the run.
     pub id: String,
     /// `question`, `approval`, `escalation`, `blocked`.

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     Runs,
-    access::{Access, Denied, Who},
+    access::{Access, Denied, Requester},
     api, live, pages,
 };
 
@@ -110,8 +110,8 @@ pub fn app(runs: Arc<dyn Runs>, token: String, port: u16) -> Router {
 /// Checks each request, and adds the headers to each answer.
 async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let mut answer = match admit(&shared.access, request).await {
-        Ok(Admitted::Request(request)) => next.run(*request).await,
-        Ok(Admitted::Visit(cookie, page)) => {
+        Ok(Admission::Request(request)) => next.run(*request).await,
+        Ok(Admission::Visit(cookie, page)) => {
             (StatusCode::SEE_OTHER, [(header::LOCATION, page), (header::SET_COOKIE, cookie)]).into_response()
         }
         Err(answer) => answer,
@@ -122,14 +122,14 @@ async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Re
     answer
 }
 
-enum Admitted {
+enum Admission {
     /// The request may continue.
     Request(Box<Request>),
     /// A browser came with the token. It gets its cookie, and a redirect removes the token from its address.
     Visit(String, String),
 }
 
-async fn admit(access: &Access, request: Request) -> Result<Admitted, Response> {
+async fn admit(access: &Access, request: Request) -> Result<Admission, Response> {
     access.place(request.headers()).map_err(denied)?;
     let page = request.uri().path();
     if (page == "/" || page.starts_with("/runs/")) && *request.method() == Method::GET {
@@ -137,15 +137,15 @@ async fn admit(access: &Access, request: Request) -> Result<Admitted, Response> 
         let token = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "token");
         if let Some((_, token)) = token {
             return if access.is_token(&token) {
-                Ok(Admitted::Visit(access.cookie(), format!("{}{page}", access.base())))
+                Ok(Admission::Visit(access.cookie(), format!("{}{page}", access.base())))
             } else {
                 Err(denied(Denied::Token))
             };
         }
     }
-    let who = access.who(request.headers()).map_err(denied)?;
+    let who = access.authenticate(request.headers()).map_err(denied)?;
     // The cookie is valid for pages only, so that no page can be made to call the interface.
-    if who == Who::Browser && page.starts_with(API) {
+    if who == Requester::Browser && page.starts_with(API) {
         return Err(denied(Denied::Token));
     }
     let (parts, body) = request.into_parts();
@@ -153,9 +153,10 @@ async fn admit(access: &Access, request: Request) -> Result<Admitted, Response> 
         axum::body::to_bytes(body, LARGEST).await.map_err(|_| (StatusCode::PAYLOAD_TOO_LARGE, "that is too much").into_response())?;
     let is_form =
         parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
-    let form = (who == Who::Browser && is_form).then(|| url::form_urlencoded::parse(&body).find(|(name, _)| name == "csrf")).flatten();
+    let form =
+        (who == Requester::Browser && is_form).then(|| url::form_urlencoded::parse(&body).find(|(name, _)| name == "csrf")).flatten();
     access.meant(who, &parts.method, form.as_ref().map(|(_, token)| token.as_ref())).map_err(denied)?;
-    Ok(Admitted::Request(Box::new(Request::from_parts(parts, Body::from(body)))))
+    Ok(Admission::Request(Box::new(Request::from_parts(parts, Body::from(body)))))
 }
 
 fn denied(why: Denied) -> Response {

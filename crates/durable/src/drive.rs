@@ -111,9 +111,9 @@ where
 }
 
 /// Machine that is ready to continue, its new facts, and its output if it does not continue.
-type Begun<M> = (Box<Run<M>>, Vec<Recorded<<M as Machine>::Fact>>, Option<<M as Machine>::Output>);
+type LoadedRun<M> = (Box<Run<M>>, Vec<Recorded<<M as Machine>::Fact>>, Option<<M as Machine>::Output>);
 
-fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
+fn begin<M: Machine, E>(resume: Resume<M>) -> Result<LoadedRun<M>, DriveError<E>> {
     let (run, then, output) = match resume {
         Resume::Fresh(input) => (Run::fresh(input), Vec::new(), None),
         Resume::Journal { input, facts, events, then } => {
@@ -131,7 +131,7 @@ fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
 }
 
 /// An effect that has no answer yet.
-struct UnderWay<E> {
+struct OpenEffect<E> {
     /// Effect before it is handed to the host. Boxed, because issued effects do not need the room and would make the
     /// map eleven times as large.
     waiting: Option<Box<Issue<E>>>,
@@ -145,7 +145,7 @@ struct UnderWay<E> {
 struct Run<M: Machine> {
     machine: M,
     out: Outbox<M>,
-    under_way: BTreeMap<EffectId, UnderWay<M::Effect>>,
+    open_effects: BTreeMap<EffectId, OpenEffect<M::Effect>>,
     /// Effects to hand over or revoke after the next commit, in the order of the machine's wishes.
     orders: Vec<EffectId>,
     input: Option<Box<Recorded<M::Input>>>,
@@ -162,7 +162,7 @@ impl<M: Machine> Run<M> {
         let mut run = Self {
             machine,
             out,
-            under_way: BTreeMap::new(),
+            open_effects: BTreeMap::new(),
             orders: Vec::new(),
             input: None,
             facts: Vec::new(),
@@ -192,7 +192,7 @@ impl<M: Machine> Run<M> {
     /// Applies a fact of the journal.
     fn learn_again(&mut self, recorded: &Recorded<M::Fact>) -> Option<M::Output> {
         if let Some(id) = M::answers(&recorded.fact) {
-            self.under_way.remove(id);
+            self.open_effects.remove(id);
         }
         self.now = recorded.at;
         let output = self.machine.apply(recorded.at, &recorded.fact, &mut self.out);
@@ -201,7 +201,7 @@ impl<M: Machine> Run<M> {
     }
 
     fn mark_reissued(&mut self) {
-        for issue in self.under_way.values_mut().filter_map(|under_way| under_way.waiting.as_mut()) {
+        for issue in self.open_effects.values_mut().filter_map(|under_way| under_way.waiting.as_mut()) {
             issue.reissued = true;
         }
     }
@@ -213,16 +213,16 @@ impl<M: Machine> Run<M> {
         self.events.extend(events.into_iter().map(|fact| Recorded { at, fact }));
         for order in orders {
             match order {
-                Order::Issue(id, _) if self.under_way.contains_key(&id) => {
+                Order::Issue(id, _) if self.open_effects.contains_key(&id) => {
                     tracing::warn!(effect = %id, "an effect under way was issued again; the second is dropped");
                 }
                 Order::Issue(id, effect) => {
                     let waiting = Some(Box::new(Issue { id: id.clone(), effect, reissued: false }));
-                    self.under_way.insert(id.clone(), UnderWay { waiting, forgotten: false, revoked: None });
+                    self.open_effects.insert(id.clone(), OpenEffect { waiting, forgotten: false, revoked: None });
                     self.orders.push(id);
                 }
                 Order::Revoke(id, why) => {
-                    if let Some(under_way) = self.under_way.get_mut(&id)
+                    if let Some(under_way) = self.open_effects.get_mut(&id)
                         && under_way.revoked.is_none()
                     {
                         under_way.revoked = Some(why);
@@ -237,7 +237,7 @@ impl<M: Machine> Run<M> {
     fn apply(&mut self, incoming: Vec<Recorded<M::Fact>>) -> Option<M::Output> {
         for mut recorded in incoming {
             if let Some(id) = M::answers(&recorded.fact).cloned() {
-                let Some(answered) = self.under_way.remove(&id) else {
+                let Some(answered) = self.open_effects.remove(&id) else {
                     continue;
                 };
                 if let Some(why) = &answered.revoked {
@@ -305,7 +305,7 @@ impl<M: Machine> Run<M> {
     /// time to make the commit durable.
     fn all_repeatable(&self) -> bool {
         let repeatable = |id: &EffectId| {
-            let under_way = self.under_way.get(id).filter(|under_way| under_way.revoked.is_none());
+            let under_way = self.open_effects.get(id).filter(|under_way| under_way.revoked.is_none());
             under_way.and_then(|under_way| under_way.waiting.as_ref()).is_some_and(|issue| M::is_repeatable(&issue.effect))
         };
         self.input.is_none() && !self.orders.is_empty() && self.orders.iter().all(repeatable)
@@ -314,7 +314,7 @@ impl<M: Machine> Run<M> {
     /// Hands wishes to the host.
     fn order<H: Host<M>>(&mut self, host: &mut H) {
         for id in std::mem::take(&mut self.orders) {
-            let Some(under_way) = self.under_way.get_mut(&id) else {
+            let Some(under_way) = self.open_effects.get_mut(&id) else {
                 continue;
             };
             match (&under_way.revoked, under_way.waiting.take()) {
@@ -328,7 +328,7 @@ impl<M: Machine> Run<M> {
 
     /// Returns the answers to effects that were revoked before a host had them, since no host can answer these.
     fn acknowledgements(&self) -> Vec<Recorded<M::Fact>> {
-        let never_begun = self.under_way.iter().filter(|(_, under_way)| under_way.waiting.is_some() || under_way.forgotten);
+        let never_begun = self.open_effects.iter().filter(|(_, under_way)| under_way.waiting.is_some() || under_way.forgotten);
         never_begun
             .filter_map(|(id, under_way)| {
                 let fact = M::revoked(id, under_way.revoked.as_ref()?);

@@ -1,8 +1,8 @@
 //! The host in this process: effects are tokio tasks, facts come through a channel.
 
-mod alone;
 mod clock;
 mod runner;
+mod single_effect;
 mod sink;
 
 use std::{
@@ -14,18 +14,19 @@ use std::{
 
 use futures::{FutureExt, future::join_all};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     task::{AbortHandle, JoinHandle},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
+use self::runner::Sent;
 use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
 
-pub use alone::carry_out_alone;
 pub use clock::{Clock, SystemClock};
 pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, FailedEffect, fact_channel};
-pub use sink::{MemoryStream, Overtaken, Sink};
+pub use single_effect::execute_effect;
+pub use sink::{FencedWriter, MemoryStream, Sink};
 
 /// Maximum number of facts in one commit. A commit is one piece of text on its way to the journal; with this size it
 /// is large enough to share the fixed cost of a commit.
@@ -42,25 +43,26 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     sink: S,
     clock: Arc<dyn Clock>,
     revoke_deadline: Duration,
-    // Boxed: a channel has room for many at once, and most hosts are given few.
-    sender: mpsc::UnboundedSender<Box<M::Fact>>,
-    facts: mpsc::UnboundedReceiver<Box<M::Fact>>,
-    ready: Vec<Box<M::Fact>>,
+    sender: mpsc::UnboundedSender<Sent<M>>,
+    facts: mpsc::UnboundedReceiver<Sent<M>>,
+    ready: Vec<Sent<M>>,
+    /// Senders that wait for the commit of the facts that were taken last.
+    committed: Vec<oneshot::Sender<()>>,
     running: HashMap<EffectId, Running>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
     /// True if a commit may not be durable yet.
     unflushed: bool,
     /// Function that is applied to every fact before the machine and the journal see it.
-    through: Option<ThroughFact<M>>,
+    through: Option<FactFilter<M>>,
 }
 
-type ThroughFact<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
+type FactFilter<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
 
 /// An effect that has not been answered.
 struct Running {
     cancel: CancellationToken,
-    why: Arc<OnceLock<Reason>>,
+    reason: Arc<OnceLock<Reason>>,
     task: JoinHandle<()>,
     /// Gives up on it at the deadline, once it was revoked.
     deadline: Option<AbortHandle>,
@@ -69,7 +71,7 @@ struct Running {
 impl Running {
     fn revoke(&self, why: Reason) {
         // The first reason stays.
-        drop(self.why.set(why));
+        drop(self.reason.set(why));
         self.cancel.cancel();
     }
 }
@@ -89,6 +91,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
             sender,
             facts,
             ready: Vec::new(),
+            committed: Vec::new(),
             running: HashMap::new(),
             unflushed: false,
             through: None,
@@ -120,7 +123,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
     /// Sends facts from outside, such as a wish to stop or an answer. While one exists, a machine that waits for nothing else waits for it.
     #[must_use]
     pub fn sender(&self) -> FactSender<M> {
-        FactSender(self.sender.clone())
+        FactSender { channel: self.sender.clone(), is_committed: true }
     }
 
     /// Returns the time to stamp with: the clock's, or the last stamp if the clock was set back.
@@ -156,14 +159,14 @@ where
 
     fn issue(&mut self, issue: Issue<M::Effect>) {
         let (cancel, why) = (CancellationToken::new(), Arc::default());
-        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), why: Arc::clone(&why) };
+        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), reason: Arc::clone(&why) };
         let (id, runner, sender) = (issue.id.clone(), Arc::clone(&self.runner), self.sender.clone());
         let kind = M::kind(&issue.effect);
         let task = tokio::spawn({
             let id = id.clone();
             async move {
                 if let Some(why) = context.reason() {
-                    drop(sender.send(Box::new(M::revoked(&id, &why))));
+                    drop(sender.send(Sent::new(M::revoked(&id, &why))));
                     return;
                 }
                 // A panic may leave the runner's own state half changed, but the state behind its locks is poisoned,
@@ -178,10 +181,10 @@ where
                     }
                 };
                 // The receiver is gone only if the host is gone, so the fact is dropped.
-                drop(sender.send(Box::new(fact)));
+                drop(sender.send(Sent::new(fact)));
             }
         });
-        self.running.insert(id, Running { cancel, why, task, deadline: None });
+        self.running.insert(id, Running { cancel, reason: why, task, deadline: None });
     }
 
     fn revoke(&mut self, id: &EffectId, why: Reason) {
@@ -197,12 +200,17 @@ where
         let watch = tokio::spawn(async move {
             sleep(deadline).await;
             effect.abort();
-            drop(sender.send(Box::new(M::revoked(&id, &why))));
+            drop(sender.send(Sent::new(M::revoked(&id, &why))));
         });
         running.deadline = Some(watch.abort_handle());
     }
 
     async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, S::Error> {
+        // The next facts are requested once the last ones are committed.
+        for sender in self.committed.drain(..) {
+            // The future of a revoked effect may be dropped while it waits.
+            let _gone = sender.send(());
+        }
         while self.ready.is_empty() {
             if self.is_idle() {
                 return Ok(Vec::new());
@@ -226,15 +234,16 @@ where
             }
         }
         let at = self.now();
-        for id in self.ready.iter().filter_map(|fact| M::answers(fact)) {
+        for id in self.ready.iter().filter_map(|sent| M::answers(&sent.fact)) {
             if let Some(deadline) = self.running.remove(id).and_then(|answered| answered.deadline) {
                 deadline.abort();
             }
         }
-        let facts = self.ready.drain(..);
+        self.committed.extend(self.ready.iter_mut().filter_map(|sent| sent.committed.take()));
+        let facts = self.ready.drain(..).map(|sent| *sent.fact);
         Ok(match &self.through {
-            Some(through) => facts.map(|fact| Recorded { at, fact: through(*fact) }).collect(),
-            None => facts.map(|fact| Recorded { at, fact: *fact }).collect(),
+            Some(through) => facts.map(|fact| Recorded { at, fact: through(fact) }).collect(),
+            None => facts.map(|fact| Recorded { at, fact }).collect(),
         })
     }
 

@@ -11,8 +11,8 @@ mod machine;
 
 pub use drive::{DriveError, Ended, LoadedMachine, Replayed, Resume, drive, replay};
 pub use embedded::{
-    Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, FailedEffect, MemoryStream, Overtaken, Sink, SystemClock,
-    carry_out_alone, fact_channel,
+    Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, FailedEffect, FencedWriter, MemoryStream, Sink,
+    SystemClock, execute_effect, fact_channel,
 };
 pub use host::{Commit, Host, Recorded};
 #[cfg(feature = "journal")]

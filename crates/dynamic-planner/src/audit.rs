@@ -4,7 +4,7 @@ use aime_llm::Message;
 use serde::Serialize;
 
 use crate::{
-    ChangedFile, PromptError, Prompts,
+    ChangedFile, PlannerPromptError, Prompts,
     draft::{Draft, Share},
 };
 
@@ -23,10 +23,12 @@ pub struct AuditBrief {
     pub claim: String,
     /// The files that the work changed, by path.
     pub changes: Vec<ChangedFile>,
-    /// The recorded tool calls of the work, or the results of the tasks of a run.
+    /// The recorded tool calls of the work.
     pub calls: String,
+    /// The results of the tasks of a run, if the run as a whole is judged.
+    pub results: String,
     /// The results of other tasks that the worker was given.
-    pub given: String,
+    pub earlier_results: String,
 }
 
 /// The beginning of an auditor's conversation.
@@ -52,8 +54,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn audit(&self, brief: &AuditBrief, budget_tokens: u64) -> Result<AuditPrompt, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub fn audit(&self, brief: &AuditBrief, budget_tokens: u64) -> Result<AuditPrompt, PlannerPromptError> {
         let context = AuditContext {
             goal: brief.goal.trim().to_owned(),
             environment: brief.environment.trim().to_owned(),
@@ -85,9 +87,10 @@ fn record(brief: &AuditBrief, budget_tokens: u64) -> String {
         }
     }
     let sections = [
+        ("Results of the tasks", &brief.results, Share::News),
         ("Recorded calls", &brief.calls, Share::News),
         ("Claim of the worker", &brief.claim, Share::Plan),
-        ("Results that the worker was given", &brief.given, Share::Plan),
+        ("Results that the worker was given", &brief.earlier_results, Share::Plan),
     ];
     for (title, text, share) in sections {
         if !text.trim().is_empty() {
@@ -126,7 +129,8 @@ mod tests {
                 ChangedFile { path: "tests/test_main.py".to_owned(), did: "deleted".to_owned(), removed: 9, ..ChangedFile::default() },
             ],
             calls: "- edit_file slugify/main.py: ok".to_owned(),
-            given: String::new(),
+            results: String::new(),
+            earlier_results: String::new(),
         }
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
 use aime_messages::{Message, message};
-use aime_progress_management::{PlanMode, Spent};
+use aime_progress_management::{ModelCost, PlanMode};
 use serde_json::Value;
 
 use crate::{
-    PromptError, Prompts, Routed, Undecided,
+    PlannerPromptError, Prompts, RouteDecision, UndecidedGoal,
     prompt::{RouteContext, cut},
     schema, spent,
 };
@@ -18,11 +18,11 @@ const MAX_GOAL: usize = 4_000;
 
 /// The answer of stage 2.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AskedRoute {
+pub struct RouteAnswer {
     /// The chosen route.
-    pub routed: Routed,
+    pub routed: RouteDecision,
     /// Cost of the request.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
     /// Reason why the model gave no usable answer, if so; the goal then counts as complex.
@@ -35,14 +35,14 @@ pub struct AskedRoute {
 ///
 /// # Errors
 ///
-/// [`PromptError`] if a user's prompt cannot be filled in.
+/// [`PlannerPromptError`] if a user's prompt cannot be filled in.
 pub async fn ask_route(
     model: &Model,
     tiers: &Tiers,
     prompts: &Prompts,
     goal: &str,
-    undecided: Undecided,
-) -> Result<AskedRoute, PromptError> {
+    undecided: UndecidedGoal,
+) -> Result<RouteAnswer, PlannerPromptError> {
     let messages = prompts.route(&RouteContext { goal: cut(goal.trim(), MAX_GOAL) })?;
     let question = StructuredRequest {
         must_fit: false,
@@ -52,7 +52,7 @@ pub async fn ask_route(
         ..StructuredRequest::new("aime_route", schema::route(), messages.into_iter().map(Arc::new).collect())
     };
     let answer = ask(model, tiers, question, |value| read(&value)).await;
-    let Undecided { score, category, mut reasons } = undecided;
+    let UndecidedGoal { score, category, mut reasons } = undecided;
     let (mode, spent, failure) = match answer {
         Ok(answer) => {
             let (mode, reason) = answer.value;
@@ -64,8 +64,8 @@ pub async fn ask_route(
             (PlanMode::Complex, spent::of(error.spent()), Some(error.to_string()))
         }
     };
-    let routed = Routed { mode, by: "model".to_owned(), score: Some(score), category, reasons };
-    Ok(AskedRoute { routed, spent, model: model.name().to_owned(), failure })
+    let routed = RouteDecision { mode, by: "model".to_owned(), score: Some(score), category, reasons };
+    Ok(RouteAnswer { routed, spent, model: model.name().to_owned(), failure })
 }
 
 fn read(value: &Value) -> Result<(PlanMode, String), Vec<Message>> {

@@ -86,7 +86,7 @@ impl Draft {
     pub(crate) fn into_text(self, budget: u64) -> String {
         let least: u64 = self.pieces.iter().map(Piece::least).sum();
         let room = budget.saturating_sub(least);
-        let wishes: Vec<(Share, u64)> = self.pieces.iter().map(|piece| (piece.share(), piece.wish())).collect();
+        let wishes: Vec<(Share, u64)> = self.pieces.iter().map(|piece| (piece.share(), piece.optional_tokens())).collect();
         let granted = grants(&wishes, room);
         self.pieces.iter().zip(granted).map(|(piece, granted)| piece.within(piece.least() + granted)).collect()
     }
@@ -109,7 +109,7 @@ impl Piece {
     }
 
     /// Returns the number of tokens above the minimum that the whole piece takes.
-    fn wish(&self) -> u64 {
+    fn optional_tokens(&self) -> u64 {
         match self {
             Self::Fixed(_) => 0,
             Self::Text { .. } => estimate_tokens(&self.whole()).saturating_sub(self.least()),

@@ -73,6 +73,12 @@ impl Growth {
         self.lost = true;
     }
 
+    /// Returns true if the planner has looked at the last failure of this task.
+    #[must_use]
+    pub fn has_seen(&self, task: &str) -> bool {
+        !self.lost && !self.failed.iter().any(|known| known == task)
+    }
+
     /// Returns the reason for an update of an emergent plan now, if there is one. `still` is true if no task runs or is
     /// ready.
     #[must_use]
@@ -119,7 +125,7 @@ impl Growth {
 
     /// Records an update of the plan now. Returns the number of consecutive updates, including this one, without a
     /// completed task.
-    pub fn look(&mut self, state: &ProgressState) -> u32 {
+    pub fn observe(&mut self, state: &ProgressState) -> u32 {
         self.stagnant = if self.completed == 0 { self.stagnant.saturating_add(1) } else { 0 };
         self.completed = 0;
         self.failed.clear();

@@ -44,7 +44,7 @@ pub use {aime_llm as llm, aime_progress_management as progress};
 pub use audit::{AuditBrief, AuditPrompt};
 pub use cache::{KeptPlan, PlanCache, PlanKey};
 pub use changed_file::ChangedFile;
-pub use classifier::{AskedRoute, ask_route};
+pub use classifier::{RouteAnswer, ask_route};
 pub use diagram::{dot, mermaid};
 pub use fault::{PlanFault, PlanProblem};
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
@@ -54,14 +54,16 @@ pub use lead::{
 };
 pub use metrics::PlanningMetrics;
 pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value};
-pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, Reused, direct_plan};
-pub use prompt::{FailedTask, PlanExample, PlanTools, ProfileBrief, PromptError, Prompts, ToolLine};
+pub use planner::{
+    Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, ReplanResult, ReusedPlan, direct_plan,
+};
+pub use prompt::{FailedTask, PlanExample, PlanTools, PlannerPromptError, ProfileBrief, Prompts, ToolLine};
 pub use route::{
-    BypassSettings, Category, CategoryError, ClassifierSettings, DEFAULT_CATEGORIES, Route, RouteSettings, Routed, Signals, Stage1,
-    Stage1Verdict, Strategy, Undecided, classify, default_categories, read_categories, route,
+    BypassSettings, Category, CategoryError, ClassifierSettings, DEFAULT_CATEGORIES, Route, RouteDecision, RouteSettings, Signals, Stage1,
+    Stage1Verdict, Strategy, UndecidedGoal, classify, default_categories, read_categories, route,
 };
 pub use validate::{CheckedPlan, PlanChecker, PlanLimits, PlanValidator};
-pub use verdict::{Judged, Verdict, verdict};
+pub use verdict::{CostedVerdict, Verdict, verdict};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

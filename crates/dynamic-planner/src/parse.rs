@@ -138,7 +138,7 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
 impl ParsedPlan {
     /// Turns omitted values into repairs.
     pub(crate) fn leave_out_unread(&mut self) {
-        self.repairs.extend(self.unread.drain(..).map(|fault| left_out(&fault)));
+        self.repairs.extend(self.unread.drain(..).map(|fault| omission_message(&fault)));
     }
 }
 
@@ -150,7 +150,7 @@ fn unread_effort(place: &str, written: &str) -> PlanFault {
 }
 
 /// Returns the message about an omitted value.
-fn left_out(fault: &PlanFault) -> Message {
+fn omission_message(fault: &PlanFault) -> Message {
     message!("repair-left-out", place = fault.place, fault = fault.problem.describe())
 }
 

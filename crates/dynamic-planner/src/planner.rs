@@ -11,22 +11,22 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use aime_llm::{ChatModel, Image, Message, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask};
+use aime_llm::{ChatModel, Image, InvalidAnswer, Message, Model, ModelError, Structured, StructuredError, StructuredRequest, Tiers, ask};
 use aime_messages::message;
-use aime_progress_management::{Plan, PlanMode, Spent};
+use aime_progress_management::{ModelCost, Plan, PlanMode};
 use serde_json::Value;
 
 use crate::{
-    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanValidator, PromptError, Prompts,
+    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanValidator, PlannerPromptError, Prompts,
     prompt::PlanContext,
     schema::{self, TaskShape},
     spent,
 };
 
 pub use direct::direct_plan;
-pub use earlier::Reused;
+pub use earlier::ReusedPlan;
 pub use error::PlannerError;
-pub use replan::{ReplanRequest, Replanned};
+pub use replan::{ReplanRequest, ReplanResult};
 pub use request::{Fallback, PlanRequest, PlannerSettings};
 
 /// An executable plan, and the course of its planning.
@@ -37,13 +37,13 @@ pub struct Planned {
     /// Descriptions of the harmless faults that were repaired.
     pub repairs: Vec<aime_messages::Message>,
     /// The refused answers, each with all its faults.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<InvalidAnswer>,
     /// Reason for a simplified or direct plan instead of the requested one, if it is one.
     pub fallback: Option<aime_messages::Message>,
     /// Origin of a plan that was reused from an earlier request.
-    pub reused: Option<Reused>,
+    pub reused: Option<ReusedPlan>,
     /// Cost of all requests.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
 }
@@ -121,12 +121,12 @@ impl Planner {
         }
         let key = self.key(request);
         let mut notes = Vec::new();
-        if let Some((plan, reused)) = self.again(&key, request, &mut notes) {
+        if let Some((plan, reused)) = self.reuse_plan(&key, request, &mut notes) {
             return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
         let context = request.context(&self.settings, self.model.limits().small, self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
-            Ok(Answered { value: checked, repairs, refused, spent }) => {
+            Ok(PlannerAnswer { value: checked, repairs, refused, spent }) => {
                 self.remember(key, request, &checked.plan);
                 let repairs = notes.into_iter().chain(repairs).chain(checked.repairs).collect();
                 return Ok(Planned { repairs, refused, spent, model, ..Planned::new(checked.plan) });
@@ -135,7 +135,7 @@ impl Planner {
         };
         let why = refused.last().map_or_else(|| message!("request-too-long"), |last| aime_messages::Message::list("; ", &last.faults));
         match self.ask_simplified(request, &context).await {
-            Ok(Answered { value: checked, mut repairs, refused: further, spent: further_cost }) => {
+            Ok(PlannerAnswer { value: checked, mut repairs, refused: further, spent: further_cost }) => {
                 add_refused(&mut refused, further);
                 let fallback = Some(message!("fallback-simplified", reason = why));
                 let spent = spent::sum(cost, further_cost);
@@ -156,7 +156,7 @@ impl Planner {
         }
     }
 
-    async fn ask_plan(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
+    async fn ask_plan(&self, request: &PlanRequest, context: &PlanContext) -> AskResult<CheckedPlan> {
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: context.tool_tasks };
         let limits = self.settings.limits;
         let (messages, schema) = match request.mode {
@@ -175,7 +175,7 @@ impl Planner {
         self.ask(question, |value| check(&checker, &value, &request.goal)).await
     }
 
-    async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
+    async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> AskResult<CheckedPlan> {
         let schema = schema::plan_simplified(self.settings.limits.max_tasks);
         let question = self.question("aime_plan", schema, with_images(self.prompts.plan_simplified(context)?, &request.images), 1);
         let checker = self.checker(request, PlanMode::Simple);
@@ -194,7 +194,7 @@ impl Planner {
         }
     }
 
-    async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> Asked<T> {
+    async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> AskResult<T> {
         let judge = |value| judge(value).map_err(|faults| faults.into_iter().map(Into::into).collect());
         Ok(ask(&self.model, &self.tiers, question, judge).await?.into())
     }
@@ -213,7 +213,7 @@ impl Planner {
     }
 
     /// Returns the refused answers of an error after which the model itself is still usable.
-    fn refusals(&self, error: AskError) -> Result<(Vec<Refused>, Spent), PlannerError> {
+    fn refusals(&self, error: AskError) -> Result<(Vec<InvalidAnswer>, ModelCost), PlannerError> {
         let model = self.model.name().to_owned();
         match error {
             AskError::Prompt(error) => Err(PlannerError::Prompt(error)),
@@ -242,17 +242,17 @@ fn with_images(mut messages: Vec<Message>, images: &[Image]) -> Vec<Message> {
 }
 
 /// Parsed answer, or the reason why there is none.
-type Asked<T> = Result<Answered<T>, AskError>;
+type AskResult<T> = Result<PlannerAnswer<T>, AskError>;
 
 /// A parsed answer with the repairs of its JSON, the refused answers before it, and the total cost.
-struct Answered<T> {
+struct PlannerAnswer<T> {
     value: T,
     repairs: Vec<aime_messages::Message>,
-    refused: Vec<Refused>,
-    spent: Spent,
+    refused: Vec<InvalidAnswer>,
+    spent: ModelCost,
 }
 
-impl<T> From<Structured<T>> for Answered<T> {
+impl<T> From<Structured<T>> for PlannerAnswer<T> {
     fn from(Structured { value, repairs, refused, spent }: Structured<T>) -> Self {
         let repairs = repairs.into_iter().map(aime_messages::Message::text).collect();
         Self { value, repairs, refused, spent: spent::of(spent) }
@@ -261,12 +261,12 @@ impl<T> From<Structured<T>> for Answered<T> {
 
 /// Reason why a request has no usable answer.
 enum AskError {
-    Prompt(PromptError),
+    Prompt(PlannerPromptError),
     Structured(StructuredError),
 }
 
-impl From<PromptError> for AskError {
-    fn from(error: PromptError) -> Self {
+impl From<PlannerPromptError> for AskError {
+    fn from(error: PlannerPromptError) -> Self {
         Self::Prompt(error)
     }
 }
@@ -278,9 +278,9 @@ impl From<StructuredError> for AskError {
 }
 
 /// Appends the refused answers of another request and continues the count of attempts.
-fn add_refused(refused: &mut Vec<Refused>, further: Vec<Refused>) {
+fn add_refused(refused: &mut Vec<InvalidAnswer>, further: Vec<InvalidAnswer>) {
     let before = u32::try_from(refused.len()).unwrap_or(0);
-    refused.extend(further.into_iter().map(|one| Refused { attempt: one.attempt + before, ..one }));
+    refused.extend(further.into_iter().map(|one| InvalidAnswer { attempt: one.attempt + before, ..one }));
 }
 
 fn check(checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {

@@ -42,7 +42,7 @@ const BUILT_IN: [(&str, &str); 11] = [
 
 /// Reason why a prompt cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PromptError {
+pub enum PlannerPromptError {
     /// There is no prompt of this name.
     #[error("{name}.md: there is no prompt {name:?}; the prompts are {known}", known = names())]
     NoSuchPrompt {
@@ -51,7 +51,7 @@ pub enum PromptError {
     },
     /// The prompt is not a valid template, or cannot be filled in.
     #[error("{name}.md:{line}: {reason}")]
-    Broken {
+    InvalidTemplate {
         /// The prompt.
         name: String,
         /// The line.
@@ -73,7 +73,7 @@ pub enum PromptError {
     },
     /// The prompt leaves out a required variable.
     #[error("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs")]
-    Silent {
+    MissingVariable {
         /// The prompt.
         name: String,
         /// The required variable.
@@ -110,13 +110,13 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError`] with file and line if a name is unknown, a text is no template, uses an unknown variable or
+    /// [`PlannerPromptError`] with file and line if a name is unknown, a text is no template, uses an unknown variable or
     /// leaves out the goal (in `verdict` and `audit`: the criteria; in `lead_plans`: the profiles).
-    pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PromptError> {
+    pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PlannerPromptError> {
         let mut prompts = Self::default();
         for (name, text) in overrides {
             if !BUILT_IN.iter().any(|(known, _)| known == name) {
-                return Err(PromptError::NoSuchPrompt { name: name.clone() });
+                return Err(PlannerPromptError::NoSuchPrompt { name: name.clone() });
             }
             prompts.add(name, text)?;
             prompts.check(name, text)?;
@@ -134,8 +134,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("route", context)
     }
 
@@ -143,8 +143,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_simple", context)
     }
 
@@ -152,8 +152,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_complex", context)
     }
 
@@ -161,8 +161,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_emergent", context)
     }
 
@@ -170,8 +170,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("plan_simplified", context)
     }
 
@@ -179,8 +179,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("patch", context)
     }
 
@@ -188,8 +188,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("update", context)
     }
 
@@ -197,8 +197,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub(crate) fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub(crate) fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PlannerPromptError> {
         self.render("verdict", context)
     }
 
@@ -220,7 +220,7 @@ impl Prompts {
         texts
     }
 
-    fn add(&mut self, name: &str, text: &str) -> Result<(), PromptError> {
+    fn add(&mut self, name: &str, text: &str) -> Result<(), PlannerPromptError> {
         for part in parts(text) {
             let id = format!("{name}.{}", part.role);
             self.lines.insert(id.clone(), part.line);
@@ -230,7 +230,7 @@ impl Prompts {
     }
 
     /// Checks for unknown variables, fills in the prompt with a sample, and checks for the required variable.
-    fn check(&self, name: &str, text: &str) -> Result<(), PromptError> {
+    fn check(&self, name: &str, text: &str) -> Result<(), PlannerPromptError> {
         let mut sample = sample(name);
         let known: Vec<&str> = sample.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         for part in parts(text) {
@@ -242,7 +242,7 @@ impl Prompts {
             unknown.sort();
             if let Some(variable) = unknown.into_iter().next() {
                 let line = part.line + part.text.lines().position(|line| names_variable(line, &variable)).unwrap_or(0);
-                return Err(PromptError::UnknownVariable { name: name.to_owned(), line, variable, known: known.join(", ") });
+                return Err(PlannerPromptError::UnknownVariable { name: name.to_owned(), line, variable, known: known.join(", ") });
             }
         }
         let (variable, value) = match name {
@@ -259,10 +259,10 @@ impl Prompts {
             Message::System { content } | Message::User { content, .. } => content.to_lowercase().contains(SENTINEL),
             Message::Assistant { .. } | Message::Tool { .. } => false,
         };
-        if messages.iter().any(told) { Ok(()) } else { Err(PromptError::Silent { name: name.to_owned(), variable }) }
+        if messages.iter().any(told) { Ok(()) } else { Err(PlannerPromptError::MissingVariable { name: name.to_owned(), variable }) }
     }
 
-    pub(crate) fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PlannerPromptError> {
         let mut messages = Vec::new();
         for role in ["system", "user"] {
             let id = format!("{name}.{role}");
@@ -311,13 +311,13 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-fn broken(name: &str, first_line: usize, error: &minijinja::Error) -> PromptError {
+fn broken(name: &str, first_line: usize, error: &minijinja::Error) -> PlannerPromptError {
     let line = first_line + error.line().map_or(0, |line| line.saturating_sub(1));
     let reason = match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
     };
-    PromptError::Broken { name: name.to_owned(), line, reason }
+    PlannerPromptError::InvalidTemplate { name: name.to_owned(), line, reason }
 }
 
 /// Returns true if a line of a template uses a variable.

@@ -64,7 +64,7 @@ pub struct RouteSettings {
 
 /// The chosen mode for a goal, with reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Routed {
+pub struct RouteDecision {
     /// The mode.
     pub mode: PlanMode,
     /// Source of the decision: `flag`, `strategy`, `bypass`, `rules` or `model`.
@@ -79,7 +79,7 @@ pub struct Routed {
 
 /// A goal that the rules cannot decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Undecided {
+pub struct UndecidedGoal {
     /// Score of the rules: 0 or 1 by default.
     pub score: i32,
     /// The goal's category.
@@ -92,9 +92,9 @@ pub struct Undecided {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Route {
     /// The mode is chosen.
-    Decided(Routed),
+    Decided(RouteDecision),
     /// A model must choose between simple and complex.
-    AskModel(Undecided),
+    AskModel(UndecidedGoal),
 }
 
 /// Chooses the mode for a goal by settings and rules, without a model.
@@ -113,7 +113,7 @@ pub enum Route {
 pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> Route {
     let category = match_category(goal, categories);
     let decided = |mode, by: &str, score, reasons| {
-        Route::Decided(Routed { mode, by: by.to_owned(), score, category: category.name.clone(), reasons })
+        Route::Decided(RouteDecision { mode, by: by.to_owned(), score, category: category.name.clone(), reasons })
     };
     if let Some(mode) = settings.mode {
         return decided(mode, "flag", None, vec![message!("route-mode")]);
@@ -133,7 +133,7 @@ pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> R
         Stage1Verdict::Exploratory => decided(PlanMode::Emergent, "rules", score, stage1.reasons),
         Stage1Verdict::Simple => decided(PlanMode::Simple, "rules", score, stage1.reasons),
         Stage1Verdict::Complex => decided(PlanMode::Complex, "rules", score, stage1.reasons),
-        Stage1Verdict::Unsure => Route::AskModel(Undecided { score: stage1.score, category: category.name, reasons: stage1.reasons }),
+        Stage1Verdict::Unsure => Route::AskModel(UndecidedGoal { score: stage1.score, category: category.name, reasons: stage1.reasons }),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Converts costs of the model layer into the form that a run stores.
 
-use aime_progress_management::Spent;
+use aime_progress_management::ModelCost;
 
-pub(crate) fn of(spent: aime_llm::Spent) -> Spent {
-    Spent {
+pub(crate) fn of(spent: aime_llm::StructuredUsage) -> ModelCost {
+    ModelCost {
         requests: u64::from(spent.requests),
         input_tokens: spent.usage.input_tokens,
         cached_input_tokens: spent.usage.cached_input_tokens,
@@ -14,7 +14,7 @@ pub(crate) fn of(spent: aime_llm::Spent) -> Spent {
     }
 }
 
-pub(crate) fn sum(mut a: Spent, b: Spent) -> Spent {
+pub(crate) fn sum(mut a: ModelCost, b: ModelCost) -> ModelCost {
     a.add(&b);
     a
 }

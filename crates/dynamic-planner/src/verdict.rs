@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
-use aime_progress_management::Spent;
+use aime_progress_management::ModelCost;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,11 +37,11 @@ pub struct Verdict {
 
 /// A verdict and its cost.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct CostedVerdict {
     /// The verdict.
     pub verdict: Verdict,
     /// Cost of the request.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
 }
@@ -59,7 +59,7 @@ pub async fn verdict(
     goal: &str,
     criteria: &[String],
     evidence: &str,
-) -> Result<Judged, PlannerError> {
+) -> Result<CostedVerdict, PlannerError> {
     let context = VerdictContext { goal: goal.trim().to_owned(), criteria: criteria.to_vec(), evidence: end_of(evidence.trim()) };
     let question = StructuredRequest {
         must_fit: false,
@@ -69,7 +69,7 @@ pub async fn verdict(
     };
     let name = model.name().to_owned();
     match ask(model, tiers, question, |value| read(&value)).await {
-        Ok(answer) => Ok(Judged { verdict: answer.value, spent: spent::of(answer.spent), model: name }),
+        Ok(answer) => Ok(CostedVerdict { verdict: answer.value, spent: spent::of(answer.spent), model: name }),
         Err(error) => Err(PlannerError::of(error, name, |model, refused, spent| PlannerError::NoVerdict { model, refused, spent })),
     }
 }

@@ -37,7 +37,7 @@ pub struct ModelInUse {
 
 impl ModelInUse {
     /// Returns its identity: its name and its server. All servers on this machine count as one.
-    pub(crate) fn known_as(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         let server = self.base_url.as_deref().unwrap_or_default();
         let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
         let host = rest.split(['/', '?']).next().unwrap_or_default();
@@ -49,10 +49,10 @@ impl ModelInUse {
 /// Error for a text that is not `NAME=COMMAND`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not NAME=COMMAND: write a name of letters, digits, -, _ and ., then =, then what bash is to run")]
-pub struct NoAgent(String);
+pub struct AgentSyntaxError(String);
 
 impl FromStr for Agent {
-    type Err = NoAgent;
+    type Err = AgentSyntaxError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
@@ -60,7 +60,7 @@ impl FromStr for Agent {
             Some((name, command)) if named(name) && !command.trim().is_empty() => {
                 Ok(Self { name: name.to_owned(), command: command.to_owned() })
             }
-            _ => Err(NoAgent(text.to_owned())),
+            _ => Err(AgentSyntaxError(text.to_owned())),
         }
     }
 }
@@ -108,8 +108,9 @@ mod tests {
 
     #[test]
     fn servers_of_this_machine_are_one() {
-        let known_as =
-            |url: Option<&str>| ModelInUse { name: "small".into(), base_url: url.map(str::to_owned), ..ModelInUse::default() }.known_as();
+        let known_as = |url: Option<&str>| {
+            ModelInUse { name: "small".into(), base_url: url.map(str::to_owned), ..ModelInUse::default() }.display_name()
+        };
         for here in ["http://127.0.0.1:4242/v1", "http://localhost:1", "http://[::1]:9/v1"] {
             assert_eq!(known_as(Some(here)), "small at this machine");
         }

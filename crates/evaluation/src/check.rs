@@ -56,7 +56,7 @@ pub(crate) struct Checked {
     /// True if the goal was reached.
     pub(crate) reached: bool,
     /// Output of the check, which says why not.
-    pub(crate) said: String,
+    pub(crate) output: String,
 }
 
 /// Runs the check in the folder that a run has left. The check executes code that a model wrote, so it is confined as commands are.
@@ -65,9 +65,9 @@ pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &
     let cleared =
         if task.hidden.iter().any(|(name, _)| name.starts_with(KEPT_BACK)) { remove_tree(&folder.join(KEPT_BACK)) } else { Ok(()) };
     let hidden = task.hidden.clone().map_text(|text| in_folder(text, folder));
-    if let Err(error) = cleared.and_then(|()| hidden.lay(folder)) {
+    if let Err(error) = cleared.and_then(|()| hidden.write_to(folder)) {
         // A run may have made its folder read-only: that fails only this trial.
-        return Ok(Checked { reached: false, said: format!("the hidden files could not be laid in: {error}\n") });
+        return Ok(Checked { reached: false, output: format!("the hidden files could not be laid in: {error}\n") });
     }
     let mut scripts = scripts.clone();
     let end = (0..=ANSWER.min(answer.len())).rev().find(|end| answer.is_char_boundary(*end)).unwrap_or_default();
@@ -79,7 +79,7 @@ pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &
         ref other => format!("{other:?}"),
     };
     let said = format!("{}{}{how}\n", ended.stdout.text(), ended.stderr.text());
-    Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), said })
+    Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), output: said })
 }
 
 /// Replaces the placeholder of the working folder by its path.

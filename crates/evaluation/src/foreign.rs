@@ -90,7 +90,7 @@ fn task(folder: &Path, goal: String, category: &str) -> Task {
 }
 
 /// Maps paths of the container to places in the folder, in scripts and in files of tests.
-fn here(text: &str, work: &Path) -> String {
+fn localize(text: &str, work: &Path) -> String {
     let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
     let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, &format!("{FOLDER}/{here}")));
     put(&text, &work.display().to_string(), FOLDER)
@@ -153,10 +153,10 @@ fn terminal_bench(folder: &Path) -> io::Result<Read> {
     let script = fs::read_to_string(folder.join("run-tests.sh"))?;
     let image = Image::read(&folder.join("Dockerfile"));
     let mut task = task(folder, beside(&told.instruction, &image.work), told.category.as_deref().unwrap_or("terminal"));
-    task.files = image.laid(TaskFiles::of_folder(folder, own)?);
-    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| here(text, &image.work)).within(TESTS);
-    task.check = format!("export TEST_DIR=\"$PWD/{TESTS}\"\n{}", here(&script, &image.work));
-    task.solution = fs::read_to_string(folder.join("solution.sh")).ok().map(|text| here(&text, &image.work));
+    task.files = image.install_files(TaskFiles::of_folder(folder, own)?);
+    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| localize(text, &image.work)).within(TESTS);
+    task.check = format!("export TEST_DIR=\"$PWD/{TESTS}\"\n{}", localize(&script, &image.work));
+    task.solution = fs::read_to_string(folder.join("solution.sh")).ok().map(|text| localize(&text, &image.work));
     task.bounds = bounds(told.max_agent_timeout_sec, told.max_test_timeout_sec);
     Ok(Ok((task, lacks(folder, &image))))
 }
@@ -192,16 +192,16 @@ fn harbor(folder: &Path) -> io::Result<Read> {
     let image = Image::read(&folder.join("environment/Dockerfile"));
     let mut task = task(folder, beside(&goal, &image.work), told.metadata.category.as_deref().unwrap_or("terminal"));
     let made = |name: &Path| [Path::new("Dockerfile"), Path::new("docker-compose.yaml")].contains(&name);
-    task.files = image.laid(TaskFiles::of_folder(&folder.join("environment"), made)?);
-    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| here(text, &image.work)).within(TESTS);
+    task.files = image.install_files(TaskFiles::of_folder(&folder.join("environment"), made)?);
+    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| localize(text, &image.work)).within(TESTS);
     // The script succeeds in either case, and writes a number, by itself or as the member of an object.
     task.check = format!(
         "mkdir -p {LOGS}\n(\n{}\n)\nreward=$(cat {LOGS}/reward.txt 2>/dev/null || \
          sed -n 's/.*\"reward\" *: *\\([0-9.]*\\).*/\\1/p' {LOGS}/reward.json 2>/dev/null)\n\
          case \"$reward\" in 1|1.0) exit 0;; *) echo \"reward: ${{reward:-none}}\"; exit 1;; esac",
-        here(&script, &image.work)
+        localize(&script, &image.work)
     );
-    task.solution = fs::read_to_string(folder.join("solution/solve.sh")).ok().map(|text| here(&text, &image.work));
+    task.solution = fs::read_to_string(folder.join("solution/solve.sh")).ok().map(|text| localize(&text, &image.work));
     task.bounds = bounds(told.agent.timeout_sec, told.verifier.timeout_sec);
     Ok(Ok((task, lacks(folder, &image))))
 }

@@ -14,7 +14,7 @@ mod summary;
 mod trial;
 mod variant;
 
-pub use agent::{Agent, ModelInUse, NoAgent};
+pub use agent::{Agent, AgentSyntaxError, ModelInUse};
 pub use check::{Sandbox, Scripts};
 pub use digest::NamedSettings;
 pub use folder::{EvaluationFolder, FolderError};

@@ -14,13 +14,13 @@ pub struct Proof {
     /// True if it passes although nothing was done.
     pub undone: bool,
     /// Output of the check after the solution, if it failed.
-    pub said: Option<String>,
+    pub output: Option<String>,
 }
 
 impl Proof {
     /// Returns true if the check distinguishes both cases.
     #[must_use]
-    pub fn holds(&self) -> bool {
+    pub fn is_proven(&self) -> bool {
         self.solved != Some(false) && !self.undone
     }
 }
@@ -37,8 +37,8 @@ pub async fn prove(suite: &Suite, below: &Path, scripts: &Scripts) -> io::Result
             None => None,
         };
         let undone = checked(task, None, &below.join(format!("{}-undone", task.name)), scripts).await?.reached;
-        let said = solved.as_ref().filter(|solved| !solved.reached).map(|solved| solved.said.clone());
-        proofs.push(Proof { task: task.name.clone(), solved: solved.map(|solved| solved.reached), undone, said });
+        let said = solved.as_ref().filter(|solved| !solved.reached).map(|solved| solved.output.clone());
+        proofs.push(Proof { task: task.name.clone(), solved: solved.map(|solved| solved.reached), undone, output: said });
     }
     Ok(proofs)
 }
@@ -48,7 +48,7 @@ async fn checked(task: &Task, solution: Option<&str>, folder: &Path, scripts: &S
     std::fs::create_dir_all(folder.join(".aime"))?;
     std::fs::write(folder.join(".aime/aime.db"), "")?;
     let folder = folder.canonicalize()?;
-    task.files.lay(&folder)?;
+    task.files.write_to(&folder)?;
     if let Some(solution) = solution {
         check::script(solution, &folder, scripts, task.bounds.check_seconds).await?;
     }

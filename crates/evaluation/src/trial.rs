@@ -76,7 +76,7 @@ pub enum TrialError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evaluated {
     /// Number of trials with an outcome, including earlier ones.
-    pub done: usize,
+    pub finished: usize,
     /// Number of all trials.
     pub all: usize,
     /// True if it was stopped before all trials had an outcome.
@@ -136,7 +136,7 @@ impl Program {
     fn made_of(&self, trial: &Trial<'_>) -> String {
         let Trial { task, variant, .. } = trial;
         let mut digest = task.digest();
-        let model = self.models.get(&variant.model).map(ModelInUse::known_as);
+        let model = self.models.get(&variant.model).map(ModelInUse::display_name);
         let settings = variant.settings.as_ref().and_then(|name| self.settings.get(name)).map(|settings| settings.made_of.clone());
         let agent = variant.agent.as_ref().and_then(|name| self.agents.iter().find(|agent| agent.name == *name));
         for part in [model, settings, agent.map(|agent| agent.command.clone())] {
@@ -146,7 +146,7 @@ impl Program {
     }
 
     /// Makes the trials without an outcome, `jobs` at once, each in a folder of its own below `folder`, and logs their outcomes. Calls
-    /// `told` after each. When `cancel` is cancelled, running trials are killed and not logged, so that they are repeated; so are those
+    /// `on_outcome` after each. When `cancel` is cancelled, running trials are killed and not logged, so that they are repeated; so are those
     /// that could not use their model, or not begin.
     ///
     /// # Errors
@@ -158,10 +158,10 @@ impl Program {
         jobs: usize,
         log: &mut OutcomeLog,
         cancel: &CancellationToken,
-        mut told: impl FnMut(&Outcome, Evaluated),
+        mut on_outcome: impl FnMut(&Outcome, Evaluated),
     ) -> Result<Evaluated, TrialError> {
         let (done, open): (Vec<&Trial<'_>>, Vec<_>) = trials.iter().partition(|trial| self.has_tried(trial, log));
-        let mut evaluated = Evaluated { done: done.len(), all: trials.len(), stopped: false, without_model: 0, wrong_use: 0 };
+        let mut evaluated = Evaluated { finished: done.len(), all: trials.len(), stopped: false, without_model: 0, wrong_use: 0 };
         let program = Arc::new(self.clone());
         let mut open = open.into_iter();
         let mut running = JoinSet::new();
@@ -183,13 +183,13 @@ impl Program {
                     let counted =
                         if outcome.failure == Some(Failure::Model) { &mut evaluated.without_model } else { &mut evaluated.wrong_use };
                     *counted += 1;
-                    told(&outcome, evaluated);
+                    on_outcome(&outcome, evaluated);
                 }
                 Ok(Ok(Some(outcome))) => {
                     log.add(outcome).map_err(TrialError::Log)?;
-                    evaluated.done += 1;
+                    evaluated.finished += 1;
                     if let Some(outcome) = log.outcomes().last() {
-                        told(outcome, evaluated);
+                        on_outcome(outcome, evaluated);
                     }
                 }
                 Ok(Ok(None)) => {}
@@ -197,7 +197,7 @@ impl Program {
                 Err(failed) => return Err(TrialError::Log(io::Error::other(failed))),
             }
         }
-        let ended = evaluated.done + evaluated.without_model + evaluated.wrong_use;
+        let ended = evaluated.finished + evaluated.without_model + evaluated.wrong_use;
         evaluated.stopped = ended < evaluated.all;
         Ok(evaluated)
     }
@@ -214,7 +214,7 @@ impl Program {
         let request = match &variant.agent {
             None => self.run_of(task, variant, (&place, &work, &goal))?,
             Some(name) => {
-                task.files.lay(&work)?;
+                task.files.write_to(&work)?;
                 let agent = self.agents.iter().find(|agent| agent.name == *name);
                 let agent = agent.ok_or_else(|| io::Error::other(format!("there is no agent {name:?}")))?;
                 agent::request(&agent.command, (task, variant), (&work, &goal), self)
@@ -236,22 +236,22 @@ impl Program {
             ProcessEnd::TimedOut if variant.agent.is_some() => Some(OUT_OF_BOUNDS),
             _ => None,
         };
-        let (told, answer) = Outcome::new(trial, &printed, code, seconds);
-        if told.failure.is_some_and(Failure::is_of_the_set_up) {
-            return Ok(Some(Outcome { error: told.error.or_else(|| last_words(&ran.stderr.text())), ..told }));
+        let (outcome, answer) = Outcome::new(trial, &printed, code, seconds);
+        if outcome.failure.is_some_and(Failure::is_of_the_set_up) {
+            return Ok(Some(Outcome { error: outcome.error.or_else(|| last_words(&ran.stderr.text())), ..outcome }));
         }
         let checked = check::reached(task, &work, &answer, &self.scripts).await?;
-        fs::write(place.join("check.txt"), &checked.said)?;
-        let told = Outcome { made_of: Some(self.made_of(trial)), ..told };
-        Ok(Some(told.checked(checked.reached)))
+        fs::write(place.join("check.txt"), &checked.output)?;
+        let outcome = Outcome { made_of: Some(self.made_of(trial)), ..outcome };
+        Ok(Some(outcome.checked(checked.reached)))
     }
 
     /// Prepares a run of aime, with its settings and files in place.
     fn run_of(&self, task: &Task, variant: &Variant, (place, work, goal): (&Path, &Path, &Path)) -> io::Result<ProcessRequest> {
         if variant.fault == Some(Fault::LateInformation) {
-            task.files.divided(&task.late).1.lay(work)?;
+            task.files.divided(&task.late).1.write_to(work)?;
         } else {
-            task.files.lay(work)?;
+            task.files.write_to(work)?;
         }
         let named = match &variant.settings {
             None => toml::Table::new(),
@@ -315,7 +315,7 @@ async fn come_late(task: &Task, variant: &Variant, work: &Path) -> Infallible {
         }
         tokio::time::sleep(Duration::from_secs(task.bounds.late_seconds)).await;
         // A run may have made its folder read-only: that is its own fault, and does not end other trials.
-        if let Err(error) = task.files.divided(&task.late).0.lay(work) {
+        if let Err(error) = task.files.divided(&task.late).0.write_to(work) {
             tracing::warn!(task = task.name, %error, "what comes late could not be laid in");
         }
     }

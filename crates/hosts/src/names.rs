@@ -18,10 +18,10 @@ pub fn host_of(url: &str) -> Option<String> {
 /// Does the same for a parsed URL.
 #[must_use]
 pub fn host(url: &Url) -> Option<String> {
-    Some(written(url.host()?))
+    Some(host_text(url.host()?))
 }
 
-fn written<S: AsRef<str>>(host: Host<S>) -> String {
+fn host_text<S: AsRef<str>>(host: Host<S>) -> String {
     match host {
         Host::Domain(name) => name.as_ref().trim_end_matches('.').to_lowercase(),
         Host::Ipv4(address) => address.to_string(),
@@ -44,7 +44,7 @@ pub fn host_fits(pattern: &str, host: &str) -> bool {
 /// Returns a name in a pattern, as [`host`] gives it.
 fn of_pattern(name: &str) -> String {
     let parsed = Host::parse(name).ok().or_else(|| name.parse::<Ipv6Addr>().ok().map(Host::Ipv6));
-    parsed.map_or_else(|| name.to_lowercase(), written)
+    parsed.map_or_else(|| name.to_lowercase(), host_text)
 }
 
 #[cfg(test)]

@@ -171,7 +171,7 @@ impl Image {
 
     /// Returns the words for a model that does not get the image.
     #[must_use]
-    pub fn left_out(&self) -> String {
+    pub fn omission_note(&self) -> String {
         format!("[The image {} was left out: the model cannot see images.]", self.described())
     }
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn words_say_what_was_left_out() {
         let image = Image::new("shot.png", &png(640, 480)).expect("an image");
-        assert_eq!(image.left_out(), "[The image shot.png (image/png, 640x480 pixels) was left out: the model cannot see images.]");
+        assert_eq!(image.omission_note(), "[The image shot.png (image/png, 640x480 pixels) was left out: the model cannot see images.]");
         assert!(image.data_url().starts_with("data:image/png;base64,iVBORw0KGgo"), "{}", image.data_url());
     }
 }

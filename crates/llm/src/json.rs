@@ -66,7 +66,7 @@ pub(crate) enum Concern {
 
 /// A value, with the reason why it may not be all that the text says.
 #[derive(Debug, Clone)]
-struct Reading {
+struct ParsedValue {
     json: ReadJson,
     concern: Option<Concern>,
 }
@@ -136,7 +136,7 @@ pub(crate) fn read_json_with_concern(text: &str) -> Result<(ReadJson, Option<Con
     read(text, &|_| true, WRAPPINGS).map(|reading| (reading.json, reading.concern))
 }
 
-fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<Reading, UnreadableJson> {
+fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<ParsedValue, UnreadableJson> {
     if text.len() > LIMIT {
         return Err(UnreadableJson::TooLong { bytes: text.len(), limit: LIMIT });
     }
@@ -178,12 +178,12 @@ fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<R
 }
 
 /// Looks for the value inside the text.
-fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> Result<Reading, UnreadableJson> {
+fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> Result<ParsedValue, UnreadableJson> {
     let found = spans(answer);
     if found.is_empty() {
         return Err(UnreadableJson::NoJson { start: answer.chars().take(60).collect() });
     }
-    let mut first: Option<Reading> = None;
+    let mut first: Option<ParsedValue> = None;
     for group in groups(&found) {
         // A span inside a value that was read is a part of that value, not another answer.
         if first.is_some() && group.iter().any(|span| span.inner) {
@@ -196,7 +196,7 @@ fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> 
                 json.repairs.insert(0, "left out the text around the JSON".to_owned());
             }
             json.repairs.splice(0..0, repairs.iter().cloned());
-            let candidate = Reading { json, concern: concern(answer, &found, span) };
+            let candidate = ParsedValue { json, concern: concern(answer, &found, span) };
             if fits(&candidate.json.value) {
                 return Ok(candidate);
             }
@@ -267,7 +267,7 @@ fn broken(answer: &str, found: &[Span]) -> UnreadableJson {
 }
 
 /// JSON inside a JSON string is what was meant.
-fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Reading {
+fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> ParsedValue {
     if let Value::String(inner) = &value
         && wrappings > 0
         && inner.trim_start_matches(is_blank).starts_with(['{', '[', '"', '`'])
@@ -279,7 +279,7 @@ fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bo
         inner.json.repairs = repairs;
         return inner;
     }
-    Reading { json: ReadJson { value, repairs, cut: false }, concern: None }
+    ParsedValue { json: ReadJson { value, repairs, cut: false }, concern: None }
 }
 
 /// JSON as it is inside a string, without the quotes around it: `{\"a\": 1}`.

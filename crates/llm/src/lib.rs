@@ -47,6 +47,8 @@ pub use prices::{Prices, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, compile_schema, json_schema_of};
 pub use script::{in_another_script, in_chinese};
-pub use stack::{Meter, Model, ModelHook, ModelStack, OutOfBudget, Reserved, Retry, RetryObserver, RetrySettings, TryCost, TryEstimate};
-pub use structured::{Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask};
+pub use stack::{
+    CostReservation, Meter, Model, ModelHook, ModelStack, OutOfBudget, Retry, RetryObserver, RetrySettings, TryCost, TryEstimate,
+};
+pub use structured::{InvalidAnswer, Structured, StructuredError, StructuredRequest, StructuredUsage, Tier, Tiers, ask};
 pub use usage::estimate_tokens;

@@ -2,6 +2,7 @@
 
 mod address;
 mod answer;
+mod answer_reader;
 mod body;
 mod carrier;
 mod chat;
@@ -16,7 +17,6 @@ mod gzip;
 mod lenient;
 mod messages;
 mod provider;
-mod reading;
 mod responses;
 mod served;
 mod settings;
@@ -25,7 +25,7 @@ mod tests;
 mod transport;
 mod waits;
 mod wire;
-mod written;
+mod wire_cache;
 
 pub use address::shown_address;
 pub use carrier::{CarriedAnswer, Carrier};

@@ -38,7 +38,7 @@ impl Prices {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
         let fresh = usage.input_tokens - cached - written;
-        let parts = [(fresh, self.input), (cached, self.cached()), (written, self.written()), (usage.output_tokens, self.output)];
+        let parts = [(fresh, self.input), (cached, self.cached()), (written, self.cache_write_price()), (usage.output_tokens, self.output)];
         #[expect(clippy::cast_precision_loss, reason = "counts of tokens stay far below 2^53")]
         let sum: f64 = parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum();
         sum / 1_000_000.0
@@ -50,7 +50,7 @@ impl Prices {
         Self {
             input: self.input.max(other.input),
             cached_input: Some(self.cached().max(other.cached())),
-            cache_write: Some(self.written().max(other.written())),
+            cache_write: Some(self.cache_write_price().max(other.cache_write_price())),
             output: self.output.max(other.output),
             search: self.search.into_iter().chain(other.search).reduce(f64::max),
         }
@@ -60,7 +60,7 @@ impl Prices {
         self.cached_input.unwrap_or(self.input)
     }
 
-    fn written(&self) -> f64 {
+    fn cache_write_price(&self) -> f64 {
         self.cache_write.unwrap_or(self.input)
     }
 }

@@ -55,7 +55,7 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Proto
 
 pub use self::{
     hooked::ModelHook,
-    metered::{Meter, OutOfBudget, Reserved, TryCost, TryEstimate},
+    metered::{CostReservation, Meter, OutOfBudget, TryCost, TryEstimate},
     retry::{Retry, RetryObserver, RetrySettings},
 };
 

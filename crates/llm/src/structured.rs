@@ -68,14 +68,14 @@ pub struct Structured<T> {
     /// Descriptions of the repairs.
     pub repairs: Vec<String>,
     /// The answers before it that were refused.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<InvalidAnswer>,
     /// Usage of all attempts.
-    pub spent: Spent,
+    pub spent: StructuredUsage,
 }
 
 /// An answer that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct InvalidAnswer {
     /// Number of the attempt, counted from 1.
     pub attempt: u32,
     /// Everything that was wrong with it.
@@ -86,7 +86,7 @@ pub struct Refused {
 
 /// Usage of a series of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct StructuredUsage {
     /// Requests that were answered.
     pub requests: u32,
     /// Their tokens.
@@ -97,7 +97,7 @@ pub struct Spent {
     pub estimated: bool,
 }
 
-impl Spent {
+impl StructuredUsage {
     /// Adds one answer.
     pub fn add(&mut self, response: &ChatResponse) {
         self.requests = self.requests.saturating_add(1);
@@ -120,9 +120,9 @@ pub enum StructuredError {
         #[source]
         source: ModelError,
         /// The answers before that were refused.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Usage of the earlier attempts.
-        spent: Spent,
+        spent: StructuredUsage,
     },
     /// Every answer was refused.
     #[error("every answer for {name} was refused ({} of them); the last because: {}", .refused.len(), last_faults(.refused))]
@@ -130,9 +130,9 @@ pub enum StructuredError {
         /// The schema's name.
         name: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Usage of the attempts.
-        spent: Spent,
+        spent: StructuredUsage,
     },
     /// The caller's schema cannot be used.
     #[error("the schema {name} cannot be used")]
@@ -148,16 +148,16 @@ pub enum StructuredError {
 impl StructuredError {
     /// Returns the usage before the failure.
     #[must_use]
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> StructuredUsage {
         match self {
             Self::Model { spent, .. } | Self::Refused { spent, .. } => *spent,
-            Self::Schema { .. } => Spent::default(),
+            Self::Schema { .. } => StructuredUsage::default(),
         }
     }
 
     /// Returns the answers that were refused.
     #[must_use]
-    pub fn refused(&self) -> &[Refused] {
+    pub fn refused(&self) -> &[InvalidAnswer] {
         match self {
             Self::Model { refused, .. } | Self::Refused { refused, .. } => refused,
             Self::Schema { .. } => &[],
@@ -165,6 +165,6 @@ impl StructuredError {
     }
 }
 
-fn last_faults(refused: &[Refused]) -> String {
+fn last_faults(refused: &[InvalidAnswer]) -> String {
     refused.last().map(|last| last.faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")).unwrap_or_default()
 }

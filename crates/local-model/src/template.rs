@@ -203,7 +203,7 @@ fn joined(messages: &[serde_json::Value]) -> Vec<serde_json::Value> {
 
 /// Adds a line for each image, since the model cannot see them.
 fn in_words(content: String, images: &[Image]) -> String {
-    images.iter().fold(content, |content, image| format!("{content}\n{}", image.left_out()))
+    images.iter().fold(content, |content, image| format!("{content}\n{}", image.omission_note()))
 }
 
 #[cfg(test)]

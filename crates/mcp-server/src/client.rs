@@ -16,27 +16,27 @@ const NEWS: usize = 300;
 /// Returns the channel to the person who answers a run's questions.
 pub(crate) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
     match person {
-        Some(person) => Arc::new(BehindTheClient { person, one_at_a_time: AsyncMutex::new(()) }),
+        Some(person) => Arc::new(ClientPerson { person, one_at_a_time: AsyncMutex::new(()) }),
         None => Arc::new(NobodyThere),
     }
 }
 
 /// Reports the events of a run to the client, one line each.
-pub(crate) fn tell(texts: Texts, progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
+pub(crate) fn event_reporter(texts: Texts, progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
     move |event: PublishedEvent| {
         if let (Some(progress), Some(line)) = (&progress, (texts.line)(&event)) {
-            progress.tell(first_line(&line, NEWS));
+            progress.report(first_line(&line, NEWS));
         }
     }
 }
 
 /// Person behind a client.
-struct BehindTheClient {
+struct ClientPerson {
     person: AskPerson,
     one_at_a_time: AsyncMutex<()>,
 }
 
-impl HumanChannel for BehindTheClient {
+impl HumanChannel for ClientPerson {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
             let _turn = self.one_at_a_time.lock().await;

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod client;
-mod offered;
+mod run_server;
 
 use std::{future::Future, pin::pin, sync::Arc};
 
@@ -11,7 +11,7 @@ use aime_tools::McpService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::offered::Offered;
+use crate::run_server::RunServer;
 
 /// Texts that clients get beside the documents, without colours.
 #[derive(Debug, Clone, Copy)]
@@ -31,9 +31,9 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (stop, offered) = (CancellationToken::new(), Arc::new(Offered { runs: runs.for_clients(), texts }));
+    let (stop, offered) = (CancellationToken::new(), Arc::new(RunServer { runs: runs.for_clients(), texts }));
     let service = McpService {
-        tools: offered::tools(&offered),
+        tools: run_server::tools(&offered),
         instructions: include_str!("instructions.md").trim().to_owned(),
         context: offered.runs.setup().tool_context()?.with_whole_results(),
     };

@@ -18,7 +18,7 @@ pub(crate) fn excerpt(text: &str, terms: &[Term]) -> String {
     let small: Vec<char> = text.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
     let mut places: Vec<(usize, usize)> = Vec::new();
     for (number, term) in terms.iter().enumerate() {
-        let word: Vec<char> = stem(&term.written).chars().collect();
+        let word: Vec<char> = stem(&term.word).chars().collect();
         places.extend(small.windows(word.len().max(1)).enumerate().filter(|(_, part)| *part == word).map(|(at, _)| (at, number)));
     }
     places.sort_unstable();
@@ -43,7 +43,7 @@ fn stem(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::asked;
+    use crate::tokenizer::parse_question;
 
     #[test]
     fn the_place_is_shown_where_the_most_words_stand() {
@@ -57,7 +57,7 @@ mod tests {
             ("İstanbul 🦀 crab", "🦀", "İstanbul 🦀 crab"),
         ];
         for (text, question, expected) in cases {
-            let excerpt = excerpt(text, &asked(question).terms);
+            let excerpt = excerpt(text, &parse_question(question).terms);
             assert!(excerpt.contains(expected), "{question}: {excerpt}");
             assert!(excerpt.chars().count() <= LENGTH + 2, "{excerpt}");
             assert_eq!(excerpt.starts_with('…') && excerpt.ends_with('…'), text.chars().count() > LENGTH, "{excerpt}");

@@ -9,12 +9,12 @@ use std::path::Path;
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
-pub use report::{IndexReport, SkipReason, Skipped};
+pub use report::{IndexReport, SkipReason, SkippedFile};
 
 use crate::{
     MemoryError, MemoryStore, UnixMillis,
-    rank::{Index, Wanted, rank},
-    tokenizer::asked,
+    rank::{Index, MemoryQuery, rank},
+    tokenizer::parse_question,
 };
 
 /// The bounds of a knowledge folder.
@@ -100,9 +100,9 @@ impl Knowledge {
     /// # Errors
     /// Errors of the disk.
     pub fn retrieve(&self, question: &str, limit: usize) -> Result<Vec<Chunk>, MemoryError> {
-        let question = asked(question);
+        let question = parse_question(question);
         self.store.read(|connection| {
-            let hits = rank(connection, Index::Chunks { folder: &self.folder }, &question, Wanted::Relevant, limit)?;
+            let hits = rank(connection, Index::Chunks { folder: &self.folder }, &question, MemoryQuery::Relevant, limit)?;
             let mut select = connection.prepare_cached(
                 "SELECT path, heading, line, text FROM chunk JOIN document ON document.number = chunk.document WHERE chunk.number = ?1",
             )?;

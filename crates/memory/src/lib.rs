@@ -13,9 +13,9 @@ mod tokenizer;
 mod tokens;
 
 pub use error::MemoryError;
-pub use knowledge::{Chunk, IndexReport, Knowledge, KnowledgeSettings, SkipReason, Skipped};
-pub use memories::{Memory, MemoryKind, Recalled, Remembered, StoredMemory, UnixMillis};
-pub use render::{Origin, PromptBounds, Rendering, Shown, render};
+pub use knowledge::{Chunk, IndexReport, Knowledge, KnowledgeSettings, SkipReason, SkippedFile};
+pub use memories::{Memory, MemoryKind, RecalledMemory, RememberResult, StoredMemory, UnixMillis};
+pub use render::{Origin, PromptBounds, RenderedMemories, Rendering, render};
 pub use store::{MemorySettings, MemoryStore};
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     MemoryError, MemoryStore,
     excerpt::excerpt,
-    rank::{Hit, Index, Wanted, rank},
-    tokenizer::{asked, indexed},
+    rank::{Hit, Index, MemoryQuery, rank},
+    tokenizer::{indexed, parse_question},
 };
 
 /// Milliseconds since 1970, UTC.
@@ -88,7 +88,7 @@ pub struct StoredMemory {
 
 /// A memory that answers a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recalled {
+pub struct RecalledMemory {
     /// The memory.
     pub memory: Memory,
     /// Part of the question that the text covers, from 0 to 1; rare words count more.
@@ -99,7 +99,7 @@ pub struct Recalled {
 
 /// Result of remembering.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct RememberResult {
     /// False if a later memory of the same title was there already, which then stays.
     pub stored: bool,
     /// The ids of the memories of the same kind and title, or of the same id, that it replaced.
@@ -118,7 +118,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// Errors of the disk.
-    pub fn remember(&self, memory: &Memory) -> Result<Remembered, MemoryError> {
+    pub fn remember(&self, memory: &Memory) -> Result<RememberResult, MemoryError> {
         let settings = self.settings();
         let (title, text) = (cut(&memory.title, TITLE), cut(&memory.text, settings.max_text_chars));
         let tags: Vec<String> = memory.tags.iter().take(TAGS).map(|tag| cut(tag, TAG)).collect();
@@ -129,7 +129,7 @@ impl MemoryStore {
         self.write(|connection| {
             let later = "SELECT 1 FROM memory WHERE kind = ?1 AND title_key = ?2 AND at > ?3 AND id <> ?4";
             if connection.prepare_cached(later)?.exists(params![kind, key, memory.at, memory.id])? {
-                return Ok(Remembered::default());
+                return Ok(RememberResult::default());
             }
             let mut delete =
                 connection.prepare_cached("DELETE FROM memory WHERE (kind = ?1 AND title_key = ?2) OR id = ?3 RETURNING id, recalled")?;
@@ -152,7 +152,7 @@ impl MemoryStore {
             )?;
             let evicted = evict.query_map([keep], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             let replaced = replaced.into_iter().map(|(id, _)| id).filter(|id| *id != memory.id).collect();
-            Ok(Remembered { stored: true, replaced, evicted })
+            Ok(RememberResult { stored: true, replaced, evicted })
         })
     }
 
@@ -164,8 +164,8 @@ impl MemoryStore {
     ///
     /// # Errors
     /// Errors of the disk.
-    pub fn recall(&self, question: &str, limit: usize) -> Result<Vec<Recalled>, MemoryError> {
-        let (hits, recalled) = self.find(question, Wanted::Relevant, limit)?;
+    pub fn recall(&self, question: &str, limit: usize) -> Result<Vec<RecalledMemory>, MemoryError> {
+        let (hits, recalled) = self.find(question, MemoryQuery::Relevant, limit)?;
         if hits.is_empty() {
             return Ok(recalled);
         }
@@ -186,8 +186,8 @@ impl MemoryStore {
     ///
     /// # Errors
     /// Errors of the disk.
-    pub fn search(&self, question: &str, limit: usize) -> Result<Vec<Recalled>, MemoryError> {
-        Ok(self.find(question, Wanted::All, limit)?.1)
+    pub fn search(&self, question: &str, limit: usize) -> Result<Vec<RecalledMemory>, MemoryError> {
+        Ok(self.find(question, MemoryQuery::All, limit)?.1)
     }
 
     /// Returns the memories, the latest first, at most `limit`.
@@ -236,13 +236,13 @@ impl MemoryStore {
         })
     }
 
-    fn find(&self, question: &str, wanted: Wanted, limit: usize) -> Result<(Vec<Hit>, Vec<Recalled>), MemoryError> {
-        let question = asked(question);
+    fn find(&self, question: &str, wanted: MemoryQuery, limit: usize) -> Result<(Vec<Hit>, Vec<RecalledMemory>), MemoryError> {
+        let question = parse_question(question);
         self.read(|connection| {
             let hits = rank(connection, Index::Memories, &question, wanted, limit)?;
             let found = hits.iter().map(|hit| {
                 let memory = by_number(connection, hit.number)?;
-                Ok(Recalled { excerpt: excerpt(&memory.text, &question.terms), memory, score: hit.score })
+                Ok(RecalledMemory { excerpt: excerpt(&memory.text, &question.terms), memory, score: hit.score })
             });
             let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
             found.sort_by(|one, other| other.score.total_cmp(&one.score).then(other.memory.at.cmp(&one.memory.at)));

@@ -76,7 +76,7 @@ pub(crate) struct Hit {
 
 /// Query for relevant texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum MemoryQuery {
     /// Everything with one of the words, best first.
     All,
     /// Only what has to do with the question.
@@ -88,7 +88,7 @@ pub(crate) fn rank(
     connection: &Connection,
     index: Index<'_>,
     question: &Question,
-    wanted: Wanted,
+    wanted: MemoryQuery,
     limit: usize,
 ) -> rusqlite::Result<Vec<Hit>> {
     if question.terms.is_empty() || limit == 0 {
@@ -100,12 +100,12 @@ pub(crate) fn rank(
     let mut hits: Vec<Hit> = candidates
         .iter()
         .map(|(number, bm25)| (*number, coverage.by(*number), bm25 / first))
-        .filter(|(_, coverage, _)| wanted == Wanted::All || *coverage >= LEAST_COVERAGE)
+        .filter(|(_, coverage, _)| wanted == MemoryQuery::All || *coverage >= LEAST_COVERAGE)
         .map(|(number, coverage, bm25)| Hit { number, score: coverage * (1.0 - BM25 + BM25 * bm25.clamp(0.0, 1.0)) })
         .collect();
     hits.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.number.cmp(&other.number)));
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    hits.retain(|hit| wanted == Wanted::All || hit.score >= best * LEAST_OF_BEST);
+    hits.retain(|hit| wanted == MemoryQuery::All || hit.score >= best * LEAST_OF_BEST);
     hits.truncate(limit);
     Ok(hits)
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Chunk, Memory, Recalled,
+    Chunk, Memory, RecalledMemory,
     tokens::{estimate_tokens, fitting},
 };
 
@@ -44,14 +44,14 @@ pub struct Rendering {
     /// Estimated number of tokens.
     pub tokens: u64,
     /// Content in order, to be shown to the user.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<RenderedMemories>,
     /// Number of texts that did not fit.
     pub left_out: usize,
 }
 
 /// Text in a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct RenderedMemories {
     /// Origin of the text.
     pub origin: Origin,
     /// The memory's title or the chunk's headings.
@@ -85,7 +85,7 @@ pub enum Origin {
 
 /// Makes the text for a prompt. Both parts are within their bounds; entries that are long share the room.
 #[must_use]
-pub fn render(memories: &[Recalled], chunks: &[Chunk], bounds: &PromptBounds) -> Rendering {
+pub fn render(memories: &[RecalledMemory], chunks: &[Chunk], bounds: &PromptBounds) -> Rendering {
     let memories: Vec<Entry<'_>> = memories.iter().map(Entry::of_memory).collect();
     let chunks: Vec<Entry<'_>> = chunks.iter().map(Entry::of_chunk).collect();
     let mut rendering = Rendering::default();
@@ -100,11 +100,11 @@ pub fn render(memories: &[Recalled], chunks: &[Chunk], bounds: &PromptBounds) ->
 struct Entry<'a> {
     head: String,
     text: &'a str,
-    shown: Shown,
+    rendered: RenderedMemories,
 }
 
 impl<'a> Entry<'a> {
-    fn of_memory(recalled: &'a Recalled) -> Self {
+    fn of_memory(recalled: &'a RecalledMemory) -> Self {
         let Memory { id, at, title, text, run, .. } = &recalled.memory;
         let day = Timestamp::from_millisecond(*at).map(|at| at.strftime("%Y-%m-%d").to_string()).unwrap_or_default();
         let origin = if let Some(run) = run { format!("run {run}, {day}") } else { format!("memory {id}, {day}") };
@@ -112,7 +112,7 @@ impl<'a> Entry<'a> {
         Self {
             head: line(&format!("{title} ({origin})")),
             text,
-            shown: Shown { origin: origin_of, title: title.clone(), score: recalled.score, cut: false },
+            rendered: RenderedMemories { origin: origin_of, title: title.clone(), score: recalled.score, cut: false },
         }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Entry<'a> {
         let Chunk { path, heading, line: number, text, score } = chunk;
         let head = if heading.is_empty() { format!("{path}, line {number}") } else { format!("{path}, line {number}: {heading}") };
         let origin = Origin::Document { path: path.clone(), line: *number };
-        Self { head: line(&head), text, shown: Shown { origin, title: heading.clone(), score: *score, cut: false } }
+        Self { head: line(&head), text, rendered: RenderedMemories { origin, title: heading.clone(), score: *score, cut: false } }
     }
 }
 
@@ -129,7 +129,7 @@ fn section(rendering: &mut Rendering, title: &str, entries: &[Entry<'_>], bound:
     let heads: Vec<String> = entries.iter().enumerate().map(|(number, entry)| format!("\n[{}] {}\n", number + 1, entry.head)).collect();
     let needs = entries.iter().zip(&heads).map(|(entry, head)| {
         let (head, text) = (estimate_tokens(head), needed(entry.text));
-        Need { all: head + text, least: head + text.min(LEAST) }
+        EntrySize { all: head + text, least: head + text.min(LEAST) }
     });
     // Sums of estimates are never less than the estimate of the sum.
     let shares = shares(&needs.collect::<Vec<_>>(), bound.saturating_sub(estimate_tokens(&title)));
@@ -141,23 +141,23 @@ fn section(rendering: &mut Rendering, title: &str, entries: &[Entry<'_>], bound:
         let (quote, cut) = quoted(entry.text, share.saturating_sub(estimate_tokens(head)));
         rendering.text.push_str(head);
         rendering.text.push_str(&quote);
-        rendering.shown.push(Shown { cut, ..entry.shown.clone() });
+        rendering.shown.push(RenderedMemories { cut, ..entry.rendered.clone() });
     }
 }
 
 /// The tokens of an entry, and those without which it is of no use.
-struct Need {
+struct EntrySize {
     all: u64,
     least: u64,
 }
 
 /// Distributes the room over the first texts, as many as can use it. Each gets what it needs if there is enough;
 /// otherwise texts with large needs get equal shares.
-fn shares(needs: &[Need], room: u64) -> Vec<u64> {
+fn shares(needs: &[EntrySize], room: u64) -> Vec<u64> {
     let mut first = needs.len();
     while let Some(needs) = needs.get(..first).filter(|needs| !needs.is_empty()) {
         let mut shares = vec![0; first];
-        let mut smallest_first: Vec<(&Need, &mut u64)> = needs.iter().zip(&mut shares).collect();
+        let mut smallest_first: Vec<(&EntrySize, &mut u64)> = needs.iter().zip(&mut shares).collect();
         smallest_first.sort_by_key(|(need, _)| need.all);
         let (mut room, mut left) = (room, first as u64);
         for (need, share) in smallest_first {

@@ -89,7 +89,7 @@ fn memory(id: &str, at: UnixMillis, title: &str, text: &str) -> Memory {
     }
 }
 
-fn ids(recalled: &[Recalled]) -> Vec<&str> {
+fn ids(recalled: &[RecalledMemory]) -> Vec<&str> {
     recalled.iter().map(|recalled| recalled.memory.id.as_str()).collect()
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Term {
     /// True if longer tokens with this prefix match too.
     begins: bool,
     /// Word as in texts, in lower case.
-    pub(crate) written: String,
+    pub(crate) word: String,
     /// The parts of the question that a text with this term covers. Several terms may cover one: `PlanPatch` and its parts, or neighbouring pairs.
     pub(crate) units: Vec<usize>,
 }
@@ -81,13 +81,13 @@ pub(crate) fn indexed(text: &str) -> String {
 
 /// Returns the terms of a question: each once, in order, at most 128. Stop words are left out, unless there are no
 /// others.
-pub(crate) fn asked(text: &str) -> Question {
+pub(crate) fn parse_question(text: &str) -> Question {
     let text = fold(&text.chars().take(QUESTION).collect::<String>());
     let (mut question, mut stops) = (Question::default(), Vec::new());
     let push = |question: &mut Question, stops: &mut Vec<Term>, token: String, begins: bool, written: &str, units: Vec<usize>| {
         let into = if stop::is_stop_word(&token) { stops } else { &mut question.terms };
         if into.len() < TERMS && !into.iter().any(|term| (&term.token, term.begins) == (&token, begins)) {
-            into.push(Term { token, begins, written: written.to_owned(), units });
+            into.push(Term { token, begins, word: written.to_owned(), units });
         }
     };
     pieces(&text, |piece| match piece {

@@ -132,6 +132,8 @@ rule-no-edge = there is no edge from {$from} to {$to}
 rule-id = {$text} is not an identifier: use 1 to {$number} of A-Z a-z 0-9 _ - .
 rule-left = task "{$task}" failed for good and is left as it is: put smaller tasks in its place (add_task with "replaces": ["{$task}"]), or modify_task or remove_task it
 rule-again = task "{$task}" takes the place of "{$failed}" and does the same as it: what failed must be done in smaller tasks, each one part of it, or in another way that its description tells
+rule-reworded = "{$task}" failed after the plan had been changed for it, and other words alone are no second change: put smaller tasks in its place, each one part of it, or name another `tool`, `profile` or `model` (or other `bundles`), or do without it (remove_task)
+rule-reworded-place = "{$task}" failed after the plan had been changed for it in the place of "{$first}", and other words alone are no second change: put smaller tasks in its place, each one part of it, or name another `tool`, `profile` or `model` (or other `bundles`), or do without it (remove_task)
 rule-modify-again = modify_task of "{$task}" changes nothing of what it does, and it failed: tell another way in `description`, or put smaller tasks in its place
 rule-unblock-again = unblock_task of "{$task}" would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it
 

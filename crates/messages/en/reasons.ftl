@@ -39,6 +39,7 @@ trigger-failed = { $number ->
     [1] task {$task} failed once: {$reason}
    *[other] task {$task} failed {$number} times: {$reason}
 }
+trigger-failed-again = task {$task} failed again: {$reason}
 trigger-evidence = new evidence: {$text}
 trigger-blocked = task {$task} is blocked: {$reason}
 trigger-tokens = {$left} of {$limit} { $limit ->
@@ -71,6 +72,7 @@ growth-learnt = something was learnt: does the rest of the plan still fit?
 lead-no-plan = the lead submitted no plan: {$text}
 lead-rules-plan = rules plan from here on
 plan-unchanged = the plan stays as it is
+plan-change-refused = the change of the plan was refused
 evidence-run-ended = the run ended
 none-for-actors = no model is configured for actors
 task-held-by-lead = held by the lead
@@ -166,7 +168,7 @@ limit-tokens = {$used} of {$limit} tokens are used or reserved, and the next req
 limit-money = {$used} of {$limit} USD are spent or reserved, and the next request costs about {$wanted}
 quota-back = it answers again at {$time}
 
-nobody-there = not allowed: nobody is there to answer "{$question}". Do without it, and say so in your result
+nobody-there = not allowed: nobody is there to answer "{$question}". Take a way that needs no consent, and say so in your result
 withdrawn-ended = (withdrawn: the work that asked has come to an end)
 withdrawn-allowed = (withdrawn: such calls were allowed meanwhile)
 

@@ -91,7 +91,7 @@ pub fn format(language: Language, id: &str, values: &[(&str, Value)]) -> Option<
 
 /// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
 #[must_use]
-pub fn named(language: Language, kind: &str, word: &str) -> String {
+pub fn word_name(language: Language, kind: &str, word: &str) -> String {
     let id = format!("{kind}-{}", word.replace([' ', '_'], "-"));
     format(language, &id, &[]).unwrap_or_else(|| word.to_owned())
 }

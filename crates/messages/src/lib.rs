@@ -8,9 +8,9 @@ pub mod stored;
 mod tests;
 mod value;
 
-pub use catalogue::{counted, format, named, texts};
+pub use catalogue::{counted, format, texts, word_name};
 pub use message::{Describe, Message};
-pub use sentence::{asked, typed};
+pub use sentence::{translate_question, typed};
 pub use value::Value;
 #[doc(hidden)]
 pub use value::{Given, GivenMessage, GivenNumber, GivenText};

@@ -114,10 +114,10 @@ fn of_help() -> &'static [Sentence] {
 
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
 #[must_use]
-pub fn asked(language: Language, question: &str) -> Cow<'_, str> {
+pub fn translate_question(language: Language, question: &str) -> Cow<'_, str> {
     let mut told = Vec::new();
     for line in question.split('\n') {
-        let said = if line.starts_with(' ') { None } else { known(language, (of_questions(), true), line) };
+        let said = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line) };
         told.push(said.map_or(Cow::Borrowed(line), Cow::Owned));
     }
     Cow::Owned(told.join("\n"))
@@ -129,22 +129,22 @@ pub fn typed(language: Language, text: &str) -> String {
     let told = text.split('\n').map(|line| {
         let bare = line.trim_start();
         let indent = line.strip_suffix(bare).unwrap_or_default();
-        known(language, (of_help(), false), bare).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
+        translate_known(language, (of_help(), false), bare).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
     });
     told.collect::<Vec<_>>().join("\n")
 }
 
 /// Translates a text if it is a known sentence whose values have the required form.
-fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str) -> Option<String> {
+fn translate_known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
-        let values: Vec<_> = values.map(|(name, value)| (name, Value::Text(translated(language, name, value)))).collect();
+        let values: Vec<_> = values.map(|(name, value)| (name, Value::Text(translate_value(language, name, value)))).collect();
         format(language, sentence.id, &values)
     })
 }
 
 /// Translates a value of a sentence: a text of clap within another, whose name begins with `typed`. Other values stay unchanged.
-fn translated(language: Language, name: &str, value: &str) -> String {
-    let inner = if name.starts_with("typed") { known(language, (of_help(), false), value) } else { None };
+fn translate_value(language: Language, name: &str, value: &str) -> String {
+    let inner = if name.starts_with("typed") { translate_known(language, (of_help(), false), value) } else { None };
     inner.unwrap_or_else(|| value.to_owned())
 }

@@ -132,6 +132,8 @@ rule-no-edge = 没有从 {$from} 到 {$to} 的边
 rule-id = {$text} 不是标识符：请用 1 到 {$number} 个 A-Z a-z 0-9 _ - .
 rule-left = 任务“{$task}”已彻底失败，却保持原样：请用更小的任务取代它（add_task，其中 "replaces": ["{$task}"]），或用 modify_task 或 remove_task 处理它
 rule-again = 任务“{$task}”取代“{$failed}”，却做同样的事：失败的工作必须分成更小的任务（每个只做一部分），或换一种在描述中说明的办法
+rule-reworded = 计划为“{$task}”修改之后它又失败了，只换说法不算第二次修改：请用更小的任务取代它（每个只做一部分），或写出另一个 `tool`、`profile` 或 `model`（或别的 `bundles`），或不做它（remove_task）
+rule-reworded-place = 计划为“{$task}”（取代“{$first}”）修改之后它又失败了，只换说法不算第二次修改：请用更小的任务取代它（每个只做一部分），或写出另一个 `tool`、`profile` 或 `model`（或别的 `bundles`），或不做它（remove_task）
 rule-modify-again = 对“{$task}”的 modify_task 没有改变它所做的事，而它失败了：请在 `description` 中说明另一种办法，或用更小的任务取代它
 rule-unblock-again = 对 “{$task}” 的 unblock_task 只会把失败的事再做一遍：请在 `description` 中写明另一种做法（modify_task），用更小的任务代替它，或让它依赖一个为它做准备的新任务
 

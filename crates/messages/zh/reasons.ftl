@@ -39,6 +39,7 @@ trigger-failed = { $number ->
     [1] 任务 {$task} 失败 1 次：{$reason}
    *[other] 任务 {$task} 失败 {$number} 次：{$reason}
 }
+trigger-failed-again = 任务 {$task} 再次失败：{$reason}
 trigger-evidence = 新发现：{$text}
 trigger-blocked = 任务 {$task} 受阻：{$reason}
 trigger-tokens = {$limit} 个 token 只剩 {$left} 个
@@ -62,6 +63,7 @@ growth-learnt = 有了新的发现：计划的其余部分仍然合适吗？
 lead-no-plan = 主导者没有提交计划：{$text}
 lead-rules-plan = 从现在起按规则规划
 plan-unchanged = 计划保持不变
+plan-change-refused = 对计划的修改被拒绝
 evidence-run-ended = 运行已结束
 none-for-actors = 没有为执行者配置模型
 task-held-by-lead = 被主导者搁置

@@ -91,8 +91,10 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
             let made =
                 if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
             let text = match conclusion.origins.as_slice() {
-                origins if marks && !origins.is_empty() => marked(&Origin::line(origins), before.spec.id.as_str(), &told(conclusion)),
-                _ => told(conclusion),
+                origins if marks && !origins.is_empty() => {
+                    marked(&Origin::line(origins), before.spec.id.as_str(), &conclusion_text(conclusion))
+                }
+                _ => conclusion_text(conclusion),
             };
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
         }
@@ -118,7 +120,7 @@ fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
 
 /// Returns the text that a successful task passes on: its own words, and its last tool result if the words leave it
 /// out. A long result is cut after its beginning and ends in a mark.
-fn told(conclusion: &Conclusion) -> String {
+fn conclusion_text(conclusion: &Conclusion) -> String {
     match conclusion.observed.as_deref().filter(|seen| !conclusion.text().contains(seen.trim_end_matches('…'))) {
         Some(seen) => format!("{}\nWhat it saw last:\n{seen}", conclusion.text()),
         None => conclusion.text().to_owned(),
@@ -129,7 +131,7 @@ fn told(conclusion: &Conclusion) -> String {
 mod tests {
     use aime_progress_management::{Conclusion, Outcome};
 
-    use super::{earlier_attempt, told};
+    use super::{conclusion_text, earlier_attempt};
 
     #[test]
     fn an_attempt_that_failed_is_summed_up() {
@@ -166,7 +168,7 @@ mod tests {
             ("It says: one two three", Some("one two…"), "It says: one two three"),
             ("It says 7 log.txt", Some("7 log.txt"), "It says 7 log.txt"),
         ] {
-            assert_eq!(told(&concluded(summary, observed)), expected);
+            assert_eq!(conclusion_text(&concluded(summary, observed)), expected);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use aime_llm::{Prices, Usage};
 use aime_messages::{Describe, Message, message};
-use aime_progress_management::Spent;
+use aime_progress_management::ModelCost;
 
 use crate::Bounds;
 
@@ -116,7 +116,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// Creates a budget within `bounds`, of which `spent` and `tool_calls` are used up.
     #[must_use]
-    pub(crate) fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
+    pub(crate) fn new(bounds: &Bounds, spent: &ModelCost, tool_calls: u64) -> Self {
         let tokens = spent.input_tokens + spent.output_tokens;
         // Only the mean answer length is known from before a resume.
         let longest = spent.output_tokens / spent.requests.max(1);
@@ -202,7 +202,7 @@ pub(crate) struct Reservation<'a> {
 
 impl Reservation<'_> {
     /// Books the actual usage of the call.
-    pub(crate) fn settle(self, spent: &Spent) {
+    pub(crate) fn settle(self, spent: &ModelCost) {
         let mut account = self.budget.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.tokens += spent.input_tokens + spent.output_tokens;
         account.cost_usd += spent.cost_usd;
@@ -222,8 +222,8 @@ impl Drop for Reservation<'_> {
 mod tests {
     use super::*;
 
-    fn spent(tokens: u64, cost_usd: f64) -> Spent {
-        Spent { requests: 1, input_tokens: tokens, cost_usd, ..Spent::default() }
+    fn spent(tokens: u64, cost_usd: f64) -> ModelCost {
+        ModelCost { requests: 1, input_tokens: tokens, cost_usd, ..ModelCost::default() }
     }
 
     // Requirement: 10.1
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn many_at_once_pass_no_bound() {
         let bounds = Bounds { max_tokens: Some(1_000), max_cost_usd: Some(8.0), max_tool_calls: 300, max_actors: 200, ..Bounds::default() };
-        let budget = Budget::new(&bounds, &Spent::default(), 0);
+        let budget = Budget::new(&bounds, &ModelCost::default(), 0);
         let wanted = Estimate { tokens: 7, cost_usd: 0.015_625 };
         let one = || {
             let (mut requests, mut calls, mut actors) = (0, 0, 0);
@@ -280,7 +280,7 @@ mod tests {
                     return [requests, calls, actors];
                 };
                 requests += 1;
-                reserved.settle(&Spent { input_tokens: wanted.tokens, cost_usd: wanted.cost_usd, ..Spent::default() });
+                reserved.settle(&ModelCost { input_tokens: wanted.tokens, cost_usd: wanted.cost_usd, ..ModelCost::default() });
             }
         };
         let done: Vec<[u64; 3]> = std::thread::scope(|scope| {
@@ -298,14 +298,14 @@ mod tests {
     #[test]
     fn an_estimate_learns_how_long_answers_are() {
         let prices = Prices { output: 1_000_000.0, ..Prices::default() };
-        let budget = Budget::new(&Bounds::default(), &Spent::default(), 0);
+        let budget = Budget::new(&Bounds::default(), &ModelCost::default(), 0);
         let cost = || budget.estimate(0, Some(2_000), Some(prices)).cost_usd;
         assert_eq!((cost(), budget.estimate(0, Some(2_000), None).cost_usd), (300.0, 0.0));
         for (answered, expected) in [(100, 300.0), (700, 700.0), (400, 700.0), (9_000, 2_000.0)] {
-            budget.reserve(tokens(1)).unwrap().settle(&Spent { output_tokens: answered, ..spent(1, 0.0) });
+            budget.reserve(tokens(1)).unwrap().settle(&ModelCost { output_tokens: answered, ..spent(1, 0.0) });
             assert_eq!(cost(), expected, "{answered}");
         }
-        let resumed = Budget::new(&Bounds::default(), &Spent { requests: 2, output_tokens: 1_000, ..Spent::default() }, 0);
+        let resumed = Budget::new(&Bounds::default(), &ModelCost { requests: 2, output_tokens: 1_000, ..ModelCost::default() }, 0);
         assert_eq!(resumed.estimate(0, Some(2_000), Some(prices)).cost_usd, 500.0);
     }
 
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn money_ends_too() {
         let bounds = Bounds { max_cost_usd: Some(0.5), ..Bounds::default() };
-        let budget = Budget::new(&bounds, &Spent::default(), 0);
+        let budget = Budget::new(&bounds, &ModelCost::default(), 0);
         budget.reserve(tokens(1)).unwrap().settle(&spent(1, 0.5));
         assert_eq!(budget.reserve(tokens(1)).unwrap_err().bound(), "money");
     }
@@ -321,7 +321,7 @@ mod tests {
     // Requirement: 10.9
     #[test]
     fn actors_end_too() {
-        let budget = Budget::new(&Bounds { max_actors: 3, ..Bounds::default() }, &Spent::default(), 0).with_actors(1);
+        let budget = Budget::new(&Bounds { max_actors: 3, ..Bounds::default() }, &ModelCost::default(), 0).with_actors(1);
         assert_eq!([budget.count_actor(), budget.count_actor()], [Ok(()), Ok(())]);
         let refused = budget.count_actor().unwrap_err();
         assert_eq!((refused.bound(), refused.to_string().as_str()), ("actors", "3 actors are allowed, and all are used"));
@@ -330,7 +330,7 @@ mod tests {
     // Requirement: 10.9
     #[test]
     fn tool_calls_end_too() {
-        let budget = Budget::new(&Bounds { max_tool_calls: 3, ..Bounds::default() }, &Spent::default(), 1);
+        let budget = Budget::new(&Bounds { max_tool_calls: 3, ..Bounds::default() }, &ModelCost::default(), 1);
         assert_eq!([budget.count_tool_call(), budget.count_tool_call()], [Ok(()), Ok(())]);
         for _ in 0..2 {
             assert_eq!(budget.count_tool_call().unwrap_err().bound(), "tool_calls");

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use aime_actor_factory::{ActorFactory, PromptError};
+use aime_actor_factory::{ActorFactory, ActorPromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_dynamic_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_llm::Tiers;
@@ -71,7 +71,7 @@ pub enum BuildError {
     Journal(#[from] JournalError),
     /// A built-in prompt is invalid, which a test rules out.
     #[error(transparent)]
-    Prompt(#[from] PromptError),
+    Prompt(#[from] ActorPromptError),
 }
 
 impl Default for OrchestratorBuilder {

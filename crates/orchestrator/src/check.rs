@@ -123,11 +123,11 @@ pub async fn check_run(
 ) -> Result<RunCheck, OrchestratorError> {
     // Checked before the lock is taken: a run that does not exist leaves no lock file, and the lock keeps the checked
     // parts from changing.
-    drop(begun(journal, run)?);
+    drop(load_begun_run(journal, run)?);
     let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
     let mut checking = Checking { journal, run, repair, findings: Vec::new() };
     let actors = checking.actors().await?;
-    let events = match begun(journal, run)? {
+    let events = match load_begun_run(journal, run)? {
         Ok(seen) => {
             checking.facts(keep, &seen, now).await?;
             checking.private_folders(keep, path, seen.output.is_some()).await;
@@ -146,7 +146,7 @@ pub async fn check_run(
 }
 
 /// Reads the run from its facts. The inner error describes a damaged first record, without which there is no state.
-fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, Message>, OrchestratorError> {
+fn load_begun_run(journal: &Journal, run: &RunId) -> Result<Result<RunView, Message>, OrchestratorError> {
     match view(journal, run) {
         Err(OrchestratorError::Journal(error @ JournalError::Beginning { .. })) => Ok(Err(Message::text(error))),
         seen => seen.map(Ok),

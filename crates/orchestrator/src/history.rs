@@ -9,7 +9,7 @@ use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 /// Returns the state of a run when its plan reached a version, or `None` if it never did.
 #[must_use]
 pub fn state_at(view: &RunView, version: u32) -> Option<ProgressState> {
-    let last = view.events.iter().position(|published| makes(&published.event) == Some(version))?;
+    let last = view.events.iter().position(|published| created_version(&published.event) == Some(version))?;
     let events: Vec<Timed> =
         view.events.iter().take(last + 1).map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
     // The events of an existing view can always be folded.
@@ -17,7 +17,7 @@ pub fn state_at(view: &RunView, version: u32) -> Option<ProgressState> {
 }
 
 /// Returns the version of the plan that an event creates.
-fn makes(event: &ProgressEvent) -> Option<u32> {
+fn created_version(event: &ProgressEvent) -> Option<u32> {
     match event {
         ProgressEvent::PlanCreated { .. } => Some(1),
         ProgressEvent::PlanChanged { decision } => Some(decision.version),

@@ -94,7 +94,7 @@ impl fmt::Debug for Hooks {
 }
 
 /// Combined answer of all hooks to an event.
-pub(crate) struct Heard {
+pub(crate) struct HookResponse {
     /// The event after the changes of all hooks.
     pub(crate) event: HookEvent,
     /// Actions of the hooks.
@@ -112,8 +112,8 @@ impl Hooks {
 
     /// Calls every hook of the event's point in order. Each sees the changes of those before it. After a block no
     /// further hook is called.
-    pub(crate) async fn ask(&self, event: HookEvent) -> Heard {
-        let mut heard = Heard { event, acts: Vec::new(), blocked: None };
+    pub(crate) async fn ask(&self, event: HookEvent) -> HookResponse {
+        let mut heard = HookResponse { event, acts: Vec::new(), blocked: None };
         for hook in self.list.iter() {
             if !hook.points().contains(&heard.event.point) || !hook.wants(&heard.event) {
                 continue;
@@ -125,7 +125,7 @@ impl Hooks {
                 Ok(HookAnswer::Continue) => continue,
                 Ok(HookAnswer::Change(change)) => match heard.event.change(&change) {
                     Ok(()) => {
-                        heard.tell(name, HookDeed::Changed, &change.to_string());
+                        heard.record(name, HookDeed::Changed, &change.to_string());
                         continue;
                     }
                     Err(fault) => fault,
@@ -140,7 +140,7 @@ impl Hooks {
                 heard.block(name, &format!("it is required and failed: {problem}"));
                 break;
             }
-            heard.tell(name, HookDeed::Failed, &problem);
+            heard.record(name, HookDeed::Failed, &problem);
         }
         heard
     }
@@ -162,13 +162,13 @@ impl Hooks {
     }
 }
 
-impl Heard {
-    fn tell(&mut self, hook: &str, did: HookDeed, detail: &str) {
+impl HookResponse {
+    fn record(&mut self, hook: &str, did: HookDeed, detail: &str) {
         self.acts.push(event::act(hook, &self.event, did, detail));
     }
 
     fn block(&mut self, hook: &str, reason: &str) {
-        self.tell(hook, HookDeed::Blocked, reason);
+        self.record(hook, HookDeed::Blocked, reason);
         self.blocked = Some(format!("blocked by the hook {hook}: {reason}"));
     }
 

@@ -7,7 +7,7 @@ use aime_messages::message;
 use aime_progress_management::{EvidenceId, QuestionId, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::{RunFact, RunMachine, messages::Words, questions::Answers};
+use crate::{RunFact, RunMachine, messages::MessageChannel, questions::Answers};
 
 /// Interval between reads of the inbox.
 const LOOK: Duration = Duration::from_millis(500);
@@ -43,14 +43,19 @@ pub enum InboxMessage {
 
 /// Forwards messages from other processes to the run. A message stays in the inbox until its fact is durable, so a
 /// crash loses none.
-pub(crate) async fn read_inbox(journal: Journal, run: RunId, (answers, words): (Arc<Answers>, Arc<Words>), facts: FactSender<RunMachine>) {
+pub(crate) async fn read_inbox(
+    journal: Journal,
+    run: RunId,
+    (answers, words): (Arc<Answers>, Arc<MessageChannel>),
+    facts: FactSender<RunMachine>,
+) {
     let mut passed_on = BTreeSet::new();
     loop {
         for message in journal.inbox(run.as_str()).unwrap_or_default() {
             let fact = fact_in(&message);
             let dealt_with = match &fact {
-                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
-                Some(RunFact::PersonSaid { id, .. }) => words.knows(id),
+                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.contains(question),
+                Some(RunFact::PersonSaid { id, .. }) => words.contains(id),
                 Some(RunFact::CancelRequested { task: Some(_), .. }) => words.has_cancelled(message.id),
                 // A stop that is lost because the process died has happened anyway. A process that cancels a run checks
                 // the result.
@@ -96,7 +101,7 @@ mod tests {
         journal.create_run(NewRun { id: "run", at: 0, machine_version: 1, title: "", status: "" }).await.unwrap();
         let cancel = InboxMessage::Cancel { task: Some(TaskId::new("a").unwrap()) };
         journal.inbox_put("run", 0, &serde_json::to_string(&cancel).unwrap()).await.unwrap();
-        let (words, (sender, mut facts)) = (Arc::new(Words::default()), fact_channel());
+        let (words, (sender, mut facts)) = (Arc::new(MessageChannel::default()), fact_channel());
         let reader = read_inbox(journal.clone(), RunId::new("run").unwrap(), (Arc::default(), Arc::clone(&words)), sender);
         let reader = tokio::spawn(reader);
         let fact = facts.next().await.unwrap();

@@ -103,11 +103,11 @@ impl KeptPlans {
 }
 
 /// The plan of a run in progress, stored in the run's folder.
-pub(crate) struct PlanUnderWay {
+pub(crate) struct ActivePlan {
     path: PathBuf,
 }
 
-impl PlanUnderWay {
+impl ActivePlan {
     /// Creates a handle for the folder of a run.
     pub(crate) fn new(run_folder: &Path) -> Self {
         Self { path: run_folder.join("plan.json") }

@@ -21,6 +21,7 @@ mod budget;
 mod builder;
 mod check;
 mod criteria;
+mod criteria_lines;
 mod effect;
 mod external;
 mod fact;
@@ -36,7 +37,6 @@ mod models;
 mod next_step;
 mod orchestrator;
 mod parts;
-mod passing;
 mod profile_briefs;
 mod project;
 mod publish;
@@ -50,6 +50,7 @@ mod settings;
 mod snapshots;
 mod stats;
 mod trace;
+mod transient_workspace;
 mod undelivered_reports;
 mod view;
 
@@ -85,7 +86,6 @@ pub use models::Models;
 pub use next_step::NextStep;
 pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
 pub(crate) use parts::Parts;
-pub use passing::{PassingError, TransientWorkspace, WorkspaceLease};
 pub use profile_briefs::profile_briefs;
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;
@@ -96,16 +96,17 @@ pub use run_status::{RunStatusView, run_status};
 pub use runner::{
     actor::delegated,
     answer::{AnswerPrompt, NoFacts},
-    apart::{ActorOrder, Attempted, MadeActor, MadeBelow, RemoteEffects, WokenLead},
     evidence::CallRecord,
     kept_files::with_children,
     private::{check_of_conflicts, private_place},
+    remote::{ActorOrder, CreatedActor, CreatedDelegate, EndedAttempt, PreparedLeadWake, RemoteEffects},
 };
 pub(crate) use settings::RunInput;
 pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSettings, WorktreeSettings};
 pub use snapshots::facts_to_next_snapshot;
 pub use stats::{RunStats, stats};
 pub use trace::TraceParents;
+pub use transient_workspace::{PassingError, TransientWorkspace, WorkspaceLease};
 pub use view::{RunView, view, view_of};
 
 #[doc = include_str!("../README.md")]

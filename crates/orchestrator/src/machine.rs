@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_messages::Message;
-use aime_progress_management::{FoldError, Origin, ProgressEvent, ProgressState, RunId, RunStatus, Spent, TaskId, Timestamp};
+use aime_progress_management::{FoldError, ModelCost, Origin, ProgressEvent, ProgressState, RunId, RunStatus, TaskId, Timestamp};
 use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize};
 
@@ -278,7 +278,7 @@ impl RunMachine {
 
     /// Returns the tokens that all model calls have used.
     fn tokens(&self) -> u64 {
-        let Spent { input_tokens, output_tokens, .. } = self.state.get().spent;
+        let ModelCost { input_tokens, output_tokens, .. } = self.state.get().spent;
         input_tokens + output_tokens
     }
 }

@@ -87,12 +87,12 @@ impl RunMemory {
         }
         let store = match self.store() {
             Ok(store) => store,
-            Err(error) => return KnownContext { faults: vec![told(&error)], ..KnownContext::default() },
+            Err(error) => return KnownContext { faults: vec![error_text(&error)], ..KnownContext::default() },
         };
         let memories = if self.settings.recall == 0 { Ok(Vec::new()) } else { store.recall(goal, self.settings.recall) };
-        let memories = memories.map_err(|error| faults.push(told(&error))).unwrap_or_default();
+        let memories = memories.map_err(|error| faults.push(error_text(&error))).unwrap_or_default();
         let chunks = self.retrieve(&store, goal, at, go_on, &mut faults);
-        let chunks = chunks.map_err(|error| faults.push(told(&error))).unwrap_or_default();
+        let chunks = chunks.map_err(|error| faults.push(error_text(&error))).unwrap_or_default();
         let PromptBounds { memory_tokens, knowledge_tokens } = self.settings.prompt;
         let share = |percent| u64::from(window) * percent / 100;
         let bounds = PromptBounds {
@@ -148,7 +148,7 @@ impl RunMemory {
         let redactor = &self.settings.redactor;
         let memory = Memory { title: redact(&memory.title, redactor), text: redact(&memory.text, redactor), ..memory };
         let kept = self.store().and_then(|store| store.remember(&memory));
-        kept.map(drop).map_err(|error| told(&error))
+        kept.map(drop).map_err(|error| error_text(&error))
     }
 
     fn store(&self) -> Result<MemoryStore, MemoryError> {
@@ -163,7 +163,7 @@ impl RunMemory {
 }
 
 /// Formats an error with its cause, if the cause adds information.
-fn told(error: &MemoryError) -> String {
+fn error_text(error: &MemoryError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error} ({cause})"),
         None => error.to_string(),

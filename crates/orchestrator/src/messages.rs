@@ -27,8 +27,8 @@ pub(crate) struct Listener {
 /// All messages in the run's journal. An actor receives a message only after it is journaled. An actor that starts
 /// later receives earlier messages too.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
-    said: watch::Sender<Vec<ActorMessage>>,
+pub(crate) struct MessageChannel {
+    messages: watch::Sender<Vec<ActorMessage>>,
     /// The tasks that run.
     working: Mutex<BTreeSet<TaskId>>,
     /// Ids of the messages from other processes that cancelled something.
@@ -37,12 +37,12 @@ pub(crate) struct Words {
     state: watch::Sender<()>,
 }
 
-impl Words {
+impl MessageChannel {
     /// Creates the channel with the messages from before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
-        let told = |said: &RunMessage| (said.task.clone(), said.told());
+        let told = |said: &RunMessage| (said.task.clone(), said.for_actor());
         Self {
-            said: watch::Sender::new(run.said().iter().map(told).collect()),
+            messages: watch::Sender::new(run.person_messages().iter().map(told).collect()),
             working: Mutex::new(run.working()),
             cancels: Mutex::default(),
             state: watch::Sender::default(),
@@ -64,7 +64,7 @@ impl Words {
     }
 
     fn add(&self, mut new: Vec<ActorMessage>) {
-        self.said.send_if_modified(|said| {
+        self.messages.send_if_modified(|said| {
             new.retain(|message| !said.contains(message));
             said.append(&mut new.clone());
             !new.is_empty()
@@ -97,23 +97,23 @@ impl Words {
     }
 
     /// Returns true if the run's journal contains this message.
-    pub(crate) fn knows(&self, id: &EvidenceId) -> bool {
-        self.said.borrow().iter().any(|(_, told)| told.id == *id)
+    pub(crate) fn contains(&self, id: &EvidenceId) -> bool {
+        self.messages.borrow().iter().any(|(_, told)| told.id == *id)
     }
 
     /// Returns the messages to one actor so far.
-    pub(crate) fn so_far(&self, listener: &Listener) -> Vec<PersonMessage> {
-        let said = self.said.borrow();
+    pub(crate) fn messages_for(&self, listener: &Listener) -> Vec<PersonMessage> {
+        let said = self.messages.borrow();
         let theirs = said.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
         theirs.map(|(_, told)| told.clone()).collect()
     }
 
     /// Forwards to an actor the messages that arrive while it works and are not in `heard` yet. Ends with the actor.
     pub(crate) async fn pass_on(&self, listener: &Listener, mut heard: BTreeSet<EvidenceId>, actor: &FactSender<ActorMachine>) {
-        let mut changes = self.said.subscribe();
+        let mut changes = self.messages.subscribe();
         loop {
             changes.mark_unchanged();
-            for said in self.so_far(listener) {
+            for said in self.messages_for(listener) {
                 if heard.insert(said.id.clone()) && !actor.send(ActorFact::PersonMessage { said }) {
                     return;
                 }

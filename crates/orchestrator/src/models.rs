@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aime_durable::Clock;
-use aime_llm::{ChatResponse, Meter, ModelError, ModelStack, OutOfBudget, Reserved, TryCost, TryEstimate, Usage};
+use aime_llm::{ChatResponse, CostReservation, Meter, ModelError, ModelStack, OutOfBudget, TryCost, TryEstimate, Usage};
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Spent, Timestamp};
+use aime_progress_management::{ModelCost, Timestamp};
 
 use crate::{Budget, BudgetError, budget::Reservation};
 
@@ -88,7 +88,7 @@ pub(crate) struct RunMeter {
 }
 
 impl Meter for RunMeter {
-    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn Reserved + '_>, OutOfBudget> {
+    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn CostReservation + '_>, OutOfBudget> {
         let TryEstimate { input_tokens, max_output_tokens, prices, searches } = wanted;
         let mut estimate = self.budget.estimate(input_tokens, max_output_tokens, prices);
         estimate.cost_usd += prices.map_or(0.0, |prices| prices.searches(searches));
@@ -113,19 +113,19 @@ impl Meter for RunMeter {
     }
 }
 
-impl Reserved for Reservation<'_> {
+impl CostReservation for Reservation<'_> {
     fn settle(self: Box<Self>, cost: TryCost) {
         Reservation::settle(*self, &of_one_try(cost.usage, cost.cost_usd));
     }
 }
 
 /// Returns the usage of a response.
-pub(crate) fn spent(response: &ChatResponse) -> Spent {
+pub(crate) fn spent(response: &ChatResponse) -> ModelCost {
     of_one_try(response.usage, response.cost_usd)
 }
 
-const fn of_one_try(usage: Usage, cost_usd: f64) -> Spent {
-    Spent {
+const fn of_one_try(usage: Usage, cost_usd: f64) -> ModelCost {
+    ModelCost {
         requests: 1,
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage.cached_input_tokens,

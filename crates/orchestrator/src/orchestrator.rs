@@ -7,8 +7,8 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_messages::message;
-use aime_progress_management::{LiveStore, Origin, RunId, Spent};
-use aime_tools::{Executor, PermissionRules, Trust, learn_secrets_of};
+use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
+use aime_tools::{Executor, PermissionRules, Trust, credential_files_in, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
@@ -17,7 +17,7 @@ use crate::{
     Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
     RunSettings, TransientWorkspace,
     inbox::fact_in,
-    messages::Words,
+    messages::MessageChannel,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
     runner::{deliver::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans},
@@ -124,8 +124,8 @@ impl Orchestrator {
     }
 
     /// Returns the recorder of the file changes of a run's effects.
-    pub(crate) fn kept_apart(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
-        let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.keep());
+    pub(crate) fn remote_files(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
+        let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.recording_folder());
         KeptFiles::new(self.parts.recorder(run, keep), run.clone(), Arc::clone(live)).in_passing(self.passing.clone())
     }
 
@@ -194,14 +194,14 @@ impl Orchestrator {
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
-        let mut spent = Spent::default();
+        let mut spent = ModelCost::default();
         input.planning.iter().for_each(|call| spent.add(&call.spent));
         self.execute(
             Start {
                 input,
                 bounds,
                 answers: Answers::default(),
-                words: Words::default(),
+                words: MessageChannel::default(),
                 snapshots: SnapshotsDue::default(),
                 spent,
                 tool_calls: 0,
@@ -233,7 +233,11 @@ impl Orchestrator {
         }
         let confinement = &self.parts.tool_context.confinement;
         let settings = &mut request.settings;
-        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
+        settings.trust = Some(Trust {
+            files: self.parts.trust_files,
+            commands_reach_network: confinement.reaches_network(),
+            credential_files: credential_files_in(&self.parts.tool_context.folder),
+        });
         Origin::merge(&mut settings.origins, &self.first_origins());
         request.goal = self.parts.redactor.text(&request.goal).into_owned();
         let mut images = std::mem::take(&mut request.images);
@@ -318,7 +322,7 @@ impl Orchestrator {
         if let (true, Some(why)) = (follows_up, snapshot.state.machine().refuses_follow_up()) {
             return Err(OrchestratorError::NoFollowUp { run: run.to_string(), why });
         }
-        if let (true, false, Some(output)) = (view.over, follows_up, &view.output) {
+        if let (true, false, Some(output)) = (view.is_over, follows_up, &view.output) {
             // The process may have died after the last fact, before it updated the snapshot and the list.
             self.parts.keep_snapshot(&view.state);
             self.list(run, &view.state).await?;
@@ -331,7 +335,7 @@ impl Orchestrator {
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
         // A run that was cut off just before its end reaches it by continuing.
-        let first = if view.over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
+        let first = if view.is_over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
         let bounds = match &first {
             RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => bounds.clone(),
             _ => view.bounds,
@@ -361,7 +365,7 @@ impl Orchestrator {
             input: view.input,
             bounds,
             answers,
-            words: Words::of(snapshot.state.machine()),
+            words: MessageChannel::of(snapshot.state.machine()),
             snapshots: SnapshotsDue::after(view.facts.saturating_sub(view.replayed), view.replayed),
             // Usage of actors counts even if the run has not received their reports.
             spent: {

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{RunFact, RunMachine, messages::Words, questions::Answers, snapshots::SnapshotsDue};
+use crate::{RunFact, RunMachine, messages::MessageChannel, questions::Answers, snapshots::SnapshotsDue};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,13 +39,13 @@ pub(crate) struct PublishingStream {
     pub(crate) run: RunId,
     pub(crate) live: Arc<LiveStore>,
     pub(crate) answers: Arc<Answers>,
-    pub(crate) words: Arc<Words>,
+    pub(crate) words: Arc<MessageChannel>,
     pub(crate) snapshots: Arc<SnapshotsDue>,
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
     /// Appended messages of people and appended events that are published once they are durable.
-    pub(crate) held: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
+    pub(crate) pending: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
     /// Number of appended facts that are not durable yet.
     pub(crate) facts: usize,
     /// The entry of a new run in the journal, until it is durable.
@@ -60,8 +60,8 @@ impl Sink<RunMachine> for PublishingStream {
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
         let said = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. } | RunFact::LeadRested { .. });
-        self.held.0.extend(commit.facts.iter().filter(said).map(|recorded| recorded.fact.clone()));
-        self.held.1.extend_from_slice(commit.events);
+        self.pending.0.extend(commit.facts.iter().filter(said).map(|recorded| recorded.fact.clone()));
+        self.pending.1.extend_from_slice(commit.events);
         self.facts += commit.facts.len();
         Sink::<RunMachine>::append(&mut self.writer, commit).await
     }
@@ -73,7 +73,7 @@ impl Sink<RunMachine> for PublishingStream {
         }
         self.writer.flush().await?;
         self.snapshots.count(std::mem::take(&mut self.facts));
-        let (facts, events) = std::mem::take(&mut self.held);
+        let (facts, events) = std::mem::take(&mut self.pending);
         facts.iter().for_each(|fact| self.words.put(fact));
         events.iter().for_each(|event| self.words.see(&event.fact));
         if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {

@@ -9,33 +9,33 @@ use tokio::sync::watch;
 /// answer that arrives before its question is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    known: watch::Sender<BTreeMap<QuestionId, String>>,
+    answers: watch::Sender<BTreeMap<QuestionId, String>>,
 }
 
 impl Answers {
     /// Creates the channel with the answers from before a resume.
     pub(crate) fn of(state: &ProgressState) -> Self {
         let known = state.questions.iter().filter_map(|question| Some((question.id.clone(), question.answer.clone()?))).collect();
-        Self { known: watch::Sender::new(known) }
+        Self { answers: watch::Sender::new(known) }
     }
 
     /// Creates the channel with these answers.
-    pub(crate) fn given(answers: impl IntoIterator<Item = (QuestionId, String)>) -> Self {
-        Self { known: watch::Sender::new(answers.into_iter().collect()) }
+    pub(crate) fn with_answers(answers: impl IntoIterator<Item = (QuestionId, String)>) -> Self {
+        Self { answers: watch::Sender::new(answers.into_iter().collect()) }
     }
 
     pub(crate) fn put(&self, question: QuestionId, answer: String) {
-        self.known.send_modify(|known| {
+        self.answers.send_modify(|known| {
             known.entry(question).or_insert(answer);
         });
     }
 
-    pub(crate) fn knows(&self, question: &QuestionId) -> bool {
-        self.known.borrow().contains_key(question)
+    pub(crate) fn contains(&self, question: &QuestionId) -> bool {
+        self.answers.borrow().contains_key(question)
     }
 
     pub(crate) async fn wait(&self, question: &QuestionId) -> String {
-        let mut changes = self.known.subscribe();
+        let mut changes = self.answers.subscribe();
         loop {
             let answer = changes.borrow_and_update().get(question).cloned();
             if let Some(answer) = answer {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use aime_messages::Message;
 use aime_progress_management::{
-    AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, MergeConflict, Owner, ProgressState, RunId, RunStatus, Spent,
-    SpentBy, TaskId, TaskKind, TaskStatus,
+    AmendedCriterion, CheckMethod, CheckedCriterion, CostByRole, Criterion, EvidenceKind, MergeConflict, ModelCost, Owner, ProgressState,
+    RunId, RunStatus, TaskId, TaskKind, TaskStatus,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,10 +42,10 @@ pub struct RunResult {
     /// Number of repairs of the plan; planned growth does not count.
     pub replans: u32,
     /// Cost of the model calls.
-    pub usage: Spent,
+    pub usage: ModelCost,
     /// Cost of the model calls by requester.
     #[serde(default)]
-    pub usage_by: SpentBy,
+    pub usage_by: CostByRole,
     /// Duration from the start to the last event, in milliseconds.
     pub duration_ms: u64,
     /// Reason why the goal was not reached, or why the run was left.
@@ -95,7 +95,7 @@ pub struct CriterionOutcome {
 }
 
 /// Returns all criteria of a run with their latest results.
-fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
+pub(crate) fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
     let mut found = of_list(state, None, &state.strategic.success_criteria);
     for task in state.tasks.values() {
         found.extend(of_list(state, Some(&task.spec.id), &task.spec.completion_criteria));
@@ -189,8 +189,8 @@ impl RunResult {
             amended: Vec::new(),
             conflicts: Vec::new(),
             replans: 0,
-            usage: Spent::default(),
-            usage_by: SpentBy::default(),
+            usage: ModelCost::default(),
+            usage_by: CostByRole::default(),
             duration_ms: 0,
             error: Some(failure),
             notes: Vec::new(),

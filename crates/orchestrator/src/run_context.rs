@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aime_actor_factory::PersonMessage;
 use aime_durable::Recorded;
-use aime_progress_management::{Decision, EvidenceId, LeadCommand, PlanChange, ProgressEvent, QuestionId, Spent, TaskId, TaskStatus};
+use aime_progress_management::{Decision, EvidenceId, LeadCommand, ModelCost, PlanChange, ProgressEvent, QuestionId, TaskId, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -24,7 +24,7 @@ pub(crate) fn messages_in(fact: &RunFact) -> Vec<ActorMessage> {
                 LeadCommand::TellTask { task, text } => {
                     let id = EvidenceId::new(lead_words_id(rest.wake, number)).ok()?;
                     let said = RunMessage { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
-                    Some((Some(task.clone()), said.told()))
+                    Some((Some(task.clone()), said.for_actor()))
                 }
                 _ => None,
             });
@@ -72,7 +72,7 @@ pub struct RunContext {
     /// The bounds in force.
     pub bounds: Bounds,
     /// The cost of its model calls.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// The number of tool calls that were begun.
     pub tool_calls: u64,
     /// The number of actors.
@@ -92,7 +92,7 @@ impl RunContext {
     pub fn new(input: &RunInput) -> Self {
         let bounds = input.settings.bounds.clone();
         let (answers, said, working) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { bounds, spent: Spent::default(), tool_calls: 0, actors: 0, answers, said, working }
+        Self { bounds, spent: ModelCost::default(), tool_calls: 0, actors: 0, answers, said, working }
     }
 
     /// Adds facts and the events that followed from them. Returns the new messages to actors.
@@ -121,7 +121,7 @@ impl RunContext {
     /// Returns the messages so far to the actor of a task. The only actor of a run (`alone`) also gets those to the run
     /// itself.
     #[must_use]
-    pub fn said_to(&self, task: &TaskId, alone: bool) -> Vec<PersonMessage> {
+    pub fn messages_to(&self, task: &TaskId, alone: bool) -> Vec<PersonMessage> {
         let theirs = self.said.iter().filter(|(whom, _)| whom.as_ref().map_or(alone, |whom| whom == task));
         theirs.map(|(_, told)| told.clone()).collect()
     }

@@ -22,7 +22,7 @@ pub struct RunStatusView {
     /// The number of actors so far.
     pub actors: u32,
     /// True if the run has ended and cannot be resumed.
-    pub over: bool,
+    pub is_over: bool,
     /// True if it has ended and takes a follow-up.
     pub takes_follow_up: bool,
     /// True if a lead works on it, which remembers what was said.
@@ -84,7 +84,7 @@ impl RunStatusView {
             bounds: machine.bounds().clone(),
             bounds_reached: machine.bounds_reached().clone(),
             actors: machine.actors(),
-            over: machine.is_over(),
+            is_over: machine.is_over(),
             takes_follow_up: machine.refuses_follow_up().is_none(),
             led: machine.is_led(),
             events: state.events(),

@@ -3,20 +3,21 @@
 pub(crate) mod actor;
 mod again;
 pub(crate) mod answer;
-pub(crate) mod apart;
 pub(crate) mod audit;
 pub(crate) mod before;
 mod checks;
 pub(crate) mod deliver;
 pub(crate) mod evidence;
+mod execute;
 mod folder_use;
-mod hooked;
+mod hooks;
 pub(crate) mod kept_files;
 mod kept_plans;
 mod lead;
 mod memory;
 pub(crate) mod plan;
 pub(crate) mod private;
+pub(crate) mod remote;
 mod tool;
 mod tool_models;
 mod verify;
@@ -40,7 +41,7 @@ use tokio::{
 
 use crate::{
     Bounds, Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
-    messages::Words,
+    messages::MessageChannel,
     models::{OnBound, RunMeter},
     questions::Answers,
 };
@@ -59,7 +60,7 @@ pub(crate) struct RunRunner {
     pub(crate) audits: OnceCell<audit::AuditJournal>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,
-    pub(crate) words: Arc<Words>,
+    pub(crate) words: Arc<MessageChannel>,
     pub(crate) kept_files: kept_files::KeptFiles,
     pub(crate) private: private::PrivatePlaces,
     pub(crate) tried: before::TriedCriteria,
@@ -167,7 +168,7 @@ impl RunRunner {
 
     /// Like [`model`](Self::model), with an explicit handler for an exhausted budget and an explicit subject of the
     /// hooks.
-    fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::Asking) -> Option<Model> {
+    fn model_for(&self, role: &str, on_bound: OnBound, asking: hooks::HookCaller) -> Option<Model> {
         let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
         let meter = self.meter(on_bound);
         Some(in_run(model, meter, &self.run, asking))
@@ -180,7 +181,7 @@ impl RunRunner {
 }
 
 /// Wraps a model with a run's budget and hooks.
-fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooked::Asking) -> Model {
+fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooks::HookCaller) -> Model {
     asking.around(model.metered(Arc::new(meter)).cached_as(run.as_str()))
 }
 
@@ -188,7 +189,7 @@ fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooked::Asking) ->
 fn on_bound(context: &Context) -> OnBound {
     let (facts, ran_out) = (context.facts.clone(), Arc::clone(&context.ran_out));
     Arc::new(move |error: &OutOfBudget| {
-        if tell_bound(&facts, error) {
+        if send_bound(&facts, error) {
             ran_out.store(true, Ordering::Release);
         }
     })
@@ -196,12 +197,12 @@ fn on_bound(context: &Context) -> OnBound {
 
 fn on_bound_of(facts: FactSender<RunMachine>) -> OnBound {
     Arc::new(move |error: &OutOfBudget| {
-        tell_bound(&facts, error);
+        send_bound(&facts, error);
     })
 }
 
 /// Tells the run that it has reached a bound. Returns false if the run is gone.
-fn tell_bound(facts: &FactSender<RunMachine>, error: &OutOfBudget) -> bool {
+fn send_bound(facts: &FactSender<RunMachine>, error: &OutOfBudget) -> bool {
     facts.send(RunFact::BoundReached { bound: error.bound.clone(), detail: error.detail.clone() })
 }
 

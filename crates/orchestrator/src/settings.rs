@@ -157,7 +157,8 @@ pub struct RunSettings {
     /// True if the tool tasks of a plan that a person handed over need no further approval. Tool tasks that a replan
     /// adds or changes still need it.
     pub plan_approved: bool,
-    /// True if no person will ever answer. aime then asks no questions, and an escalation ends the run.
+    /// True if no person is there. aime then asks for no consent, and a question that only a person can answer leaves the
+    /// run waiting.
     pub unattended: bool,
     /// Trusted sources. [`Orchestrator::run`](crate::Orchestrator::run) sets this from its parts. Without it, texts
     /// that actors read do not change their permissions.
@@ -319,3 +320,6 @@ impl RunMachine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

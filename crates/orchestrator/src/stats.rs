@@ -40,7 +40,7 @@ pub fn stats(journal: &Journal, only: Option<&RunId>) -> Result<RunStats, Orches
     let mut stats = RunStats::default();
     for run in journal.runs()?.into_iter().filter(|run| only.is_none_or(|only| only.as_str() == run.id)) {
         stats.runs += 1;
-        let mut counted = Counted::new(Timestamp::from_millis(run.created_at));
+        let mut counted = RunCounters::new(Timestamp::from_millis(run.created_at));
         let mut next = 1;
         loop {
             let events = journal.events(&run.id, next, PAGE)?;
@@ -63,7 +63,7 @@ impl RunStats {
         self.runs += 1;
         // A fork begins after the facts that it copied.
         let forked = facts.iter().rfind(|fact| matches!(fact.fact, RunFact::Forked {}));
-        let mut counted = Counted::new(Timestamp::from_millis(forked.map_or(input.at, |fork| fork.at.saturating_add(1))));
+        let mut counted = RunCounters::new(Timestamp::from_millis(forked.map_or(input.at, |fork| fork.at.saturating_add(1))));
         for published in view_of(input, facts).events {
             counted.take(published.at, &published.event);
         }
@@ -96,7 +96,7 @@ struct Type {
 }
 
 /// Counters of a single run.
-struct Counted {
+struct RunCounters {
     began: Timestamp,
     metrics: PlanningMetrics,
     time: TimeUseCounter,
@@ -106,7 +106,7 @@ struct Counted {
     answered: bool,
 }
 
-impl Counted {
+impl RunCounters {
     fn new(began: Timestamp) -> Self {
         Self {
             began,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aime_actor_factory::{ActorMachine, effect_prefix};
 use aime_durable::replay;
-use aime_progress_management::{ProgressEvent, Spent};
+use aime_progress_management::{ModelCost, ProgressEvent};
 use aime_tools::DELEGATE_TASK;
 
 use crate::{ActorReport, OrchestratorError, Parts, RunMachine};
@@ -46,8 +46,8 @@ pub(crate) fn undelivered_reports(parts: &Parts, machine: &RunMachine, run: &str
 }
 
 /// Returns the tool calls and the model usage in reports.
-pub(crate) fn cost_of(reports: &[ActorReport]) -> (u64, Spent) {
-    let (mut calls, mut total) = (0, Spent::default());
+pub(crate) fn cost_of(reports: &[ActorReport]) -> (u64, ModelCost) {
+    let (mut calls, mut total) = (0, ModelCost::default());
     for report in reports {
         match &report.event {
             ProgressEvent::ToolCallStarted { .. } => calls += 1,

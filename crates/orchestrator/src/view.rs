@@ -26,7 +26,7 @@ pub struct RunView {
     /// Number of actors used.
     pub actors: u32,
     /// True if the run cannot be resumed.
-    pub over: bool,
+    pub is_over: bool,
     /// True if the run has ended and can be continued with a follow-up.
     pub takes_follow_up: bool,
     /// True if a lead works on the run.
@@ -67,7 +67,7 @@ pub fn view_of(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunVie
         bounds_reached: replayed.machine.bounds_reached().clone(),
         actors: replayed.machine.actors(),
         output: replayed.output,
-        over,
+        is_over: over,
         takes_follow_up: replayed.machine.refuses_follow_up().is_none(),
         led: replayed.machine.is_led(),
         damage: None,
@@ -123,7 +123,7 @@ impl RunView {
             bounds,
             bounds_reached,
             actors,
-            over,
+            is_over: over,
             takes_follow_up,
             led,
             events,
@@ -152,7 +152,7 @@ impl RunView {
         }
         self.input = input;
         self.events.extend(more);
-        (self.state, self.output, self.actors, self.over, self.inconsistencies) = (state, output, actors, over, inconsistencies);
+        (self.state, self.output, self.actors, self.is_over, self.inconsistencies) = (state, output, actors, over, inconsistencies);
         (self.bounds, self.bounds_reached) = (bounds, bounds_reached);
         (self.takes_follow_up, self.led) = (takes_follow_up, led);
         Some(new)

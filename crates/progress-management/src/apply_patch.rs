@@ -103,7 +103,7 @@ struct Patching {
     /// Edges that the patch adds, by their place.
     edge_places: Vec<(String, Edge)>,
     /// Successors of each task that was taken out; none for a removed task.
-    gone: IndexMap<TaskId, Vec<TaskId>>,
+    successors: IndexMap<TaskId, Vec<TaskId>>,
     unblocked: Vec<(String, TaskId)>,
 }
 
@@ -117,7 +117,7 @@ impl Patching {
             found: Found::default(),
             places: IndexMap::new(),
             edge_places: Vec::new(),
-            gone: IndexMap::new(),
+            successors: IndexMap::new(),
             unblocked: Vec::new(),
         }
     }
@@ -230,12 +230,12 @@ impl Patching {
                 }
             }
         }
-        let successors = self.gone.entry(id.clone()).or_default();
+        let successors = self.successors.entry(id.clone()).or_default();
         if !successors.contains(successor) {
             successors.push(successor.clone());
         }
         if let Some(task) = self.state.tasks.get_mut(id).filter(|task| task.status == TaskStatus::Skipped) {
-            let names: Vec<String> = self.gone.get(id).into_iter().flatten().map(|id| format!("{:?}", id.as_str())).collect();
+            let names: Vec<String> = self.successors.get(id).into_iter().flatten().map(|id| format!("{:?}", id.as_str())).collect();
             task.reason = Some(message!("task-replaced", tasks = names.join(", ")));
         }
         true
@@ -256,7 +256,7 @@ impl Patching {
             (false, false) => message!("task-removed-why", reason),
         };
         if self.retire(&place, id, &reason, cancel) {
-            self.gone.entry(id.clone()).or_default();
+            self.successors.entry(id.clone()).or_default();
         }
     }
 
@@ -282,7 +282,7 @@ impl Patching {
             self.keep_criteria_of(task);
             self.become_status(task, TaskStatus::Skipped, Some(reason.clone()));
             if task != id {
-                self.gone.entry(task.clone()).or_default();
+                self.successors.entry(task.clone()).or_default();
             }
         }
         true
@@ -379,7 +379,7 @@ impl Patching {
     }
 
     fn is_gone(&self, id: &TaskId) -> bool {
-        self.gone.contains_key(id)
+        self.successors.contains_key(id)
     }
 }
 

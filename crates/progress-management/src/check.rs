@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A task and its place in the checked document.
-pub(crate) struct Placed<'a> {
+pub(crate) struct PlacedTask<'a> {
     pub(crate) place: String,
     pub(crate) spec: &'a TaskSpec,
     /// True if its own rules are checked; otherwise it only counts as a known task.
@@ -47,8 +47,8 @@ impl Plan {
                 found.add(format!("tasks[{at}].id"), Problem::DuplicateId { id: spec.id.clone() });
             }
         }
-        let tasks: Vec<Placed<'_>> =
-            self.tasks.iter().enumerate().map(|(at, spec)| Placed { place: format!("tasks[{at}]"), spec, checked: true }).collect();
+        let tasks: Vec<PlacedTask<'_>> =
+            self.tasks.iter().enumerate().map(|(at, spec)| PlacedTask { place: format!("tasks[{at}]"), spec, checked: true }).collect();
         let edges: Vec<PlacedEdge<'_>> =
             self.edges.iter().enumerate().map(|(at, edge)| PlacedEdge { place: format!("edges[{at}]"), edge }).collect();
         check_rules(&tasks, &edges, &mut found);
@@ -87,13 +87,13 @@ impl ProgressState {
 }
 
 /// Returns the place of the dependencies of the first task in a cycle.
-pub(crate) fn place_of(tasks: &[Placed<'_>], path: &[TaskId]) -> String {
+pub(crate) fn place_of(tasks: &[PlacedTask<'_>], path: &[TaskId]) -> String {
     let of = |id: &TaskId| tasks.iter().find(|task| task.spec.id == *id && task.checked);
     path.iter().find_map(of).map_or_else(|| "tasks".to_owned(), |task| format!("{}.dependencies", task.place))
 }
 
 /// Checks every rule except unique ids and cycles of dependencies.
-pub(crate) fn check_rules(tasks: &[Placed<'_>], edges: &[PlacedEdge<'_>], found: &mut Found) {
+pub(crate) fn check_rules(tasks: &[PlacedTask<'_>], edges: &[PlacedEdge<'_>], found: &mut Found) {
     let mut known: HashMap<&TaskId, &TaskSpec> = HashMap::with_capacity(tasks.len());
     for task in tasks {
         known.entry(&task.spec.id).or_insert(task.spec);
@@ -109,7 +109,7 @@ pub(crate) fn check_rules(tasks: &[Placed<'_>], edges: &[PlacedEdge<'_>], found:
 }
 
 struct Rules<'a> {
-    tasks: &'a [Placed<'a>],
+    tasks: &'a [PlacedTask<'a>],
     known: HashMap<&'a TaskId, &'a TaskSpec>,
     parents: HashSet<&'a TaskId>,
 }
@@ -120,8 +120,8 @@ impl Rules<'_> {
         (!self.known.contains_key(id)).then(|| Problem::UnknownTask { id: id.clone(), nearest: nearest() })
     }
 
-    fn check_task(&self, task: &Placed<'_>, found: &mut Found) {
-        let Placed { place, spec, .. } = task;
+    fn check_task(&self, task: &PlacedTask<'_>, found: &mut Found) {
+        let PlacedTask { place, spec, .. } = task;
         for (at, id) in spec.dependencies.iter().enumerate() {
             let place = || format!("{place}.dependencies[{at}]");
             if *id == spec.id {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{
     DependencyState, EdgeType, Fault, Problem, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
-    check::{Placed, PlacedEdge, check_rules},
+    check::{PlacedEdge, PlacedTask, check_rules},
     fault::Found,
 };
 
@@ -83,10 +83,10 @@ impl ProgressState {
     }
 
     fn rules(&self, graph: &TaskGraph, found: &mut Vec<Inconsistency>) {
-        let tasks: Vec<Placed<'_>> = self
+        let tasks: Vec<PlacedTask<'_>> = self
             .tasks
             .values()
-            .map(|task| Placed { place: format!("tasks.{}", task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
+            .map(|task| PlacedTask { place: format!("tasks.{}", task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
             .collect();
         let edges: Vec<PlacedEdge<'_>> =
             self.edges.iter().enumerate().map(|(at, edge)| PlacedEdge { place: format!("edges[{at}]"), edge }).collect();

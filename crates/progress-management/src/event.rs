@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, HookAct, MergeConflict, Origin, Owner, Plan, PlanId,
-    ProgressReport, QuestionId, RecalledItem, RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, HookAct, MergeConflict, ModelCost, Origin, Owner, Plan, PlanId,
+    ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event document.
@@ -226,7 +226,7 @@ pub enum ProgressEvent {
         /// Name of the model.
         model: String,
         /// Cost of the answer.
-        spent: Spent,
+        spent: ModelCost,
         /// Duration in milliseconds.
         duration_ms: u64,
         /// Text beside the tool calls, cut to 2,000 characters.

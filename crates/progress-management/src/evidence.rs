@@ -137,9 +137,16 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Returns true if the decision repaired the plan instead of only growing it.
+    /// Returns true if the decision repaired the plan. A change that a person wants, that lets the plan grow, or that
+    /// follows a plan whose tasks are all settled repairs nothing.
     #[must_use]
     pub fn is_replan(&self) -> bool {
-        self.triggers.iter().any(|reason| reason.kind != TriggerKind::Update)
+        is_replan(&self.triggers)
     }
+}
+
+/// Returns true if a change for these reasons repairs the plan, so that the frequency control counts it.
+#[must_use]
+pub fn is_replan(reasons: &[TriggerReason]) -> bool {
+    reasons.iter().any(|reason| !matches!(reason.kind, TriggerKind::Update | TriggerKind::Person))
 }

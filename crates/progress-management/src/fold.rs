@@ -4,8 +4,8 @@ use aime_messages::Message;
 use serde_json::{Map, Value};
 
 use crate::{
-    CheckedCriterion, EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
-    RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp, TriedCriterion, Turn,
+    CheckedCriterion, CostByRole, EvidenceId, EvidenceKind, Faults, IllegalTransition, ModelCost, PlanId, ProgressEvent, ProgressState,
+    Question, QuestionId, RunStatus, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp, TriedCriterion, Turn,
 };
 
 /// Reason why an event does not follow from the state.
@@ -153,8 +153,8 @@ impl ProgressState {
             decisions: Vec::new(),
             questions: Vec::new(),
             consents: Vec::new(),
-            spent: Spent::default(),
-            spent_by: SpentBy::default(),
+            spent: ModelCost::default(),
+            spent_by: CostByRole::default(),
             tool_calls: 0,
             started_at: at,
             last_progress_at: at,

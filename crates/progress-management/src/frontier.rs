@@ -5,7 +5,7 @@ use std::{cell::LazyCell, cmp::Reverse, collections::BTreeSet};
 
 use crate::{
     DependencyState, ProgressEvent, ProgressState, StatusChange, TaskGraph, TaskId, TaskKind, TaskStatus,
-    graph::{Need, Node},
+    graph::{DependencyKind, Node},
     settle::View,
 };
 
@@ -48,8 +48,9 @@ impl Frontier {
         for (position, at) in graph.order.iter().enumerate() {
             set(&mut positions, *at, position);
         }
-        let looked_at =
-            |node: &Node| node.requires.clone().into_iter().filter(|required| !matches!(required.need, Need::Done | Need::Result));
+        let looked_at = |node: &Node| {
+            node.requires.clone().into_iter().filter(|required| !matches!(required.need, DependencyKind::Done | DependencyKind::Result))
+        };
         for required in graph.nodes.iter().flat_map(looked_at) {
             set(&mut watched, required.from, true);
         }
@@ -133,7 +134,7 @@ impl Frontier {
     /// Visits a task with a changed status or result, and the tasks that this affects.
     fn touch(&mut self, state: &ProgressState, changed: usize) {
         let Some(node) = self.graph.nodes.get(changed) else { return };
-        let undoes = node.requires.iter().filter(|required| required.need == Need::Failure).map(|required| required.from);
+        let undoes = node.requires.iter().filter(|required| required.need == DependencyKind::Failure).map(|required| required.from);
         self.touched.extend(undoes.chain(node.parent));
         self.order(state, changed);
         // In the order of the graph, because the dependency state of a skipped task depends on the tasks before it.

@@ -18,7 +18,7 @@ use crate::{
 
 /// Kind of a task's requirement on another task.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Need {
+pub(crate) enum DependencyKind {
     /// The completion of the other task.
     Done,
     /// The result of the other task.
@@ -34,7 +34,7 @@ pub(crate) enum Need {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Requirement {
     pub(crate) from: usize,
-    pub(crate) need: Need,
+    pub(crate) need: DependencyKind,
 }
 
 #[derive(Debug, Clone)]
@@ -213,7 +213,7 @@ fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usi
             EdgeType::Dependency => {}
             EdgeType::Rollback => {
                 special.insert(from);
-                found.push(Requirement { from, need: Need::Failure });
+                found.push(Requirement { from, need: DependencyKind::Failure });
             }
             EdgeType::Conditional => {
                 // The check of the plan refuses an invalid condition. If one is here anyway, it becomes a plain
@@ -222,15 +222,15 @@ fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usi
                 special.insert(from);
                 let others = condition.references().into_iter().filter_map(|reference| index.get(&reference.task).copied());
                 let others: Vec<usize> = others.filter(|other| *other != from).collect();
-                found.push(Requirement { from, need: Need::Condition(condition) });
-                found.extend(others.into_iter().map(|from| Requirement { from, need: Need::End }));
+                found.push(Requirement { from, need: DependencyKind::Condition(condition) });
+                found.extend(others.into_iter().map(|from| Requirement { from, need: DependencyKind::End }));
             }
         }
     }
     let plain = incoming.iter().filter(|edge| edge.kind != EdgeType::Rollback).map(|edge| &edge.from);
     for from in spec.dependencies.iter().chain(plain).filter_map(|id| index.get(id).copied()) {
-        if !special.contains(&from) && !found.iter().any(|known| known.from == from && known.need == Need::Done) {
-            found.push(Requirement { from, need: Need::Done });
+        if !special.contains(&from) && !found.iter().any(|known| known.from == from && known.need == DependencyKind::Done) {
+            found.push(Requirement { from, need: DependencyKind::Done });
         }
     }
     let references = references_in(&spec.parameters).into_iter().chain(references_in_text(&spec.description));
@@ -238,9 +238,9 @@ fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usi
         if special.contains(&from) || index.get(&spec.id) == Some(&from) {
             continue;
         }
-        match found.iter_mut().find(|known| known.from == from && matches!(known.need, Need::Done | Need::Result)) {
-            Some(known) => known.need = Need::Result,
-            None => found.push(Requirement { from, need: Need::Result }),
+        match found.iter_mut().find(|known| known.from == from && matches!(known.need, DependencyKind::Done | DependencyKind::Result)) {
+            Some(known) => known.need = DependencyKind::Result,
+            None => found.push(Requirement { from, need: DependencyKind::Result }),
         }
     }
     found
@@ -253,7 +253,7 @@ fn drop_own_children(nodes: &mut [Node]) {
     for (at, node) in nodes.iter_mut().enumerate().filter(|(_, node)| node.kind == TaskKind::Group) {
         node.requires.retain(|required| {
             let inside = std::iter::successors(parent(&required.from), parent).take(parents.len()).any(|around| around == at);
-            !(inside && matches!(required.need, Need::Done | Need::Result))
+            !(inside && matches!(required.need, DependencyKind::Done | DependencyKind::Result))
         });
     }
 }
@@ -265,7 +265,7 @@ fn link(nodes: &mut [Node]) {
         .iter()
         .enumerate()
         .flat_map(|(at, node)| {
-            node.requires.iter().filter(|required| required.need == Need::Failure).map(move |required| (required.from, at))
+            node.requires.iter().filter(|required| required.need == DependencyKind::Failure).map(move |required| (required.from, at))
         })
         .collect();
     for (parent, child) in children {

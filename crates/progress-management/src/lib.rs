@@ -54,7 +54,7 @@ pub use criterion::{
 };
 pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};
 pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, Timed};
-pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason};
+pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason, is_replan};
 pub use fault::{Fault, Faults, Problem};
 pub use file_change::{FileChange, FileDeed};
 pub use fold::{FoldError, fold};
@@ -75,7 +75,7 @@ pub(crate) use settle::DependencyState;
 pub use settle::StatusChange;
 pub(crate) use snapshot::PROGRESS_SCHEMA;
 pub use snapshot::{Snapshot, SnapshotError, read_snapshot, write_snapshot};
-pub use spent::{Spent, SpentBy};
+pub use spent::{CostByRole, ModelCost};
 pub use state::{AmendedCriterion, CheckMethod, CheckedCriterion, ProgressState, Question, RunStatus, TriedCriterion, Turn};
 pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};

@@ -57,8 +57,10 @@ impl std::fmt::Display for Lowered {
 /// # Errors
 ///
 /// A line for each of them that the patch would only repeat: it is replaced by a single task with the same words or the
-/// same call, or it is retried and neither the work nor its dependencies change. If no decision has used a message of a
-/// person yet, a task may be retried unchanged, because something else may have changed.
+/// same call, or it is retried and neither the work nor its dependencies change. A task for which an earlier decision
+/// changed the plan, or that replaced such a task, must be split, or its tool, profile or model must change. If no
+/// decision has used a message of a person yet, a task may be retried unchanged, because something else may have
+/// changed.
 pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<Message>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
@@ -83,6 +85,10 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
         let ids = work.iter().map(|task| task.id.clone()).collect();
         return match work.as_slice() {
             [one] if is_same(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
+            [one] if !means_differ(failed, one) && !person_spoke(state) => match replanned_before(id, state) {
+                Some(first) => Err(again_in_other_words(id, first)),
+                None => Ok((Lowering::AnotherWay, ids)),
+            },
             [_] => Ok((Lowering::AnotherWay, ids)),
             _ => Ok((Lowering::Split, ids)),
         };
@@ -95,6 +101,12 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
                 if !changes_the_work(failed, change) {
                     return Err(message!("rule-modify-again", task = id));
                 }
+                let mut changed = failed.clone();
+                change.apply_to(&mut changed);
+                let again = !means_differ(failed, &changed) && change.dependencies.is_none() && !person_spoke(state);
+                if let Some(first) = replanned_before(id, state).filter(|_| again) {
+                    return Err(again_in_other_words(id, first));
+                }
                 how = Lowering::Changed;
             }
             PlanChange::UnblockTask { id: unblocked } if unblocked == id && how == Lowering::Left => how = Lowering::Again,
@@ -106,6 +118,31 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
         return Err(message!("rule-unblock-again", task = id));
     }
     Ok((how, Vec::new()))
+}
+
+/// Returns the task that failed first, if a replan has already replaced or changed the work of this one: `id` itself, or
+/// the failed task whose place it took.
+fn replanned_before<'a>(id: &'a TaskId, state: &'a ProgressState) -> Option<&'a TaskId> {
+    let lowered = || state.decisions.iter().flat_map(|decision| &decision.lowered);
+    let before = |id: &TaskId| lowered().find(|lowered| lowered.into.contains(id)).map(|lowered| &lowered.task);
+    // A task is never in its own place, but a damaged journal must not loop.
+    let first = std::iter::successors(before(id), |id| before(id)).take(state.tasks.len()).last();
+    first.or_else(|| lowered().any(|lowered| lowered.task == *id && lowered.how == Lowering::Changed).then_some(id))
+}
+
+/// Returns the fault of a second replan of the same work that differs in words alone.
+fn again_in_other_words(id: &TaskId, first: &TaskId) -> Message {
+    if id == first { message!("rule-reworded", task = id) } else { message!("rule-reworded-place", task = id, first) }
+}
+
+/// Returns true if another tool, profile or model, or other tools of the actor, do the work of the second task.
+fn means_differ(failed: &TaskSpec, new: &TaskSpec) -> bool {
+    failed.kind != new.kind
+        || failed.tool != new.tool
+        || failed.profile != new.profile
+        || failed.model != new.model
+        || failed.bundles != new.bundles
+        || failed.denied_tools != new.denied_tools
 }
 
 /// Returns true if a patch gives a failed task a dependency that it lacked before, or that is still unfinished.

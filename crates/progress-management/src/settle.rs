@@ -6,7 +6,7 @@ use aime_messages::{Describe as _, Message, message};
 
 use crate::{
     FoldError, ProgressEvent, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
-    graph::{Need, Node},
+    graph::{DependencyKind, Node},
 };
 
 /// State of a task for those that depend on it.
@@ -38,7 +38,7 @@ pub struct StatusChange {
 
 /// Combined state of a task's dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Verdict {
+enum Readiness {
     Go,
     Wait,
     Block(Message),
@@ -80,8 +80,8 @@ impl ProgressState {
         let graph = self.graph();
         let at = graph.index.get(task).copied()?;
         match View::new(&graph, self).verdict(at) {
-            Verdict::Block(reason) => Some(reason),
-            Verdict::Go | Verdict::Wait | Verdict::Skip(_) => None,
+            Readiness::Block(reason) => Some(reason),
+            Readiness::Go | Readiness::Wait | Readiness::Skip(_) => None,
         }
     }
 
@@ -131,10 +131,10 @@ impl TaskGraph {
     pub(crate) fn settle_dependencies(&self, state: &ProgressState, task: &TaskId) -> DependencyState {
         let Some(at) = self.index.get(task).copied() else { return DependencyState::Satisfied };
         match View::new(self, state).verdict(at) {
-            Verdict::Go => DependencyState::Satisfied,
-            Verdict::Wait => DependencyState::Open,
-            Verdict::Block(_) => DependencyState::Unsatisfiable,
-            Verdict::Skip(_) => DependencyState::Void,
+            Readiness::Go => DependencyState::Satisfied,
+            Readiness::Wait => DependencyState::Open,
+            Readiness::Block(_) => DependencyState::Unsatisfiable,
+            Readiness::Skip(_) => DependencyState::Void,
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a> View<'a> {
             return false;
         }
         let hollow = !node.children.is_empty() && node.children.iter().all(|child| self.void.get(*child) == Some(&true));
-        hollow || matches!(self.verdict(at), Verdict::Skip(_))
+        hollow || matches!(self.verdict(at), Readiness::Skip(_))
     }
 
     fn task(&self, at: usize) -> Option<&'a Task> {
@@ -239,21 +239,21 @@ impl<'a> View<'a> {
     }
 
     /// Returns the verdict of a task: the worst of its own dependencies and those of the groups around it.
-    fn verdict(&self, at: usize) -> Verdict {
-        let mut worst = Verdict::Go;
+    fn verdict(&self, at: usize) -> Readiness {
+        let mut worst = Readiness::Go;
         for node in std::iter::once(at).chain(self.graph.ancestors(at)) {
             match (self.own_verdict(node), &worst) {
-                (skip @ Verdict::Skip(_), _) => return skip,
-                (block @ Verdict::Block(_), Verdict::Go | Verdict::Wait) => worst = block,
-                (Verdict::Wait, Verdict::Go) => worst = Verdict::Wait,
+                (skip @ Readiness::Skip(_), _) => return skip,
+                (block @ Readiness::Block(_), Readiness::Go | Readiness::Wait) => worst = block,
+                (Readiness::Wait, Readiness::Go) => worst = Readiness::Wait,
                 _ => {}
             }
         }
         worst
     }
 
-    fn own_verdict(&self, at: usize) -> Verdict {
-        let Some(node) = self.graph.nodes.get(at) else { return Verdict::Wait };
+    fn own_verdict(&self, at: usize) -> Readiness {
+        let Some(node) = self.graph.nodes.get(at) else { return Readiness::Wait };
         if let Some(verdict) = self.rollback_verdict(node) {
             return verdict;
         }
@@ -262,14 +262,14 @@ impl<'a> View<'a> {
         for required in &node.requires {
             let from = required.from;
             match (&required.need, self.state_of(from)) {
-                (Need::Failure, _) => met = true,
+                (DependencyKind::Failure, _) => met = true,
                 (_, DependencyState::Open) => open = true,
-                (Need::End, _) => {}
-                (Need::Condition(condition), state) => {
+                (DependencyKind::End, _) => {}
+                (DependencyKind::Condition(condition), state) => {
                     let decided = state == DependencyState::Satisfied
                         || self.graph.nodes.get(from).is_some_and(|node| condition.asks_status_of(&node.id));
                     if decided && !condition.holds(self.state) {
-                        return Verdict::Skip(message!("task-condition", condition));
+                        return Readiness::Skip(message!("task-condition", condition));
                     } else if decided {
                         met = true;
                     } else if state == DependencyState::Void {
@@ -278,27 +278,27 @@ impl<'a> View<'a> {
                         blocked.push(from);
                     }
                 }
-                (Need::Done | Need::Result, DependencyState::Satisfied) => met = true,
-                (Need::Result, DependencyState::Void) => {
-                    return Verdict::Skip(message!("task-needs", task = self.name(from)));
+                (DependencyKind::Done | DependencyKind::Result, DependencyState::Satisfied) => met = true,
+                (DependencyKind::Result, DependencyState::Void) => {
+                    return Readiness::Skip(message!("task-needs", task = self.name(from)));
                 }
-                (Need::Done, DependencyState::Void) => void = Some(from),
-                (Need::Done | Need::Result, DependencyState::Unsatisfiable) => blocked.push(from),
+                (DependencyKind::Done, DependencyState::Void) => void = Some(from),
+                (DependencyKind::Done | DependencyKind::Result, DependencyState::Unsatisfiable) => blocked.push(from),
             }
         }
         match void {
-            _ if !blocked.is_empty() => Verdict::Block(self.blocked_reason(&blocked)),
-            _ if open => Verdict::Wait,
-            Some(from) if !met => Verdict::Skip(message!("task-depends", task = self.name(from))),
-            _ => Verdict::Go,
+            _ if !blocked.is_empty() => Readiness::Block(self.blocked_reason(&blocked)),
+            _ if open => Readiness::Wait,
+            Some(from) if !met => Readiness::Skip(message!("task-depends", task = self.name(from))),
+            _ => Readiness::Go,
         }
     }
 
     /// Returns the verdict of a rollback task: it waits until a source has failed for good, and is skipped when none
     /// can fail any more.
-    fn rollback_verdict(&self, node: &Node) -> Option<Verdict> {
+    fn rollback_verdict(&self, node: &Node) -> Option<Readiness> {
         let sources: Vec<usize> =
-            node.requires.iter().filter(|required| required.need == Need::Failure).map(|required| required.from).collect();
+            node.requires.iter().filter(|required| required.need == DependencyKind::Failure).map(|required| required.from).collect();
         let first = sources.first()?;
         let failed = |at: usize| self.task(at).is_some_and(|task| task.status == TaskStatus::Failed && task.failed_for_good);
         if sources.iter().any(|at| failed(*at)) {
@@ -306,9 +306,9 @@ impl<'a> View<'a> {
         }
         let over = |at: usize| self.status(at).is_none_or(TaskStatus::is_settled);
         Some(if sources.iter().all(|at| over(*at)) {
-            Verdict::Skip(message!("task-no-undo", task = self.name(*first)))
+            Readiness::Skip(message!("task-no-undo", task = self.name(*first)))
         } else {
-            Verdict::Wait
+            Readiness::Wait
         })
     }
 
@@ -330,12 +330,12 @@ impl<'a> View<'a> {
             return Some(change);
         }
         match (task.status, task.status.is_open().then(|| self.verdict(at))?) {
-            (TaskStatus::Pending | TaskStatus::Ready, Verdict::Skip(reason)) => Some(change(node, TaskStatus::Skipped, reason)),
-            (TaskStatus::Blocked, Verdict::Skip(reason)) if !task.held => Some(change(node, TaskStatus::Skipped, reason)),
-            (TaskStatus::Pending | TaskStatus::Ready, Verdict::Block(reason)) => Some(change(node, TaskStatus::Blocked, reason)),
-            (TaskStatus::Pending, Verdict::Go) => Some(plain_change(node, TaskStatus::Ready)),
-            (TaskStatus::Ready, Verdict::Wait) => Some(change(node, TaskStatus::Pending, message!("task-new-dependency"))),
-            (TaskStatus::Blocked, Verdict::Go | Verdict::Wait) if !task.held => {
+            (TaskStatus::Pending | TaskStatus::Ready, Readiness::Skip(reason)) => Some(change(node, TaskStatus::Skipped, reason)),
+            (TaskStatus::Blocked, Readiness::Skip(reason)) if !task.held => Some(change(node, TaskStatus::Skipped, reason)),
+            (TaskStatus::Pending | TaskStatus::Ready, Readiness::Block(reason)) => Some(change(node, TaskStatus::Blocked, reason)),
+            (TaskStatus::Pending, Readiness::Go) => Some(plain_change(node, TaskStatus::Ready)),
+            (TaskStatus::Ready, Readiness::Wait) => Some(change(node, TaskStatus::Pending, message!("task-new-dependency"))),
+            (TaskStatus::Blocked, Readiness::Go | Readiness::Wait) if !task.held => {
                 Some(change(node, TaskStatus::Pending, message!("task-unblocked")))
             }
             _ => None,

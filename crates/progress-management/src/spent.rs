@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Cost of model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Spent {
+pub struct ModelCost {
     /// Number of answered requests.
     pub requests: u64,
     /// Number of tokens sent, cached ones included.
@@ -30,7 +30,7 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl Spent {
+impl ModelCost {
     /// Adds the cost of another call.
     pub fn add(&mut self, other: &Self) {
         self.requests = self.requests.saturating_add(other.requests);
@@ -46,18 +46,18 @@ impl Spent {
 /// Cost of model calls by requester.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct SpentBy {
+pub struct CostByRole {
     /// The lead; in a run without one, the requests for the route, the plan, its changes and the answer.
-    pub lead: Spent,
+    pub lead: ModelCost,
     /// The actors, including delegated ones and the model requests of their tools.
-    pub actors: Spent,
+    pub actors: ModelCost,
     /// The verdicts on criteria.
-    pub checks: Spent,
+    pub checks: ModelCost,
 }
 
-impl SpentBy {
+impl CostByRole {
     /// Adds the cost of a call with this purpose.
-    pub(crate) fn add(&mut self, purpose: &str, for_task: bool, spent: &Spent) {
+    pub(crate) fn add(&mut self, purpose: &str, for_task: bool, spent: &ModelCost) {
         let of = match purpose {
             "verdict" => &mut self.checks,
             "lead" | "route" | "plan" | "patch" | "answer" => &mut self.lead,
@@ -74,7 +74,7 @@ impl SpentBy {
 
     /// Returns the parts with their names.
     #[must_use]
-    pub const fn parts(&self) -> [(&'static str, &Spent); 3] {
+    pub const fn parts(&self) -> [(&'static str, &ModelCost); 3] {
         [("lead", &self.lead), ("actors", &self.actors), ("checks", &self.checks)]
     }
 }
@@ -100,9 +100,9 @@ mod tests {
             ("verdict", false, "checks"),
         ];
         for (purpose, for_task, expected) in cases {
-            let mut by = SpentBy::default();
+            let mut by = CostByRole::default();
             assert!(by.is_nothing());
-            by.add(purpose, for_task, &Spent { requests: 1, input_tokens: 7, ..Spent::default() });
+            by.add(purpose, for_task, &ModelCost { requests: 1, input_tokens: 7, ..ModelCost::default() });
             let counted = by.parts().map(|(name, spent)| (name, spent.requests));
             assert_eq!(
                 counted.iter().filter(|(_, requests)| *requests == 1).map(|(name, _)| *name).collect::<Vec<_>>(),

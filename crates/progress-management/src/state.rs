@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Criterion, Decision, Edge, Evidence, MergeConflict, Owner, PlanId, PlanMode, QuestionId, Spent, SpentBy, Strategic, Task, TaskId,
-    Timestamp,
+    CostByRole, Criterion, Decision, Edge, Evidence, MergeConflict, ModelCost, Owner, PlanId, PlanMode, QuestionId, Strategic, Task,
+    TaskId, Timestamp,
 };
 
 /// Status of a run.
@@ -79,6 +79,18 @@ pub enum CheckMethod {
     /// Nobody checked it.
     #[default]
     Unchecked,
+}
+
+impl CheckMethod {
+    /// Returns its word in events and results.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Executed => "executed",
+            Self::Audited => "audited",
+            Self::Unchecked => "unchecked",
+        }
+    }
 }
 
 /// A criterion with the result of its last check.
@@ -178,10 +190,10 @@ pub struct ProgressState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consents: Vec<String>,
     /// Cost of all model calls.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// Cost of the model calls by requester.
-    #[serde(default, skip_serializing_if = "SpentBy::is_nothing")]
-    pub spent_by: SpentBy,
+    #[serde(default, skip_serializing_if = "CostByRole::is_nothing")]
+    pub spent_by: CostByRole,
     /// Number of tool calls that were started.
     pub tool_calls: u64,
     /// Start time of the run.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{ProgressEvent, QuestionId, Spent, Timestamp};
+use crate::{ModelCost, ProgressEvent, QuestionId, Timestamp};
 
 /// Tools whose time belongs to others: to an actor with calls of its own, and to a person.
 const WAITING_TOOLS: [&str; 2] = ["delegate_task", "ask_human"];
@@ -37,7 +37,7 @@ pub struct PartUse {
     pub ms: u64,
     /// Requests to models, tokens and cost.
     #[serde(flatten)]
-    pub spent: Spent,
+    pub spent: ModelCost,
 }
 
 impl PartUse {
@@ -82,7 +82,7 @@ pub struct TimeUseCounter {
     /// Intervals in which something other than aime ran, as milliseconds.
     busy: Vec<(i64, i64)>,
     /// Intervals in which a question was open.
-    asked: Vec<(i64, i64)>,
+    question_spans: Vec<(i64, i64)>,
     open: BTreeMap<QuestionId, i64>,
     /// Time of a fact that reported several durations, and the begin of the earliest. They followed each other.
     stacked: Option<(i64, i64)>,
@@ -131,7 +131,7 @@ impl TimeUseCounter {
             ProgressEvent::QuestionAsked { id, .. } => {
                 self.open.insert(id.clone(), at);
             }
-            ProgressEvent::QuestionAnswered { id, .. } => self.asked.extend(self.open.remove(id).map(|since| (since, at))),
+            ProgressEvent::QuestionAnswered { id, .. } => self.question_spans.extend(self.open.remove(id).map(|since| (since, at))),
             _ => {}
         }
     }
@@ -141,7 +141,7 @@ impl TimeUseCounter {
     pub fn finish(mut self) -> TimeUse {
         self.end_session();
         let busy = length(&mut self.busy);
-        self.busy.append(&mut self.asked);
+        self.busy.append(&mut self.question_spans);
         let either = length(&mut self.busy);
         self.used.people_ms = either.saturating_sub(busy);
         self.used.aime_ms = self.used.total_ms.saturating_sub(either);
@@ -152,7 +152,7 @@ impl TimeUseCounter {
         let Some(since) = self.session.take() else { return };
         self.used.total_ms = self.used.total_ms.saturating_add(millis(since, self.last));
         let last = self.last;
-        self.asked.extend(self.open.values().map(|since| (*since, last)));
+        self.question_spans.extend(self.open.values().map(|since| (*since, last)));
     }
 
     /// Notes that something ran for this long until `end`.

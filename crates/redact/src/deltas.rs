@@ -7,42 +7,42 @@ use crate::{REDACTED, Redactor};
 #[derive(Debug)]
 pub struct Deltas {
     redactor: Redactor,
-    held: String,
+    buffer: String,
 }
 
 impl Deltas {
     /// Creates the state for one text.
     #[must_use]
     pub const fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new() }
+        Self { redactor, buffer: String::new() }
     }
 
     /// Takes in a part and returns the text that can be passed on now; may be empty.
     pub fn push(&mut self, part: &str) -> String {
-        let known = self.redactor.known();
-        self.held.push_str(part);
-        let mut safe = self.held.len().saturating_sub(known.longest.saturating_sub(1));
-        while !self.held.is_char_boundary(safe) {
+        let known = self.redactor.known_values();
+        self.buffer.push_str(part);
+        let mut safe = self.buffer.len().saturating_sub(known.longest.saturating_sub(1));
+        while !self.buffer.is_char_boundary(safe) {
             safe -= 1;
         }
         let (mut clean, mut kept) = (String::new(), 0);
-        for (from, to) in known.places(&self.held) {
+        for (from, to) in known.places(&self.buffer) {
             if from >= safe {
                 break;
             }
-            clean.push_str(self.held.get(kept..from).unwrap_or_default());
+            clean.push_str(self.buffer.get(kept..from).unwrap_or_default());
             clean.push_str(REDACTED);
             kept = to;
         }
         let safe = safe.max(kept);
-        clean.push_str(self.held.get(kept..safe).unwrap_or_default());
-        self.held.drain(..safe);
+        clean.push_str(self.buffer.get(kept..safe).unwrap_or_default());
+        self.buffer.drain(..safe);
         clean
     }
 
     /// Returns the rest, at the end of the text.
     pub fn finish(&mut self) -> String {
-        let rest = std::mem::take(&mut self.held);
+        let rest = std::mem::take(&mut self.buffer);
         self.redactor.values(&rest).into_owned()
     }
 }

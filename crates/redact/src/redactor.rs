@@ -23,11 +23,11 @@ const SHORTEST: usize = 6;
 
 /// Removes secrets from texts. Cheap to clone; all clones share the known values. It never reveals them.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<Arc<Known>>>);
+pub struct Redactor(Arc<RwLock<Arc<KnownValues>>>);
 
 /// The values that are known.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownValues {
     values: BTreeSet<String>,
     finder: Option<AhoCorasick>,
     /// The bytes of the longest writing of a value.
@@ -46,7 +46,7 @@ impl Redactor {
 
     /// Takes these values out from now on, too.
     pub fn learn<V: AsRef<str>>(&self, values: impl IntoIterator<Item = V>) {
-        let known = self.known();
+        let known = self.known_values();
         let new: Vec<String> = values
             .into_iter()
             .map(|value| value.as_ref().trim().to_owned())
@@ -57,19 +57,19 @@ impl Redactor {
         }
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let values: BTreeSet<String> = known.values.iter().cloned().chain(new).collect();
-        *known = Arc::new(Known::of(values));
+        *known = Arc::new(KnownValues::of(values));
     }
 
     /// Returns a text without known values and without the parts that have the form of a key.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.known().without_secrets(text)
+        self.known_values().without_secrets(text)
     }
 
     /// Returns a text without known values and their encodings.
     #[must_use]
     pub fn values<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.known().without(text)
+        self.known_values().without(text)
     }
 
     /// Returns true if a text holds a secret.
@@ -80,7 +80,7 @@ impl Redactor {
 
     /// Removes secrets from all texts of a document. Returns true if there were any.
     pub fn document(&self, document: &mut Value) -> bool {
-        let known = self.known();
+        let known = self.known_values();
         change(document, &mut String::new(), &mut |_, text| owned(known.without_secrets(text)))
     }
 
@@ -90,14 +90,14 @@ impl Redactor {
     /// not changed.
     #[must_use]
     pub fn typed<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        let known = self.known();
+        let known = self.known_values();
         typed(value, &|text| known.without_secrets(text))
     }
 
     /// Does the same with known values alone.
     #[must_use]
     pub fn typed_values<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        let known = self.known();
+        let known = self.known_values();
         typed(value, &|text| known.without(text))
     }
 
@@ -105,28 +105,28 @@ impl Redactor {
     /// and stay, and so do such words, and names of schemas, where a member holds one of its own: `schema`, `type`, `status`, `code`, `mode`,
     /// `kind` and `outcome`.
     pub fn own_document(&self, document: &mut Value) -> bool {
-        let known = self.known();
+        let known = self.known_values();
         change(document, &mut String::new(), &mut |place, text| if is_own(place, text) { None } else { owned(known.without(text)) })
     }
 
     /// Returns the number of known values. A clean text stays clean until this number changes.
     #[must_use]
     pub fn values_known(&self) -> usize {
-        self.known().values.len()
+        self.known_values().values.len()
     }
 
-    pub(crate) fn known(&self) -> Arc<Known> {
+    pub(crate) fn known_values(&self) -> Arc<KnownValues> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} values)", self.known().values.len())
+        write!(f, "Redactor({} values)", self.known_values().values.len())
     }
 }
 
-impl Known {
+impl KnownValues {
     fn of(values: BTreeSet<String>) -> Self {
         let writings: Vec<String> = values.iter().flat_map(|value| writings(value)).collect();
         let longest = writings.iter().map(String::len).max().unwrap_or_default();

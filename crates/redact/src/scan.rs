@@ -15,7 +15,7 @@ use serde::{
 /// variants belong to the program and are not inspected. If JSON cannot represent a value, the inspection ends at
 /// that point.
 pub(crate) fn any_text<T: Serialize + ?Sized>(value: &T, found: &dyn Fn(&str) -> bool) -> bool {
-    matches!(value.serialize(Scan { found, is_key: false }), Err(Stop::Found))
+    matches!(value.serialize(Scan { is_known: found, is_key: false }), Err(Stop::Found))
 }
 
 /// Reason for ending the inspection.
@@ -44,14 +44,14 @@ impl Error for Stop {
 
 #[derive(Clone, Copy)]
 struct Scan<'a> {
-    found: &'a dyn Fn(&str) -> bool,
+    is_known: &'a dyn Fn(&str) -> bool,
     /// In a key, numbers are texts too.
     is_key: bool,
 }
 
 impl Scan<'_> {
     fn text(self, text: &str) -> Result<(), Stop> {
-        if (self.found)(text) { Err(Stop::Found) } else { Ok(()) }
+        if (self.is_known)(text) { Err(Stop::Found) } else { Ok(()) }
     }
 
     fn number(self, number: impl fmt::Display) -> Result<(), Stop> {

@@ -7,7 +7,7 @@ use std::{error::Error, sync::mpsc, thread};
 use aime_progress_management::{
     Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, Timed, Timestamp, fold,
 };
-use aime_replan_triggers::{FrequencySettings, ReplanHistory, TriggerSettings, Verdict, decide, evaluate};
+use aime_replan_triggers::{FrequencyDecision, FrequencySettings, ReplanHistory, TriggerSettings, decide_replan, evaluate};
 use serde_json::json;
 
 /// Your agent, of any kind. This one cannot reach the price server.
@@ -89,7 +89,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (state, now) = (&board.state, board.state.last_progress_at);
         let history = ReplanHistory { count: u32::try_from(state.decisions.len())?, last_at: state.last_replan_at };
         let triggers = evaluate(state, now, None, &TriggerSettings::default());
-        if triggers.is_empty() || decide(&triggers, history, now, at_work == 0, &FrequencySettings::default()) != Verdict::Allow {
+        if triggers.is_empty()
+            || decide_replan(&triggers, history, now, at_work == 0, &FrequencySettings::default()) != FrequencyDecision::Allow
+        {
             continue;
         }
         triggers.iter().for_each(|trigger| println!("trigger: {}", trigger.detail));

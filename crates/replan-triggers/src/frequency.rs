@@ -16,7 +16,7 @@ pub struct ReplanHistory {
 
 /// Decision of the frequency control.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FrequencyDecision {
     /// Replan now.
     Allow,
     /// Not yet. The reasons remain, and are evaluated again at that time.
@@ -40,15 +40,21 @@ pub enum Verdict {
 /// requests is always allowed. Critical evidence waits for the end of the cooldown like all other triggers. It is not
 /// lost, because the triggers are read from the state again.
 #[must_use]
-pub fn decide(reasons: &[TriggerReason], history: ReplanHistory, now: Timestamp, idle: bool, settings: &FrequencySettings) -> Verdict {
+pub fn decide_replan(
+    reasons: &[TriggerReason],
+    history: ReplanHistory,
+    now: Timestamp,
+    idle: bool,
+    settings: &FrequencySettings,
+) -> FrequencyDecision {
     if reasons.iter().any(|reason| reason.kind == TriggerKind::Person) {
-        return Verdict::Allow;
+        return FrequencyDecision::Allow;
     }
     if is_spent(history, settings) {
-        return Verdict::Escalate { reason: escalation(reasons, history, settings) };
+        return FrequencyDecision::Escalate { reason: escalation(reasons, history, settings) };
     }
     match cooldown_end(history, settings) {
-        Some(until) if until > now && (!idle || settings.cooldown_when_idle) => Verdict::Wait {
+        Some(until) if until > now && (!idle || settings.cooldown_when_idle) => FrequencyDecision::Wait {
             until,
             reason: message!(
                 "replan-later",
@@ -56,7 +62,7 @@ pub fn decide(reasons: &[TriggerReason], history: ReplanHistory, now: Timestamp,
                 wait = until.millis_since(now).div_ceil(1_000)
             ),
         },
-        _ => Verdict::Allow,
+        _ => FrequencyDecision::Allow,
     }
 }
 

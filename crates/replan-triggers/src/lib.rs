@@ -9,6 +9,6 @@ mod triggers;
 pub use aime_progress_management as progress;
 
 pub use deadline::{next_deadline, next_deadline_with};
-pub use frequency::{ReplanHistory, Verdict, decide};
+pub use frequency::{FrequencyDecision, ReplanHistory, decide_replan};
 pub use settings::{FrequencySettings, TriggerSettings};
 pub use triggers::{TokenBudget, evaluate, evaluate_with};

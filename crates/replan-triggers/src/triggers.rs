@@ -65,15 +65,15 @@ const fn counts(task: &Task, settings: &TriggerSettings) -> bool {
 
 fn failed(task: &Task) -> TriggerReason {
     let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_ref()).or(task.reason.as_ref());
+    let (id, reason) = (&task.spec.id, error.cloned().unwrap_or_else(|| message!("no-reason")));
     TriggerReason {
         kind: TriggerKind::TaskFailed,
         priority: TASK_FAILED,
-        detail: message!(
-            "trigger-failed",
-            task = task.spec.id,
-            number = task.failures,
-            reason = error.cloned().unwrap_or_else(|| message!("no-reason"))
-        ),
+        // A change of the task lets its failures count from the beginning.
+        detail: match task.failures {
+            1 if task.attempts > 1 => message!("trigger-failed-again", task = id, reason),
+            number => message!("trigger-failed", task = id, number, reason),
+        },
         tasks: vec![task.spec.id.clone()],
         evidence: Vec::new(),
     }

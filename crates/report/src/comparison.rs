@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aime_progress_management::{PlanMode, RunStatus, Spent, TaskStatus};
+use aime_progress_management::{ModelCost, PlanMode, RunStatus, TaskStatus};
 use serde::Serialize;
 
 use crate::{Failure, FileView, ReportView, TaskView, Text, Version};
@@ -38,7 +38,7 @@ pub struct Side {
     /// Models, by descending number of tokens.
     pub models: Vec<String>,
     /// Tokens and cost.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// Number of started tool calls.
     pub tool_calls: u64,
     /// Number of completed tasks, and of all tasks.
@@ -70,7 +70,7 @@ pub struct TaskSide {
     /// Working time, in milliseconds.
     pub worked_ms: u64,
     /// Tokens and cost.
-    pub spent: Spent,
+    pub spent: ModelCost,
 }
 
 impl Comparison {

@@ -16,5 +16,5 @@ pub use source::{Content, Failure, FileSource, MAX_COMPARED, Source};
 pub use text::Text;
 pub use view::{
     Bar, Change, Criterion, DiffLine, EvidenceView, FileView, Files, Graph, Line, LineKind, Moment, Node, QuestionView, ReportView, Row,
-    Spending, Strategy, TaskView, Timeline, Turn, TurnKind, TurnView, Version,
+    RunCost, Strategy, TaskView, Timeline, Turn, TurnKind, TurnView, Version,
 };

@@ -152,17 +152,17 @@ fn section(id: &str, heading: &str, content: Markup) -> Markup {
 
 /// Renders a text that keeps its line breaks.
 fn block(text: &Text) -> Markup {
-    html! { pre dir="auto" { (text.shown) (left_out(text)) } }
+    html! { pre dir="auto" { (text.shown) (omission_note(text)) } }
 }
 
 /// Renders prose that keeps its line breaks.
 fn prose(text: &Text) -> Markup {
-    html! { div.text dir="auto" { (text.shown) (left_out(text)) } }
+    html! { div.text dir="auto" { (text.shown) (omission_note(text)) } }
 }
 
 /// Renders an inline text.
 fn words(text: &Text) -> Markup {
-    html! { span.words dir="auto" { (text.shown) (left_out(text)) } }
+    html! { span.words dir="auto" { (text.shown) (omission_note(text)) } }
 }
 
 /// Renders a short external text within a sentence.
@@ -170,7 +170,7 @@ fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
-fn left_out(text: &Text) -> Markup {
+fn omission_note(text: &Text) -> Markup {
     html! { @if text.left_out > 0 { span.cut { "… " (count(text.left_out, "more character")) " left out" } } }
 }
 
@@ -194,7 +194,7 @@ const fn tone(status: RunStatus) -> &'static str {
 }
 
 /// Formats tokens and cost briefly.
-fn spent(spent: &aime_progress_management::Spent) -> String {
+fn spent(spent: &aime_progress_management::ModelCost) -> String {
     let tokens = number(spent.input_tokens + spent.output_tokens);
     let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
     format!("{tokens} tokens in {}{cost}", count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"))

@@ -38,7 +38,7 @@ pub struct FileSource {
     /// Path relative to the working folder; invalid UTF-8 is replaced.
     pub path: String,
     /// Tasks, or else tools, that may have changed it. Empty if the run did not.
-    pub by: Vec<String>,
+    pub authors: Vec<String>,
     /// Content before the run.
     pub before: Content,
     /// Content that the run left.

@@ -4,21 +4,21 @@ use aime_progress_management::Timestamp;
 
 /// Formats `2026-01-31 10:20:30`.
 pub(crate) fn moment(at: Timestamp) -> String {
-    shown(at, "%Y-%m-%d %H:%M:%S")
+    formatted(at, "%Y-%m-%d %H:%M:%S")
 }
 
 /// Formats `10:20:30`.
 pub(crate) fn clock(at: Timestamp) -> String {
-    shown(at, "%H:%M:%S")
+    formatted(at, "%H:%M:%S")
 }
 
 /// Formats `2026-01-31T10:20:30.123Z`.
 pub(crate) fn rfc3339(at: Timestamp) -> String {
-    shown(at, "%Y-%m-%dT%H:%M:%S.%3fZ")
+    formatted(at, "%Y-%m-%dT%H:%M:%S.%3fZ")
 }
 
 /// Formats a time; one outside the range of the calendar appears in milliseconds.
-fn shown(at: Timestamp, form: &str) -> String {
+fn formatted(at: Timestamp, form: &str) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(|_| at.to_string(), |at| at.strftime(form).to_string())
 }
 

@@ -11,7 +11,9 @@ mod versions;
 
 pub use self::graph::{Graph, Line, LineKind, Node};
 
-use aime_progress_management::{CheckMethod, Owner, PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, TimeUse, Timestamp};
+use aime_progress_management::{
+    CheckMethod, ModelCost, Owner, PlanMode, RunStatus, Significance, TaskKind, TaskStatus, TimeUse, Timestamp,
+};
 use serde::Serialize;
 
 use crate::{Failure, text::Text};
@@ -58,7 +60,7 @@ pub struct ReportView {
     /// Questions to people.
     pub questions: Vec<QuestionView>,
     /// Tokens and cost.
-    pub spending: Spending,
+    pub spending: RunCost,
     /// Story of events, one line each, without the calls of tasks, which are in `tasks`.
     pub story: Vec<Moment>,
     /// Number of moments left out in the middle of the story.
@@ -174,7 +176,7 @@ pub struct TaskView {
     /// Paths and addresses that it created.
     pub references: Vec<String>,
     /// Tokens and cost.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// Turns of the work, in order.
     pub turns: Vec<Turn>,
     /// Number of turns left out in the middle.
@@ -220,7 +222,7 @@ pub enum TurnKind {
         /// Text beside its calls.
         text: Text,
         /// Tokens and cost.
-        spent: Spent,
+        spent: ModelCost,
         /// Duration, in milliseconds.
         duration_ms: u64,
     },
@@ -364,15 +366,15 @@ pub struct QuestionView {
 
 /// Cost of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Spending {
+pub struct RunCost {
     /// Total of the run.
-    pub total: Spent,
+    pub total: ModelCost,
     /// By asker: the lead, the actors, the checks.
-    pub by_who: Vec<(String, Spent)>,
+    pub by_who: Vec<(String, ModelCost)>,
     /// By model.
-    pub by_model: Vec<(String, Spent)>,
+    pub by_model: Vec<(String, ModelCost)>,
     /// By task title, or by purpose for requests of the run as a whole.
-    pub by_task: Vec<(String, Spent)>,
+    pub by_task: Vec<(String, ModelCost)>,
     /// Number of started tool calls.
     pub tool_calls: u64,
     /// Time and tokens, by what used them.

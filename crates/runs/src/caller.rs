@@ -12,7 +12,7 @@ use crate::{Setup, models::Choice};
 /// Program that opened a folder. Every method has a default, so `()` is a caller that ignores everything.
 pub trait Caller: Send + Sync {
     /// Receives a notice.
-    fn hear(&self, _notice: &Notice<'_>) {}
+    fn on_notice(&self, _notice: &Notice<'_>) {}
 
     /// Completes when a person interrupts a long operation, such as the download of a model.
     fn interrupted(&self) -> BoxFuture<'static, ()> {

@@ -29,14 +29,14 @@ pub struct Consents {
 
 /// Content of the file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct ConsentFile {
     version: u32,
     /// Consents by working folder.
     #[serde(default)]
     folders: BTreeMap<String, Vec<Consent>>,
 }
 
-impl Default for Kept {
+impl Default for ConsentFile {
     fn default() -> Self {
         Self { version: VERSION, folders: BTreeMap::new() }
     }
@@ -100,13 +100,13 @@ impl Consents {
         &self.file
     }
 
-    fn read(&self) -> Result<Kept, RunsError> {
+    fn read(&self) -> Result<ConsentFile, RunsError> {
         let text = match fs::read_to_string(&self.file) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ConsentFile::default()),
             Err(error) => return Err(self.failed(&error)),
         };
-        let kept: Kept = serde_json::from_str(&text).map_err(|error| {
+        let kept: ConsentFile = serde_json::from_str(&text).map_err(|error| {
             RunsError::usage(message!("unreadable", what = self.file.display(), reason = Message::text(error)))
                 .hint(message!("consents-unreadable"))
         })?;

@@ -162,8 +162,8 @@ fn described(error: &OrchestratorError) -> Message {
         OrchestratorError::SecretName => message!("run-secret"),
         OrchestratorError::CannotCommit { why } => message!("cannot-commit", reason = Message::text(why)),
         OrchestratorError::Unreplayable { run, reason } => message!("unreplayable", run, reason = Message::text(reason)),
-        OrchestratorError::Lock(LockError::Held { path, pid: Some(pid) }) => message!("lock-held", file = path.display(), process = pid),
-        OrchestratorError::Lock(LockError::Held { path, pid: None }) => message!("lock-held-unknown", file = path.display()),
+        OrchestratorError::Lock(LockError::Locked { path, pid: Some(pid) }) => message!("lock-held", file = path.display(), process = pid),
+        OrchestratorError::Lock(LockError::Locked { path, pid: None }) => message!("lock-held-unknown", file = path.display()),
         OrchestratorError::Lock(LockError::Io { path, .. }) => message!("lock-unusable", file = path.display()),
         OrchestratorError::Journal(error) => journal(error),
     }

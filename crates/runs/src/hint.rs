@@ -49,7 +49,7 @@ pub enum Hint {
     /// List the known names of a kind; one may be meant.
     List {
         /// Kind of the names.
-        kind: Listed,
+        kind: NameKind,
         /// Name that may be meant.
         near: Option<String>,
     },
@@ -77,7 +77,7 @@ pub enum Hint {
 
 /// Kinds of names that can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listed {
+pub enum NameKind {
     /// Profiles of actors.
     Profiles,
     /// Models.
@@ -116,9 +116,9 @@ impl fmt::Display for Hint {
             }
             Self::InitConfiguration => f.write_str("begin with the commented settings"),
             Self::List { near: Some(near), .. } | Self::LocalModels { near: Some(near) } => write!(f, "did you mean {near:?}?"),
-            Self::List { kind: Listed::Profiles, near: None } => f.write_str("use one of the known profiles"),
-            Self::List { kind: Listed::Models, near: None } => f.write_str("use one of the known models"),
-            Self::List { kind: Listed::Skills, near: None } => f.write_str("use one of the known skills"),
+            Self::List { kind: NameKind::Profiles, near: None } => f.write_str("use one of the known profiles"),
+            Self::List { kind: NameKind::Models, near: None } => f.write_str("use one of the known models"),
+            Self::List { kind: NameKind::Skills, near: None } => f.write_str("use one of the known skills"),
             Self::LocalModels { near: None } => f.write_str("use a known local model, or the path of a file that ends in .gguf"),
             Self::CorrectModelFile => f.write_str("correct the path, or use a known local model"),
             Self::FetchLater(model) => write!(

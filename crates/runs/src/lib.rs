@@ -35,11 +35,11 @@ pub use self::{
     environment::Environment,
     error::{ErrorKind, RunsError, with_causes},
     files::write_whole,
-    hint::{Hint, Listed},
+    hint::{Hint, NameKind},
     service::{
-        Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs, WatchNews,
-        asks_nothing, has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339,
-        settings_of,
+        AnswerReceipt, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs, WatchNews,
+        asks_nothing, has_ended, hearer, list_document, matching_runs, not_driven, outcome, part_of, raised, remember, report_view,
+        rfc3339, settings_of,
     },
-    setup::{FoundSkills, OwnPrompts, Servers, Setup, SetupBuilder, Watched, working_folder},
+    setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

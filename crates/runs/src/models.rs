@@ -21,11 +21,11 @@ use aime_messages::{Message, message};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
-pub use found::{FoundServer, found_servers, looked_at, other_keys};
+pub use found::{FoundServer, found_servers, other_keys, searched_places};
 pub(crate) use providers::key_variables;
-pub use providers::{Chosen, SERVED, Served};
+pub use providers::{EnvironmentProvider, ProviderDefaults, SERVED};
 use providers::{is_loopback, is_near};
-pub use trial::{TriedModel, Verdict, as_asked, try_model};
+pub use trial::{TrialResult, TriedModel, as_asked, try_model};
 
 use crate::{
     config::{Config, ModelConfig, Provider},
@@ -67,8 +67,9 @@ pub struct Choice {
 pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, RunsError> {
     let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
     let configured = config.models.get("default");
-    let chosen = Chosen::in_environment(environment);
-    let is_served = chosen.as_ref().is_some_and(Chosen::has_address) || configured.is_some_and(|model| model.provider != Provider::Local);
+    let chosen = EnvironmentProvider::in_environment(environment);
+    let is_served =
+        chosen.as_ref().is_some_and(EnvironmentProvider::has_address) || configured.is_some_and(|model| model.provider != Provider::Local);
     let remote = |model: &str| ModelConfig {
         provider: chosen.as_ref().map_or_else(Provider::default, |chosen| chosen.served.provider),
         model: model.to_owned(),
@@ -184,7 +185,7 @@ pub fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, RunsError
 
 /// Returns the address of a model's server, and whether a file sets it. The provider's default address counts as unset.
 pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
-    let served = Served::of(config.provider);
+    let served = ProviderDefaults::of(config.provider);
     let own = served.map_or("", |served| served.address);
     let set = served.and_then(|served| environment.text(served.address_variable));
     match (&config.base_url, set) {
@@ -197,7 +198,7 @@ pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool)
 /// Returns the variable that holds the key of a model; none if no key is sent.
 pub fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<String> {
     let named = server(config, environment).1;
-    let own = || Served::of(config.provider).map(|served| served.key_variable(environment).to_owned());
+    let own = || ProviderDefaults::of(config.provider).map(|served| served.key_variable(environment).to_owned());
     config.api_key_env.clone().or_else(|| own().filter(|_| !named))
 }
 
@@ -240,7 +241,7 @@ pub fn place(config: &ModelConfig, environment: &Environment) -> Message {
 pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<ModelStack, RunsError> {
     ModelStack::server(settings(name, config, environment)?).map_err(|error| {
         let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
-        let variable = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
+        let variable = ProviderDefaults::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
         let hint = if from_environment { message!("base-url-hint", variable = variable) } else { message!("model-section", name = name) };
         RunsError::caused(ErrorKind::Usage, error).hint(hint)
     })
@@ -250,7 +251,7 @@ fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Resu
     let base_url = server(config, environment).0;
     let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
     settings.api_key = key(name, config, environment, &base_url)?;
-    settings.provider = Served::of(config.provider).and_then(|served| served.client);
+    settings.provider = ProviderDefaults::of(config.provider).and_then(|served| served.client);
     settings.protocol = providers::protocol(config.protocol);
     settings.effort = config.effort;
     settings.images = config.images.or_else(|| known_images(&facts(config, environment)));
@@ -270,7 +271,7 @@ fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Resu
 
 /// Returns the catalog's data on a model.
 pub fn facts(config: &ModelConfig, environment: &Environment) -> ModelFacts {
-    let provider = match Served::of(config.provider) {
+    let provider = match ProviderDefaults::of(config.provider) {
         Some(served) if served.client.is_some() => Some(served.catalog),
         _ => {
             let url = server(config, environment).0;
@@ -329,7 +330,7 @@ pub fn model_name(config: &ModelConfig) -> String {
     if config.provider == Provider::Local {
         return local::shown_name(config);
     }
-    let usual = || Served::of(config.provider).map_or("", |served| served.model).to_owned();
+    let usual = || ProviderDefaults::of(config.provider).map_or("", |served| served.model).to_owned();
     if config.model.is_empty() { usual() } else { config.model.clone() }
 }
 
@@ -340,7 +341,7 @@ pub fn asks_for_a_key(config: &ModelConfig, environment: &Environment) -> bool {
 
 /// Returns true if an address is the provider's own, which requires a key.
 fn is_own_address(config: &ModelConfig, url: &str) -> bool {
-    Served::of(config.provider).is_some_and(|served| served.address == url.trim_end_matches('/'))
+    ProviderDefaults::of(config.provider).is_some_and(|served| served.address == url.trim_end_matches('/'))
 }
 
 /// Returns the key for a server. A provider's key never goes to a server that a file names, unless the file says so.
@@ -362,7 +363,7 @@ fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, vari
             failure.hint(message!("no-key-other", key = key, provider = served.catalog, name = name, variable = variable))
         }
         None => {
-            let address = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
+            let address = ProviderDefaults::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
             let hint = message!("no-key-hint", variable = variable, address = address);
             let is_hosted = config.model.is_empty() || is_hosted_only(&config.model) || config.provider != Provider::Openai;
             match local::names() {

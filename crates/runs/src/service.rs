@@ -30,8 +30,8 @@ use crate::{Environment, Notice, RunsError, Setup, models};
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
-    inspect::{has_ended, list_document, named, outcome, rfc3339},
-    people::{Answered, Cancelled, asks_nothing, hearer, not_driven, part_of},
+    inspect::{has_ended, list_document, matching_runs, outcome, rfc3339},
+    people::{AnswerReceipt, Cancelled, asks_nothing, hearer, not_driven, part_of},
     plans::CheckerParts,
     remember::remember,
     report::report_view,
@@ -105,7 +105,7 @@ impl Runs {
         if let Some(models) = made.get(&key) {
             return Ok(Some(models.clone()));
         }
-        self.setup.caller().hear(&Notice::Model { choice: &choice, setup: &self.setup });
+        self.setup.caller().on_notice(&Notice::Model { choice: &choice, setup: &self.setup });
         let models = Box::pin(models::ready(&choice, &self.setup)).await?;
         made.insert(key, models.clone());
         Ok(Some(models))

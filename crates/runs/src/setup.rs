@@ -42,7 +42,7 @@ use crate::{
     error::{ErrorKind, RunsError},
 };
 
-pub use self::{overrides::OwnPrompts, servers::Servers, skills::FoundSkills, telemetry::Watched};
+pub use self::{overrides::PromptOverrides, servers::Servers, skills::FoundSkills, telemetry::WatchedRun};
 
 /// Options for opening folders: environment, settings file, caller and launcher. One builder can open several folders.
 #[derive(Clone)]
@@ -156,7 +156,7 @@ impl Setup {
 
     /// Sends a message to the caller.
     pub fn note(&self, message: impl Into<Message>) {
-        self.caller().hear(&Notice::Message(&message.into()));
+        self.caller().on_notice(&Notice::Message(&message.into()));
     }
 
     /// Returns the program that starts confined commands in their own network, if there is one.
@@ -180,18 +180,18 @@ impl Setup {
     }
 
     /// Tells the caller which parts of the configuration were left out.
-    pub fn tell_notes(&self) {
+    pub fn report_notes(&self) {
         self.notes.iter().for_each(|note| self.note(note));
     }
 
     /// Returns the folder of the runs.
-    pub fn keep(&self) -> PathBuf {
+    pub fn data_folder(&self) -> PathBuf {
         self.folder.join(".aime")
     }
 
     /// Returns the folder of the runs, unless something else has that name.
     pub fn usable_keep(&self) -> Result<PathBuf, RunsError> {
-        let keep = self.keep();
+        let keep = self.data_folder();
         if keep.exists() && !keep.is_dir() {
             return Err(RunsError::usage(message!("keep-taken", folder = keep.display())).hint(message!("keep-taken-hint")));
         }
@@ -230,7 +230,7 @@ impl Setup {
 
     /// Returns true if a run was ever started in this folder.
     pub fn has_runs(&self) -> bool {
-        self.keep().join("aime.db").exists()
+        self.data_folder().join("aime.db").exists()
     }
 
     /// Returns the tools.
@@ -383,12 +383,12 @@ impl Setup {
 
     /// Returns the store of plans that later runs reuse.
     pub fn kept_plans(&self) -> KeptPlans {
-        KeptPlans::new(self.keep().join("plans"))
+        KeptPlans::new(self.data_folder().join("plans"))
     }
 
     /// Returns the file of the project's memory.
     pub fn memory_file(&self) -> PathBuf {
-        self.keep().join("memory.db")
+        self.data_folder().join("memory.db")
     }
 
     /// Returns the configured folder of documents, if any.
@@ -445,14 +445,14 @@ impl Setup {
     }
 
     fn builder_with(&self, journal: Journal, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {
-        let OwnPrompts { planning, acting, answer } = self.prompts()?;
+        let PromptOverrides { planning, acting, answer } = self.prompts()?;
         let actors = ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors);
         let mut builder = models
             .map_or_else(OrchestratorBuilder::new, Orchestrator::builder)
             .tools(self.tools())
             .tool_context(self.tool_context()?.with_rules(self.rules()))
             .redactor(self.redactor.clone())
-            .journal(journal, self.keep())
+            .journal(journal, self.data_folder())
             .actors(actors.with_skills(self.skills().catalog.clone()))
             .routing(self.categories()?, self.route())
             .planner(self.planner(), planning)

@@ -17,7 +17,7 @@ async fn program(folder: &std::path::Path) -> Result<String, Box<dyn std::error:
     assert!(seen.contains(&"question_asked") && result.answer.is_empty(), "{seen:?}");
 
     let answered = runs.answer(&id, None, "blue, since you ask".to_owned()).await?;
-    assert!(answered.left && !runs.is_driven(&id));
+    assert!(answered.was_left && !runs.is_driven(&id));
     let result = runs.resume(&id, None, Drive::default()).await?.result().await?;
     runs.end().await;
     Ok(result.answer)

@@ -48,7 +48,7 @@ pub(crate) use self::{
 };
 use aime_messages::{Describe, Message, message};
 
-use self::{private::PrivateFolder, rules::Exposed};
+use self::{private::PrivateFolder, rules::ExposedFolder};
 
 /// Confinement of the commands of one run. Cheap to clone; the clones share one private temporary folder, which is removed with the last of
 /// them.
@@ -66,7 +66,7 @@ enum State {
 
 /// Inputs to start one command.
 #[cfg_attr(windows, expect(dead_code, reason = "nothing there keeps the rules"))]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedCommand {
     pub(crate) rules: Rules,
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) reach: Reach,
@@ -166,7 +166,7 @@ impl Confinement {
             if !keeps_to_a_port() {
                 return Err(ConfinementError::Hosts(gate.hosts()));
             }
-            if let Err(reason) = gate.tells_machines_apart() {
+            if let Err(reason) = gate.check_host_isolation() {
                 if !allow_missing(&Guarantee::NetworkNamespace) {
                     return Err(ConfinementError::Machines { hosts: gate.hosts(), reason });
                 }
@@ -174,7 +174,7 @@ impl Confinement {
             }
         }
         let (rules, exposed) = Rules::new(&settings);
-        if let Some(Exposed { folder, secret }) = exposed.into_iter().next() {
+        if let Some(ExposedFolder { folder, secret }) = exposed.into_iter().next() {
             if !allow_missing(&Guarantee::Keys) {
                 return Err(ConfinementError::Exposed { folder: folder.display().to_string(), secret: secret.display().to_string() });
             }
@@ -310,7 +310,7 @@ impl Confined {
     }
 
     /// Returns the rules for one command, with the private folder, a proxy if it gets one, and the environment variables for both.
-    pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<Prepared> {
+    pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<PreparedCommand> {
         let folder = self.folder.path()?;
         let cache = folder.join("cache");
         let mut environment = environment.clone();
@@ -334,7 +334,7 @@ impl Confined {
             Network::None => (None, Reach::Nothing),
             Network::All => (None, Reach::Everything),
         };
-        Ok(Prepared { rules: self.rules.with_written(&folder), environment, reach, door })
+        Ok(PreparedCommand { rules: self.rules.with_written(&folder), environment, reach, door })
     }
 
     /// Removes unreadable folders from `PATH`: a program there would be found, but could not be started.
@@ -352,14 +352,20 @@ impl Confined {
     /// Returns the program and the arguments that start a command within its limits after reading one line. `reads` is true if the command
     /// reads the rest of the input.
     #[cfg(unix)]
-    pub(crate) fn command(&self, prepared: &Prepared, reads: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
+    pub(crate) fn command(
+        &self,
+        prepared: &PreparedCommand,
+        reads: bool,
+        program: &OsStr,
+        arguments: &[OsString],
+    ) -> (OsString, Vec<OsString>) {
         let wrapped = limits::wrapped(self.limits(), reads, program, arguments);
         wrap(limits::SHELL, wrapped, &prepared.rules, prepared.reach)
     }
 
     /// Returns the program unchanged: no limits can be set before it on this system.
     #[cfg(windows)]
-    pub(crate) fn command(&self, _: &Prepared, _: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
+    pub(crate) fn command(&self, _: &PreparedCommand, _: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
         (program.to_owned(), arguments.to_vec())
     }
 }
@@ -380,7 +386,7 @@ pub(crate) fn unkept_here() -> Vec<Guarantee> {
     #[cfg(target_os = "linux")]
     {
         let kernel = Kernel::of_this_machine();
-        Guarantee::ALL.into_iter().filter(|guarantee| !kernel.keeps(*guarantee)).collect()
+        Guarantee::ALL.into_iter().filter(|guarantee| !kernel.enforces(*guarantee)).collect()
     }
     #[cfg(not(target_os = "linux"))]
     {

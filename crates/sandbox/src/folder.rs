@@ -33,10 +33,10 @@ use cap_std::{
 pub use error::FileError;
 pub use plain::{EntryFacts, Stamp};
 pub use protected::is_protected;
-pub use write::Written;
+pub use write::WriteResult;
 
 use error::fault;
-use path::Inside;
+use path::InnerPath;
 
 /// Maximum bytes of a file that is read or written whole.
 pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
@@ -207,7 +207,7 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path.
     pub fn resolve(&self, path: impl AsRef<Path>) -> Result<PathBuf, FileError> {
         let inside = self.inside(path.as_ref())?;
-        let real = self.handle().canonicalize(&inside.path).map_err(|error| fault(&inside.shown, "found", error))?;
+        let real = self.handle().canonicalize(&inside.path).map_err(|error| fault(&inside.requested, "found", error))?;
         Ok(if real.as_os_str().is_empty() { PathBuf::from(".") } else { real })
     }
 
@@ -219,8 +219,8 @@ impl ConfinedFolder {
         self.facts_inside(&self.inside(path.as_ref())?)
     }
 
-    fn facts_inside(&self, inside: &Inside) -> Result<FileFacts, FileError> {
-        let metadata = self.handle().metadata(&inside.path).map_err(|error| fault(&inside.shown, "found", error))?;
+    fn facts_inside(&self, inside: &InnerPath) -> Result<FileFacts, FileError> {
+        let metadata = self.handle().metadata(&inside.path).map_err(|error| fault(&inside.requested, "found", error))?;
         let kind = EntryKind::from(metadata.file_type());
         Ok(FileFacts { kind, size: metadata.len(), read_only: metadata.permissions().readonly() })
     }
@@ -234,16 +234,16 @@ impl ConfinedFolder {
         inside.must_name_a_file()?;
         self.must_be_a_file(&inside)?;
         let options = system::reading();
-        let file = self.handle().open_with(&inside.path, &options).map_err(|error| fault(&inside.shown, "opened", error))?.into_std();
+        let file = self.handle().open_with(&inside.path, &options).map_err(|error| fault(&inside.requested, "opened", error))?.into_std();
         // The file may have been swapped after the check.
-        let metadata = file.metadata().map_err(|error| fault(&inside.shown, "opened", error))?;
-        if metadata.is_file() { Ok(file) } else { Err(FileError::NotAFile { path: inside.shown, kind: EntryKind::Other }) }
+        let metadata = file.metadata().map_err(|error| fault(&inside.requested, "opened", error))?;
+        if metadata.is_file() { Ok(file) } else { Err(FileError::NotAFile { path: inside.requested, kind: EntryKind::Other }) }
     }
 
-    fn must_be_a_file(&self, inside: &Inside) -> Result<(), FileError> {
+    fn must_be_a_file(&self, inside: &InnerPath) -> Result<(), FileError> {
         match self.facts_inside(inside)?.kind {
             EntryKind::File => Ok(()),
-            kind => Err(FileError::NotAFile { path: inside.shown.clone(), kind }),
+            kind => Err(FileError::NotAFile { path: inside.requested.clone(), kind }),
         }
     }
 
@@ -254,7 +254,7 @@ impl ConfinedFolder {
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, FileError> {
         let path = path.as_ref();
         let file = self.open_file(path)?;
-        let shown = self.inside(path)?.shown;
+        let shown = self.inside(path)?.requested;
         let size = file.metadata().map_err(|error| fault(&shown, "read", error))?.len();
         let mut bytes = Vec::new();
         if size <= MAX_FILE_BYTES {
@@ -271,7 +271,7 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path; [`FileError::NotAFolder`] for anything else.
     pub fn read_dir(&self, path: impl AsRef<Path>) -> Result<Vec<FolderEntry>, FileError> {
         let inside = self.inside(path.as_ref())?;
-        let listed = |error| fault(&inside.shown, "listed", error);
+        let listed = |error| fault(&inside.requested, "listed", error);
         let mut entries = self.handle().read_dir(&inside.path).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(listed)?;
         entries.sort_by_key(cap_std::fs::DirEntry::file_name);
         // Skip entries that vanish while the folder is listed.
@@ -283,7 +283,7 @@ impl ConfinedFolder {
         &self.folder.handle
     }
 
-    fn inside(&self, path: &Path) -> Result<Inside, FileError> {
-        Inside::new(path, self.path(), &self.aliases)
+    fn inside(&self, path: &Path) -> Result<InnerPath, FileError> {
+        InnerPath::new(path, self.path(), &self.aliases)
     }
 }

@@ -16,12 +16,12 @@ pub use confine::{LaunchError, launch};
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{
     ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges,
-    Written, is_protected,
+    WriteResult, is_protected,
 };
 pub use generated::{CACHE_ENDINGS, CACHE_FOLDERS, CACHE_TAG, is_generated};
 pub use probe::{Protection, probe};
 pub use process::{
-    BackgroundProcess, Bound, Captured, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, STDERR_HEADING,
+    BackgroundProcess, Bound, CapturedOutput, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, STDERR_HEADING,
     STDOUT_HEADING, Service, ServiceRequest, run,
 };
 pub use terminal::run_at_terminal;

@@ -38,7 +38,7 @@ pub fn probe(launcher: &Launcher) -> Vec<Protection> {
         protections.push(Protection { name: "resource limits", enforced: false, detail: message!("protection-unbounded") });
     }
     protections.push(confinement(&unkept_here()));
-    protections.push(hosts(keeps_to_a_port(), launcher.works()));
+    protections.push(hosts(keeps_to_a_port(), launcher.probe()));
     protections
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     // Requirement: 15.5
     #[test]
-    fn says_what_is_missing() {
+    fn lists_missing_guarantees() {
         let all = confinement(&[]);
         assert!(all.enforced && all.detail.to_string().contains("from the network"), "{all:?}");
         let some = confinement(&[Guarantee::Signals, Guarantee::Truncation]);
@@ -98,7 +98,7 @@ mod tests {
             !shared.enforced && shared.detail.to_string().contains("not here") && shared.detail.to_string().contains("network-namespace"),
             "{shared:?}"
         );
-        assert!(probe(&nobody()).contains(&hosts(keeps_to_a_port(), nobody().works())));
+        assert!(probe(&nobody()).contains(&hosts(keeps_to_a_port(), nobody().probe())));
     }
 
     /// Returns a launcher whose program does not exist.

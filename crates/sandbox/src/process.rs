@@ -94,19 +94,19 @@ pub struct ProcessOutcome {
     /// End of the process.
     pub end: ProcessEnd,
     /// Standard output.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// Standard error.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// Both streams in the order in which they arrived, with [`STDERR_HEADING`] and [`STDOUT_HEADING`] where the stream changes. What a
     /// program prints to both within an instant is in no certain order.
-    pub printed: Captured,
+    pub printed: CapturedOutput,
     /// Hosts that were refused to it, with the settings that would allow them, as text.
     pub refused: Vec<String>,
 }
 
 /// The kept part of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// Kept bytes; with a gap in the middle if some were dropped.
     pub bytes: Vec<u8>,
     /// Total number of bytes in the stream.

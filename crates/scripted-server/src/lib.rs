@@ -24,5 +24,5 @@ pub use provider::Provider;
 pub use reply::{Reply, ScriptedCall, ScriptedFailure, ScriptedUsage, ServerQuirk};
 pub use rounds::RoundsServer;
 pub use script::{Rule, Script, ScriptError};
-pub use server::{Received, ScriptedServer};
+pub use server::{ReceivedRequest, ScriptedServer};
 pub use when::When;

@@ -10,14 +10,14 @@ use crate::view::text;
 
 /// Opaque state of one reply, which the client must send back unchanged.
 #[derive(Debug, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SentState {
     turn: Option<(String, Value)>,
     items: Vec<SentItem>,
     blocks: Vec<SentBlock>,
     prompts: Vec<u64>,
 }
 
-impl Sent {
+impl SentState {
     /// A turn of a chat with its opaque state; `Value::Null` if it had none.
     pub(crate) fn turn(key: Option<String>, state: Value) -> Self {
         Self { turn: key.map(|key| (key, state)), ..Self::default() }
@@ -88,7 +88,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn keep(&mut self, sent: Sent) {
+    pub(crate) fn keep(&mut self, sent: SentState) {
         if let Some((key, state)) = sent.turn {
             self.turns.entry(key).or_default().push(state);
         }

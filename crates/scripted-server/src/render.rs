@@ -9,13 +9,13 @@ mod thinking;
 use serde_json::{Map, Value, json};
 
 use crate::cache::{self, CacheUse};
-use crate::memory::{Memory, Sent};
+use crate::memory::{Memory, SentState};
 use crate::provider::Provider;
 use crate::reply::{Reply, ScriptedCall, ScriptedUsage, ServerQuirk};
 use crate::view::{self, Protocol, View};
 
 /// The content type and the pieces of a body.
-pub(crate) struct Rendered {
+pub(crate) struct RenderedBody {
     pub(crate) content_type: &'static str,
     pub(crate) pieces: Vec<Vec<u8>>,
 }
@@ -34,7 +34,7 @@ pub(crate) fn render(
     stream: bool,
     number: usize,
     memory: &Memory,
-) -> (Rendered, Sent) {
+) -> (RenderedBody, SentState) {
     let stream = stream && !reply.has_quirk(ServerQuirk::IgnoreStream);
     let caching = (request.protocol == Protocol::Messages).then(|| cache::usage(request.body, memory.prompts()));
     let answer = Answer { reply, request, provider, number, cache: caching.unwrap_or_default() };
@@ -42,9 +42,9 @@ pub(crate) fn render(
     let events = stream && (request.protocol != Protocol::Gemini || view::gemini::wants_events(request.query));
     let content_type = if events { EVENTS } else { JSON };
     let (rendered, sent) = if let Some(raw) = &reply.raw {
-        (Rendered { content_type, pieces: vec![raw.clone()] }, Sent::default())
+        (RenderedBody { content_type, pieces: vec![raw.clone()] }, SentState::default())
     } else if reply.body.is_some() || reply.status.is_some_and(|status| status != 200) {
-        (instead(reply.body.as_ref()), Sent::default())
+        (instead(reply.body.as_ref()), SentState::default())
     } else {
         let (pieces, sent) = match request.protocol {
             Protocol::Chat => chat::pieces(&answer, stream),
@@ -52,23 +52,23 @@ pub(crate) fn render(
             Protocol::Messages => messages::pieces(&answer, stream),
             Protocol::Gemini => gemini::pieces(&answer, stream, events),
         };
-        (Rendered { content_type, pieces }, sent)
+        (RenderedBody { content_type, pieces }, sent)
     };
     match reply.piece_bytes {
         Some(size) if size > 0 => {
             let whole: Vec<u8> = rendered.pieces.concat();
-            (Rendered { pieces: whole.chunks(size).map(<[u8]>::to_vec).collect(), ..rendered }, sent)
+            (RenderedBody { pieces: whole.chunks(size).map(<[u8]>::to_vec).collect(), ..rendered }, sent)
         }
         _ => (rendered, sent),
     }
 }
 
 /// Returns the body in the script that replaces an answer.
-fn instead(body: Option<&Value>) -> Rendered {
+fn instead(body: Option<&Value>) -> RenderedBody {
     match body {
-        Some(Value::String(text)) => Rendered { content_type: "text/plain", pieces: vec![text.clone().into_bytes()] },
-        Some(body) => Rendered { content_type: JSON, pieces: vec![body.to_string().into_bytes()] },
-        None => Rendered { content_type: JSON, pieces: Vec::new() },
+        Some(Value::String(text)) => RenderedBody { content_type: "text/plain", pieces: vec![text.clone().into_bytes()] },
+        Some(body) => RenderedBody { content_type: JSON, pieces: vec![body.to_string().into_bytes()] },
+        None => RenderedBody { content_type: JSON, pieces: Vec::new() },
     }
 }
 

@@ -15,9 +15,9 @@ use serde_json::json;
 
 use crate::memory::Memory;
 use crate::provider::Provider;
-use crate::render::{Rendered, render};
+use crate::render::{RenderedBody, render};
 use crate::reply::Reply;
-use crate::serving::Serving;
+use crate::serving::ServerThread;
 use crate::view::View;
 
 /// A server of think-act rounds: each conversation gets a call of the tool `look` in each round, and then an end, which is a call of
@@ -27,7 +27,7 @@ use crate::view::View;
 /// recorded. The server does not check requests, and only counts their answers, so its time hardly grows with the conversation.
 pub struct RoundsServer {
     shared: Arc<Shared>,
-    serving: Serving,
+    serving: ServerThread,
 }
 
 struct Shared {
@@ -47,7 +47,7 @@ impl RoundsServer {
             .route("/warm/{rounds}/v1/chat/completions", post(answer))
             .layer(DefaultBodyLimit::disable())
             .with_state(Arc::clone(&shared));
-        Ok(Self { serving: Serving::start(routes, 0)?, shared })
+        Ok(Self { serving: ServerThread::start(routes, 0)?, shared })
     }
 
     /// Returns the base address of its conversations, `http://127.0.0.1:PORT`.
@@ -69,7 +69,7 @@ async fn keep(State(shared): State<Arc<Shared>>, rounds: Path<usize>, body: Byte
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, Path(rounds): Path<usize>, body: Bytes) -> Response {
-    let Rendered { content_type, pieces } = rendered(&body, rounds);
+    let RenderedBody { content_type, pieces } = rendered(&body, rounds);
     if !shared.pause.is_zero() {
         tokio::time::sleep(shared.pause).await;
     }
@@ -79,7 +79,7 @@ async fn answer(State(shared): State<Arc<Shared>>, Path(rounds): Path<usize>, bo
 }
 
 /// Renders the answer to a request. In a JSON string each quote has a backslash before it, so a quoted match can only be a key or a value.
-fn rendered(request: &[u8], rounds: usize) -> Rendered {
+fn rendered(request: &[u8], rounds: usize) -> RenderedBody {
     let has = |text: &str| memmem::find(request, text.as_bytes()).is_some();
     let given = memmem::find_iter(request, br#""assistant""#).count();
     let end = "All pages were looked at.";

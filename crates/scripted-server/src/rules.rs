@@ -38,7 +38,7 @@ use crate::provider::Provider;
 use crate::view::{Protocol, View, content_text, list, role, text};
 
 /// A request, and the state that the server sent before.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RuleContext<'a> {
     pub(crate) request: View<'a>,
     /// The headers, with lower-case names.
     pub(crate) headers: &'a BTreeMap<String, String>,
@@ -53,10 +53,10 @@ pub(crate) struct Refusal {
 }
 
 /// One check.
-type Rule = fn(&Asked<'_>) -> Option<Refusal>;
+type Rule = fn(&RuleContext<'_>) -> Option<Refusal>;
 
 /// Returns the refusal of this request by the provider, if there is one.
-pub(crate) fn refusal(provider: Provider, asked: &Asked<'_>) -> Option<Refusal> {
+pub(crate) fn refusal(provider: Provider, asked: &RuleContext<'_>) -> Option<Refusal> {
     let own: &[Rule] = match (provider, asked.request.protocol) {
         (Provider::OpenAi, Protocol::Chat) => openai_chat::RULES,
         (Provider::OpenAi, Protocol::Responses) => openai_responses::RULES,

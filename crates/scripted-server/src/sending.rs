@@ -10,7 +10,7 @@ use axum::response::Response;
 use futures::stream;
 use tokio::sync::watch;
 
-use crate::render::Rendered;
+use crate::render::RenderedBody;
 use crate::reply::Reply;
 
 /// Time after which the connection of a held back answer is dropped.
@@ -26,7 +26,7 @@ enum Rest {
 }
 
 /// Sends a reply. `released` becomes true when the held back end may be sent; `flight` is dropped before the last piece.
-pub(crate) fn send<F: Send + 'static>(reply: &Reply, rendered: Rendered, released: watch::Receiver<bool>, flight: F) -> Response {
+pub(crate) fn send<F: Send + 'static>(reply: &Reply, rendered: RenderedBody, released: watch::Receiver<bool>, flight: F) -> Response {
     let length: usize = rendered.pieces.iter().map(Vec::len).sum();
     let (limit, end) = match (reply.cut_after, reply.hang_after, reply.end_after) {
         (Some(bytes), _, _) => (bytes, Some(Rest::Break)),

@@ -20,10 +20,10 @@ use crate::models;
 use crate::provider::Provider;
 use crate::render::render;
 use crate::reply::Reply;
-use crate::rules::{Asked, Refusal, refusal};
+use crate::rules::{Refusal, RuleContext, refusal};
 use crate::script::Script;
 use crate::sending::send;
-use crate::serving::Serving;
+use crate::serving::ServerThread;
 use crate::view::{Protocol, View};
 
 /// Time after which a held request is refused.
@@ -31,7 +31,7 @@ const HOLD_LIMIT: Duration = Duration::from_secs(30);
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// Path, such as `/v1/chat/completions`.
     pub path: String,
     /// Query after `?`, undecoded; empty without one.
@@ -44,7 +44,7 @@ pub struct Received {
     pub rule: Option<usize>,
 }
 
-impl Received {
+impl ReceivedRequest {
     fn view(&self) -> View<'_> {
         let known = View::of_body(&self.body);
         View { protocol: Protocol::of_path(&self.path).unwrap_or(known.protocol), path: &self.path, query: &self.query, ..known }
@@ -53,7 +53,7 @@ impl Received {
 
 #[derive(Default)]
 struct Record {
-    received: Vec<Received>,
+    received: Vec<ReceivedRequest>,
     used: HashMap<usize, usize>,
     in_flight: usize,
     max_concurrent: usize,
@@ -80,7 +80,7 @@ impl Shared {
 /// A running server. Dropping it ends it and all its connections.
 pub struct ScriptedServer {
     shared: Arc<Shared>,
-    serving: Serving,
+    serving: ServerThread,
 }
 
 impl ScriptedServer {
@@ -117,7 +117,7 @@ impl ScriptedServer {
             arrived: watch::channel(0).0,
             released: watch::channel(false).0,
         });
-        let serving = Serving::start(routes(Arc::clone(&shared)), port)?;
+        let serving = ServerThread::start(routes(Arc::clone(&shared)), port)?;
         Ok(Self { shared, serving })
     }
 
@@ -141,7 +141,7 @@ impl ScriptedServer {
 
     /// Returns all requests with their headers in order of arrival.
     #[must_use]
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<ReceivedRequest> {
         self.shared.record().received.clone()
     }
 
@@ -244,7 +244,7 @@ async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &
         let found = find(&shared.script, &mut record, &request, &headers);
         let (path, query) = (request.path.to_owned(), request.query.to_owned());
         let rule = found.as_ref().ok().map(|(rule, _)| *rule);
-        record.received.push(Received { path, query, body: body.clone(), headers, rule });
+        record.received.push(ReceivedRequest { path, query, body: body.clone(), headers, rule });
         (record.received.len(), found)
     };
     shared.arrived.send_replace(number);
@@ -268,7 +268,7 @@ async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &
 
 /// Finds the rule and the reply of a request, unless the provider refuses it or no rule matches.
 fn find(script: &Script, record: &mut Record, request: &View<'_>, headers: &BTreeMap<String, String>) -> Result<(usize, Reply), Refusal> {
-    let asked = Asked { request: *request, headers, memory: &record.memory };
+    let asked = RuleContext { request: *request, headers, memory: &record.memory };
     if let Some(refusal) = script.strict.then(|| refusal(script.provider, &asked)).flatten() {
         return Err(refusal);
     }

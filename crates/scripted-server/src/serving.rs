@@ -9,13 +9,13 @@ use axum::serve::ListenerExt;
 use tokio::sync::oneshot;
 
 /// A server thread. Dropping it ends it and all its connections.
-pub(crate) struct Serving {
+pub(crate) struct ServerThread {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Serving {
+impl ServerThread {
     /// Serves on this port of 127.0.0.1; 0 selects a free one.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServerThread {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
             // The thread may have ended already.

@@ -7,7 +7,7 @@ use aime_durable::Fate;
 use crate::{Cut, Moment, Scenario, Stage, Story, play};
 
 /// Possible fates of the write at which a run is cut.
-const FATES: [Fate; 6] = [Fate::Kept, Fate::Lost, Fate::Torn, Fate::Twice, Fate::Full, Fate::Broken];
+const FATES: [Fate; 6] = [Fate::Unreported, Fate::Lost, Fate::Torn, Fate::Twice, Fate::Full, Fate::Broken];
 
 /// Plays the run of a seed without cuts and other faults.
 #[must_use]

@@ -35,7 +35,7 @@ pub(crate) enum Left {
 }
 
 /// Beginning of a life.
-pub(crate) enum Beginning {
+pub(crate) enum LifeStart {
     Fresh,
     Resumed(Option<Bounds>),
 }
@@ -47,7 +47,7 @@ pub(crate) fn run_id() -> RunId {
 }
 
 /// Plays one life.
-pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginning: Beginning) -> Left {
+pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginning: LifeStart) -> Left {
     let Ok(runtime) = Builder::new_current_thread().enable_time().start_paused(true).build() else {
         world.fault("there is no runtime".to_owned());
         return Left::Endless;
@@ -69,12 +69,12 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
         let doing = tokio::spawn(deeds(Arc::clone(world), journal.clone(), control.clone()));
         let carried = async {
             match beginning {
-                Beginning::Fresh => {
+                LifeStart::Fresh => {
                     let scenario = &world.scenario;
                     let (plan, settings) = (scenario.plan.clone(), scenario.settings.clone());
                     orchestrator.run_with(RunRequest { plan, settings, ..RunRequest::new(run_id(), GOAL) }, control).await
                 }
-                Beginning::Resumed(bounds) => orchestrator.resume(&run_id(), bounds, control).await,
+                LifeStart::Resumed(bounds) => orchestrator.resume(&run_id(), bounds, control).await,
             }
         };
         let left = select! {

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn told(story: &Story) -> Vec<String> {
+fn fault_lines(story: &Story) -> Vec<String> {
     story.faults.iter().map(|fault| format!("seed {}: {fault}\n  {}", story.seed, story.command())).collect()
 }
 
@@ -79,14 +79,14 @@ fn one(seed: u64, at: Option<u64>) -> Vec<String> {
             println!("{event}");
         }
         println!("{} after {} lives, {} deaths, {} moments", story.end, story.lives, story.deaths, story.moments.len());
-        return told(&story);
+        return fault_lines(&story);
     };
     let whole = uncut(&stage, seed);
     let cuts = cuts_of(&whole).into_iter().filter(|(_, cut)| cut.at == at);
     cuts.flat_map(|(moment, cut)| {
         let story = whole.cut(&stage, cut);
         println!("{moment:?} {:?}: {} after {} lives", cut.fate, story.end, story.lives);
-        told(&story)
+        fault_lines(&story)
     })
     .collect()
 }
@@ -157,10 +157,10 @@ fn work(arguments: &Arguments, next: &AtomicU64, cut: &AtomicU64) -> (Counts, Ve
         if number < arguments.runs {
             let story = play(&stage, Scenario::wild(seed), None);
             counts.add(&story);
-            faults.extend(told(&story));
+            faults.extend(fault_lines(&story));
         } else if cut.load(Ordering::Relaxed) < arguments.cuts {
             let whole = uncut(&stage, seed);
-            faults.extend(told(&whole));
+            faults.extend(fault_lines(&whole));
             for (moment, at) in cuts_of(&whole) {
                 let story = whole.cut(&stage, at);
                 cut.fetch_add(1, Ordering::Relaxed);

@@ -37,7 +37,7 @@ pub(crate) struct WorldModel(pub(crate) Arc<World>);
 
 /// An answer: text and calls.
 #[derive(Default)]
-struct Said {
+struct ModelReply {
     words: String,
     calls: Vec<(&'static str, String)>,
     cut: bool,
@@ -63,8 +63,8 @@ impl ChatModel for WorldModel {
     }
 }
 
-fn say(words: impl Into<String>) -> Said {
-    Said { words: words.into(), ..Said::default() }
+fn text_answer(words: impl Into<String>) -> ModelReply {
+    ModelReply { words: words.into(), ..ModelReply::default() }
 }
 
 fn call(name: &'static str, arguments: &Value) -> (&'static str, String) {
@@ -86,7 +86,7 @@ impl WorldModel {
         }
         let said = match request.schema_name() {
             Some(schema) => self.document(schema, &mut rng),
-            None if request.tools.is_empty() => say("All of it is done."),
+            None if request.tools.is_empty() => text_answer("All of it is done."),
             None => self.act(&request, &asked, turn, &mut rng),
         };
         let usage = Usage::new(estimate_request_tokens(&request), ANSWER);
@@ -135,7 +135,7 @@ impl WorldModel {
     }
 
     /// Returns a structured answer.
-    fn document(&self, schema: &str, rng: &mut Rng) -> Said {
+    fn document(&self, schema: &str, rng: &mut Rng) -> ModelReply {
         let odds = &self.0.scenario.odds;
         if rng.u32(0..1_000) < odds.nonsense {
             let mut faulty = rng.clone();
@@ -146,11 +146,11 @@ impl WorldModel {
                 if let Some(tasks) = plan.get_mut("tasks").and_then(Value::as_array_mut) {
                     tasks.push(last);
                 }
-                return say(plan.to_string());
+                return text_answer(plan.to_string());
             }
-            return say(rng
-                .choice(["I have no idea.", "{\"tasks\": [", "{\"tasks\": []}", "[]", "", "{\"changes\": 7}"])
-                .unwrap_or_default());
+            return text_answer(
+                rng.choice(["I have no idea.", "{\"tasks\": [", "{\"tasks\": []}", "[]", "", "{\"changes\": 7}"]).unwrap_or_default(),
+            );
         }
         let document = match schema {
             "aime_route" => json!({"reason": "so it is", "complexity": if rng.bool() { "simple" } else { "complex" }}),
@@ -167,16 +167,16 @@ impl WorldModel {
                 }
             }
         };
-        say(document.to_string())
+        text_answer(document.to_string())
     }
 
     /// Returns one turn of an actor.
-    fn act(&self, request: &ChatRequest, who: &str, turn: usize, rng: &mut Rng) -> Said {
+    fn act(&self, request: &ChatRequest, who: &str, turn: usize, rng: &mut Rng) -> ModelReply {
         let odds = &self.0.scenario.odds;
         let offers = |name: &str| request.tools.iter().any(|tool| tool.name == name);
         let mut life = self.0.chances.of(&format!("life/{who}"));
         let (length, stuck, gives_up) = (life.usize(1..4), life.u32(0..1_000) < odds.stuck, life.u32(0..1_000) < odds.gives_up);
-        let calls = |calls: Vec<(&'static str, String)>| Said { calls, ..Said::default() };
+        let calls = |calls: Vec<(&'static str, String)>| ModelReply { calls, ..ModelReply::default() };
         if stuck && offers(LOOK) {
             // Repeat one call, or a cycle of two or three.
             let circle = life.usize(1..4);
@@ -189,11 +189,11 @@ impl WorldModel {
         let key = |number: usize| json!({"key": format!("{who}.{turn}.{number}")});
         if rng.u32(0..1_000) < odds.nonsense {
             return match rng.u32(0..7) {
-                0 => say("I shall do it."),
-                1 => say(""),
+                0 => text_answer("I shall do it."),
+                1 => text_answer(""),
                 2 => calls(vec![(MARK, "no JSON at all".to_owned())]),
                 3 => calls(vec![call("fly", &key(1))]),
-                4 => Said { calls: vec![(MARK, format!("{{\"key\": \"{NEVER}"))], cut: true, ..Said::default() },
+                4 => ModelReply { calls: vec![(MARK, format!("{{\"key\": \"{NEVER}"))], cut: true, ..ModelReply::default() },
                 5 => calls(vec![call(MARK, &json!({"kee": 1})), call(LOOK, &key(1))]),
                 _ => calls(vec![call(MARK, &key(1)), call("terminate", &json!({"status": "success", "message": "too soon"}))]),
             };

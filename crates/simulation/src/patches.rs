@@ -5,17 +5,17 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::{
-    scenario::Odds,
+    scenario::FaultRates,
     tools::{LOOK, MARK, NOTE},
 };
 
 /// Returns a plan that was handed over; `None` if the current version cannot parse it, which a test rules out.
-pub(crate) fn plan(rng: &mut Rng, prefix: &str, most: usize, odds: &Odds) -> Option<Plan> {
+pub(crate) fn plan(rng: &mut Rng, prefix: &str, most: usize, odds: &FaultRates) -> Option<Plan> {
     serde_json::from_value(document(rng, prefix, most, odds)).ok()
 }
 
 /// Returns a plan as a document.
-pub(crate) fn document(rng: &mut Rng, prefix: &str, most: usize, odds: &Odds) -> Value {
+pub(crate) fn document(rng: &mut Rng, prefix: &str, most: usize, odds: &FaultRates) -> Value {
     let count = rng.usize(2..=most.max(2));
     let mut tasks = Vec::new();
     let mut edges = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn document(rng: &mut Rng, prefix: &str, most: usize, odds: &Odds) ->
     json!({"strategic": {"approach": "step by step", "success_criteria": criteria}, "tasks": tasks, "edges": edges})
 }
 
-fn task(rng: &mut Rng, id: &str, dependencies: &[String], odds: &Odds) -> Value {
+fn task(rng: &mut Rng, id: &str, dependencies: &[String], odds: &FaultRates) -> Value {
     if rng.u32(0..100) < 40 {
         let tool = rng.choice([MARK, MARK, NOTE, LOOK]).unwrap_or(MARK);
         return json!({"id": id, "name": id, "kind": "tool", "tool": tool, "parameters": {"key": id}, "dependencies": dependencies});
@@ -46,7 +46,7 @@ fn task(rng: &mut Rng, id: &str, dependencies: &[String], odds: &Odds) -> Value 
 }
 
 /// Returns a patch for the current state of a run, mostly a valid one.
-pub(crate) fn patch(rng: &mut Rng, state: &ProgressState, odds: &Odds) -> Value {
+pub(crate) fn patch(rng: &mut Rng, state: &ProgressState, odds: &FaultRates) -> Value {
     let mut changes = Vec::new();
     let work = || state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);
     let waits = |task: &&Task| matches!(task.status, TaskStatus::Pending | TaskStatus::Ready);

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::{
     life::{RUN, run_id},
-    scenario::Deed,
+    scenario::ExternalEvent,
     world::{World, lock},
 };
 
@@ -47,18 +47,18 @@ pub(crate) async fn deeds(world: Arc<World>, journal: Journal, control: RunContr
         now = now.max(*at);
         world.deeds.fetch_add(1, Ordering::Relaxed);
         let message = match deed {
-            Deed::Stop => {
+            ExternalEvent::Stop => {
                 control.stop.cancel();
                 continue;
             }
-            Deed::Clock(seconds) => {
+            ExternalEvent::Clock(seconds) => {
                 world.clock(*seconds);
                 continue;
             }
-            Deed::Pause => InboxMessage::Pause {},
-            Deed::Cancel => InboxMessage::Cancel { task: None },
-            Deed::Say => InboxMessage::Say { task: None, text: "go slowly".to_owned() },
-            Deed::CancelTask => {
+            ExternalEvent::Pause => InboxMessage::Pause {},
+            ExternalEvent::Cancel => InboxMessage::Cancel { task: None },
+            ExternalEvent::Say => InboxMessage::Say { task: None, text: "go slowly".to_owned() },
+            ExternalEvent::CancelTask => {
                 let state = lock(&world.carrier).as_ref().and_then(|carrier| carrier.live().get(&run_id()));
                 let task = state.and_then(|state| {
                     let mut open = state.tasks.values().filter(|task| task.status.is_open() || task.status == TaskStatus::Running);

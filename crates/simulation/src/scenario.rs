@@ -10,7 +10,7 @@ use crate::{chance::Chances, patches};
 
 /// Probabilities of faults, per 1,000 cases.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Odds {
+pub(crate) struct FaultRates {
     /// A tool fails.
     pub(crate) tool_fails: u32,
     /// A tool hangs until its time limit.
@@ -37,7 +37,7 @@ pub(crate) struct Odds {
 
 /// An external event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum ExternalEvent {
     /// The process is asked to stop.
     Stop,
     /// A person pauses the run from another process.
@@ -61,9 +61,9 @@ pub struct Scenario {
     pub calm: bool,
     pub(crate) plan: Option<Plan>,
     pub(crate) settings: RunSettings,
-    pub(crate) odds: Odds,
+    pub(crate) odds: FaultRates,
     /// Events with their times in milliseconds since the beginning.
-    pub(crate) deeds: Vec<(u64, Deed)>,
+    pub(crate) deeds: Vec<(u64, ExternalEvent)>,
     /// True if a person answers at once.
     pub(crate) attended: bool,
 }
@@ -78,7 +78,7 @@ impl Scenario {
             .flatten();
         let given = mode.is_none() && rng.bool();
         let mut often = |most: u32| if rng.bool() { rng.u32(0..=most) } else { 0 };
-        let odds = Odds {
+        let odds = FaultRates {
             tool_fails: often(400),
             tool_hangs: often(60),
             model_fails: often(60),
@@ -101,7 +101,7 @@ impl Scenario {
     #[must_use]
     pub fn calm(seed: u64) -> Self {
         let mut rng = Chances(seed).of("scenario");
-        let odds = Odds { delegates: 150, ..Odds::default() };
+        let odds = FaultRates { delegates: 150, ..FaultRates::default() };
         let settings = RunSettings {
             route: PlanRoute::Rules,
             isolation: Isolation::Shared,
@@ -114,14 +114,14 @@ impl Scenario {
     }
 }
 
-fn deed(rng: &mut Rng) -> Deed {
+fn deed(rng: &mut Rng) -> ExternalEvent {
     match rng.u32(0..8) {
-        0 => Deed::Stop,
-        1 => Deed::Pause,
-        2 => Deed::Cancel,
-        3 | 4 => Deed::CancelTask,
-        5 | 6 => Deed::Say,
-        _ => Deed::Clock(rng.i64(-7_200..7_200)),
+        0 => ExternalEvent::Stop,
+        1 => ExternalEvent::Pause,
+        2 => ExternalEvent::Cancel,
+        3 | 4 => ExternalEvent::CancelTask,
+        5 | 6 => ExternalEvent::Say,
+        _ => ExternalEvent::Clock(rng.i64(-7_200..7_200)),
     }
 }
 

@@ -9,7 +9,7 @@ use futures::FutureExt;
 
 use crate::{
     Cut, Moment, Scenario, Stage, check,
-    life::{Beginning, Left, RUN, live, run_id},
+    life::{Left, LifeStart, RUN, live, run_id},
     people::{answer, put},
     world::{Tally, World, WorldDisk},
 };
@@ -59,24 +59,24 @@ pub fn play(stage: &Stage, scenario: Scenario, cut: Option<Cut>) -> Story {
     let world = Arc::new(World::new(scenario, cut));
     stage.slot.set(Some(Arc::clone(&world)));
     let story = match Journal::simulated(Arc::new(WorldDisk(Arc::clone(&world)))) {
-        Ok(journal) => tell(stage, &world, &journal),
+        Ok(journal) => play_lives(stage, &world, &journal),
         Err(error) => Story { faults: vec![error.to_string()], ..Story::default() },
     };
     stage.slot.set(None);
     story
 }
 
-fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
+fn play_lives(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
     let mut story = Story { seed: world.scenario.seed, ..Story::default() };
-    let mut goes_on = GoesOn::default();
-    let mut beginning = Some(Beginning::Fresh);
+    let mut goes_on = ContinuationCounts::default();
+    let mut beginning = Some(LifeStart::Fresh);
     while let Some(next) = beginning.take() {
         story.lives += 1;
         if story.lives > MOST_LIVES {
             world.fault(format!("it has not ended after {MOST_LIVES} lives"));
             break;
         }
-        if matches!(next, Beginning::Resumed(_)) && world.chances.happens(&format!("snapshot/{}", story.lives), SNAPSHOTS) {
+        if matches!(next, LifeStart::Resumed(_)) && world.chances.happens(&format!("snapshot/{}", story.lives), SNAPSHOTS) {
             story.snapshots += u32::from(snapshot(world, journal));
         }
         let left = live(stage, world, journal, next);
@@ -105,8 +105,8 @@ fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
             }
         }
         beginning = match seen {
-            None => Some(Beginning::Fresh),
-            Some(seen) if seen.over && !story.end.is_empty() => {
+            None => Some(LifeStart::Fresh),
+            Some(seen) if seen.is_over && !story.end.is_empty() => {
                 check::ended(world, journal, &seen, &mut story);
                 None
             }
@@ -133,8 +133,8 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
     let wrong = match (run_status(journal, &run_id()), view(journal, &run_id())) {
         _ if !matches!(kept, Some(Ok(()))) => Some("it was not kept".to_owned()),
         (Ok(stands), Ok(seen)) => {
-            let whole = (&stands.state, &stands.bounds, stands.actors, stands.over, stands.events, stands.replayed);
-            let expected = (&seen.state, &seen.bounds, seen.actors, seen.over, seen.events.len(), 0);
+            let whole = (&stands.state, &stands.bounds, stands.actors, stands.is_over, stands.events, stands.replayed);
+            let expected = (&seen.state, &seen.bounds, seen.actors, seen.is_over, seen.events.len(), 0);
             (whole != expected || !stands.unused.is_empty())
                 .then(|| format!("{whole:?} {:?}, where all facts make {expected:?}", stands.unused))
         }
@@ -153,25 +153,25 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
 
 /// Counts of the ways in which a run that was left was continued.
 #[derive(Default)]
-struct GoesOn {
+struct ContinuationCounts {
     raised: u32,
     tried: u32,
     answered: u64,
 }
 
-impl GoesOn {
+impl ContinuationCounts {
     /// Returns the beginning of the next life; `None` if the run stays as it is, which is an end with a name, too.
-    fn after(&mut self, end: &str, world: &World, journal: &Journal, seen: &RunView) -> Option<Beginning> {
+    fn after(&mut self, end: &str, world: &World, journal: &Journal, seen: &RunView) -> Option<LifeStart> {
         match end {
             "bound_reached" => {
                 self.raised += 1;
                 check::bounds(world, seen);
                 let bounds = Bounds { max_actors: 400, max_tool_calls: 4_000, max_steps: Some(40), ..Bounds::default() };
-                (self.raised <= RAISED).then_some(Beginning::Resumed(Some(bounds)))
+                (self.raised <= RAISED).then_some(LifeStart::Resumed(Some(bounds)))
             }
             "model_unavailable" => {
                 self.tried += 1;
-                (self.tried <= TRIED).then_some(Beginning::Resumed(None))
+                (self.tried <= TRIED).then_some(LifeStart::Resumed(None))
             }
             "waiting_for_human" => {
                 if seen.state.status != RunStatus::WaitingForHuman {
@@ -190,9 +190,9 @@ impl GoesOn {
                     // A disk that dies during the write never answers.
                     let _answer = put(journal, &message).now_or_never();
                 }
-                Some(Beginning::Resumed(None))
+                Some(LifeStart::Resumed(None))
             }
-            _ => Some(Beginning::Resumed(None)),
+            _ => Some(LifeStart::Resumed(None)),
         }
     }
 }

@@ -171,7 +171,7 @@ impl World {
         }
         let odds = self.scenario.odds;
         if self.deaths() < MOST_DEATHS && self.chances.happens(&format!("death/{at}"), odds.deaths) {
-            return self.chances.of(&format!("fate/{at}")).choice([Fate::Kept, Fate::Lost, Fate::Torn]);
+            return self.chances.of(&format!("fate/{at}")).choice([Fate::Unreported, Fate::Lost, Fate::Torn]);
         }
         if self.deaths() < MOST_DEATHS && moment == Moment::Write && self.chances.happens(&format!("disk/{at}"), odds.disk_fails) {
             let fate = self.chances.of(&format!("fate/{at}")).choice([Fate::Full, Fate::Broken, Fate::Twice]);
@@ -229,7 +229,7 @@ impl Disk for WorldDisk {
             return Fate::Lost;
         }
         let fate = self.0.passes(Moment::Write).unwrap_or_default();
-        if matches!(fate, Fate::Kept | Fate::Lost | Fate::Torn) {
+        if matches!(fate, Fate::Unreported | Fate::Lost | Fate::Torn) {
             self.0.die();
         }
         fate

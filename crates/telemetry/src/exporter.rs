@@ -78,7 +78,7 @@ pub struct Telemetry {
 }
 
 /// A run that is watched. Dropping it ends its spans.
-pub struct Watched {
+pub struct WatchedRun {
     run: RunId,
     providers: Providers,
     content: bool,
@@ -122,9 +122,9 @@ impl Telemetry {
 
     /// Watches a run.
     #[must_use]
-    pub fn watch(&self, run: &RunId) -> Watched {
+    pub fn watch(&self, run: &RunId) -> WatchedRun {
         let send = self.send.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Watched {
+        WatchedRun {
             run: run.clone(),
             providers: self.providers.clone(),
             content: self.content,
@@ -149,7 +149,7 @@ impl Telemetry {
     }
 }
 
-impl Watched {
+impl WatchedRun {
     /// Takes an event of the run in. It costs a look at the event, and never waits.
     pub fn take(&mut self, event: &PublishedEvent) {
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).take(event);
@@ -174,7 +174,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedRun {
     fn drop(&mut self) {
         let ended = self.spans.finish();
         self.hand_on(ended.into_iter().map(Payload::Span));

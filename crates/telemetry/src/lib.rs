@@ -23,7 +23,7 @@ mod providers;
 mod settings;
 mod spans;
 
-pub use exporter::{Telemetry, TelemetryError, Watched};
+pub use exporter::{Telemetry, TelemetryError, WatchedRun};
 pub use ids::trace_parent;
 pub use measures::Measures;
 pub use providers::Providers;

@@ -50,7 +50,7 @@ pub(crate) fn record(
     (providers, content): (&Providers, bool),
     (trace, span): (Vec<u8>, Vec<u8>),
 ) -> Option<LogRecord> {
-    let RecordContent { name, severity, mut attributes, words } = said(&published.event, providers, content)?;
+    let RecordContent { name, severity, mut attributes, words } = record_content(&published.event, providers, content)?;
     attributes.push(text(known::CONVERSATION, run.as_str()));
     attributes.push(count("aime.event.seq", published.seq));
     let at = nanos(published.at);
@@ -80,7 +80,7 @@ pub(crate) const fn task_of(event: &ProgressEvent) -> Option<&TaskId> {
     }
 }
 
-fn said(event: &ProgressEvent, providers: &Providers, content: bool) -> Option<RecordContent> {
+fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -> Option<RecordContent> {
     use ProgressEvent as E;
     use SeverityNumber::{Error, Info, Warn};
 

@@ -23,14 +23,14 @@ const SECONDS: [f64; 14] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56
 
 /// Measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum Quantity {
     InputTokens,
     OutputTokens,
     Request,
     Tool,
 }
 
-impl What {
+impl Quantity {
     const fn metric(self) -> (&'static str, &'static str, &'static str, &'static [f64]) {
         match self {
             Self::InputTokens => ("gen_ai.client.inference.operation.input_tokens", "Input tokens of model calls", "{token}", &TOKENS),
@@ -50,7 +50,7 @@ pub struct Measures {
     providers: Providers,
     since: u64,
     last: u64,
-    points: BTreeMap<(What, Labels), HistogramDataPoint>,
+    points: BTreeMap<(Quantity, Labels), HistogramDataPoint>,
 }
 
 impl Measures {
@@ -69,16 +69,16 @@ impl Measures {
                 let provider = self.providers.of(model).to_owned();
                 let labels =
                     vec![(known::OPERATION, "chat".to_owned()), (known::PROVIDER, provider), (known::REQUEST_MODEL, model.clone())];
-                self.add(What::InputTokens, labels.clone(), number(spent.input_tokens));
-                self.add(What::OutputTokens, labels.clone(), number(spent.output_tokens));
-                self.add(What::Request, labels, seconds(*duration_ms));
+                self.add(Quantity::InputTokens, labels.clone(), number(spent.input_tokens));
+                self.add(Quantity::OutputTokens, labels.clone(), number(spent.output_tokens));
+                self.add(Quantity::Request, labels, seconds(*duration_ms));
             }
             ProgressEvent::ToolCallFinished { tool, outcome, duration_ms, .. } => {
                 let mut attributes = vec![(known::TOOL_NAME, tool.clone())];
                 if *outcome != CallOutcome::Ok {
                     attributes.push((known::ERROR_TYPE, "tool_error".to_owned()));
                 }
-                self.add(What::Tool, attributes, seconds(*duration_ms));
+                self.add(Quantity::Tool, attributes, seconds(*duration_ms));
             }
             _ => {}
         }
@@ -87,12 +87,12 @@ impl Measures {
     /// Returns all metrics, cumulative.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
-        let mut metrics: BTreeMap<What, Vec<HistogramDataPoint>> = BTreeMap::new();
+        let mut metrics: BTreeMap<Quantity, Vec<HistogramDataPoint>> = BTreeMap::new();
         for ((what, _), point) in &self.points {
             let point = HistogramDataPoint { start_time_unix_nano: self.since, time_unix_nano: self.last, ..point.clone() };
             metrics.entry(*what).or_default().push(point);
         }
-        let metric = |(what, data_points): (What, Vec<HistogramDataPoint>)| {
+        let metric = |(what, data_points): (Quantity, Vec<HistogramDataPoint>)| {
             let (name, description, unit, _) = what.metric();
             let histogram = Histogram { data_points, aggregation_temporality: AggregationTemporality::Cumulative.into() };
             let (name, description, unit) = (name.to_owned(), description.to_owned(), unit.to_owned());
@@ -101,7 +101,7 @@ impl Measures {
         metrics.into_iter().map(metric).collect()
     }
 
-    fn add(&mut self, what: What, attributes: Labels, value: f64) {
+    fn add(&mut self, what: Quantity, attributes: Labels, value: f64) {
         let bounds = what.metric().3;
         let of = |attributes: &[(&'static str, String)]| {
             attributes.iter().map(|(key, value)| text(key, value.as_str())).collect::<Vec<KeyValue>>()

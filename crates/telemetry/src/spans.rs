@@ -82,11 +82,13 @@ impl Spans {
             self.root = Some(root);
         }
         match event {
-            E::RunStarted { goal, .. } if self.content => self.tell_root(text(known::INPUT_MESSAGES, message("user", goal))),
-            E::Answered { text: answer } if self.content => self.tell_root(text(known::OUTPUT_MESSAGES, message("assistant", answer))),
+            E::RunStarted { goal, .. } if self.content => self.set_root_attribute(text(known::INPUT_MESSAGES, message("user", goal))),
+            E::Answered { text: answer } if self.content => {
+                self.set_root_attribute(text(known::OUTPUT_MESSAGES, message("assistant", answer)))
+            }
             E::Routed { mode, category, .. } => {
-                self.tell_root(text("aime.mode", mode.to_string()));
-                self.tell_root(text("aime.category", category.as_str()));
+                self.set_root_attribute(text("aime.mode", mode.to_string()));
+                self.set_root_attribute(text("aime.category", category.as_str()));
             }
             E::PlanningStarted { purpose } => {
                 let attributes = vec![text(known::OPERATION, "plan"), text("aime.planning.purpose", purpose.as_str())];
@@ -148,7 +150,7 @@ impl Spans {
             E::QuestionAnswered { .. } => self.note("aime.question_answered", Vec::new()),
             E::BoundReached { bound, .. } => self.note("aime.bound_reached", vec![text("aime.bound", bound.as_str())]),
             E::RunStatusChanged { to, .. } => {
-                self.tell_root(text("aime.run.status", to.to_string()));
+                self.set_root_attribute(text("aime.run.status", to.to_string()));
                 if matches!(to, RunStatus::Failed | RunStatus::Cancelled) {
                     let word = to.to_string();
                     if let Some(root) = &mut self.root {
@@ -241,7 +243,7 @@ impl Spans {
     }
 
     /// Sets an attribute of the run, replacing an earlier one with the same name.
-    fn tell_root(&mut self, attribute: KeyValue) {
+    fn set_root_attribute(&mut self, attribute: KeyValue) {
         if let Some(root) = &mut self.root {
             root.attributes.retain(|known| known.key != attribute.key);
             root.attributes.push(attribute);

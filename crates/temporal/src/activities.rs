@@ -8,7 +8,7 @@ use std::{
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
-use aime_orchestrator::{Attempted, LeadPolicy, Orchestrator, RemoteEffects, RunEffect, RunFact};
+use aime_orchestrator::{EndedAttempt, LeadPolicy, Orchestrator, RemoteEffects, RunEffect, RunFact};
 use aime_progress_management::{ProgressState, RunId};
 use aime_undo::Author;
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
@@ -18,8 +18,8 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, DelegateOrder, EndOrder, Handover, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RestOrder, RunOrder,
-    RunWorkflow, Tree, Trees, WakeOrder, Waking, Worked, alive, orders::RunInput, trees::Checkout,
+    ActOrder, ActorCreation, CallReply, DelegateCreation, DelegateOrder, EndOrder, Handover, JoinOrder, JoinResult, JudgeOrder, MakeOrder,
+    RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, alive, orders::RunInput, trees::Checkout,
 };
 
 /// Number of attempts to signal the run before the work counts as failed.
@@ -83,7 +83,7 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
@@ -103,7 +103,7 @@ impl Effects {
             };
             apart.run(issue, cancel.cancelled(), told).await
         };
-        let fact = heard(context, None, work).await?;
+        let fact = with_heartbeat(context, None, work).await?;
         Ok((fact, workspace))
     }
 
@@ -121,7 +121,7 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             ActorEffect::Plan { .. } => apart.with_progress(progress(context, Some(order.run.clone())).await?),
@@ -135,7 +135,8 @@ impl Effects {
         }
         let begun = context.info().scheduled_time.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
         let begun = begun.map(|at| i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
-        let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, (issue, begun), cancel, told).await }).await?;
+        let fact =
+            with_heartbeat(context, Some(order.run), |told| async move { apart.act(actor, (issue, begun), cancel, told).await }).await?;
         Ok((fact, workspace))
     }
 }
@@ -149,12 +150,12 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
 }
 
 /// Adds the final state of the folder to an answer.
-async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace)) -> Worked<T> {
+async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace)) -> CallReply<T> {
     let back = match workspace.folder {
         Some(folder) => alive(context, folder.hand_back()).await,
         None => Handover::Lost { why: "it was not worked on in a state of its own".to_owned() },
     };
-    Worked { fact, back }
+    CallReply { fact, back }
 }
 
 #[activities]
@@ -172,7 +173,7 @@ impl Effects {
         context: ActivityContext,
         input: RunInput,
         order: RunOrder,
-    ) -> Result<Worked<RunFact>, ActivityError> {
+    ) -> Result<CallReply<RunFact>, ActivityError> {
         let done = self.effect_of_run(&context, input, order).await?;
         Ok(worked(&context, done).await)
     }
@@ -182,13 +183,13 @@ impl Effects {
     pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
         let state = progress(&context, None).await?;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
     }
 
     /// Merges work into the state of a folder.
     #[activity(name = "aime.tree.join")]
-    pub async fn join(self: Arc<Self>, context: ActivityContext, order: JoinOrder) -> Result<Joined, ActivityError> {
+    pub async fn join(self: Arc<Self>, context: ActivityContext, order: JoinOrder) -> Result<JoinResult, ActivityError> {
         Ok(alive(&context, self.trees()?.join(&order)).await?)
     }
 
@@ -200,12 +201,17 @@ impl Effects {
 
     /// Composes the message of a wake of the lead, and the lead itself if its conversation begins.
     #[activity(name = "aime.lead.wake")]
-    pub async fn wake(self: Arc<Self>, context: ActivityContext, input: RunInput, order: WakeOrder) -> Result<Waking, ActivityError> {
+    pub async fn wake(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: WakeOrder,
+    ) -> Result<WakeComposition, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         Ok(match alive(&context, apart.wake_lead(&order.order, order.is_new)).await {
-            Ok(lead) => Waking::Woken { lead },
-            Err(message) => Waking::Failed { message },
+            Ok(lead) => WakeComposition::Woken { lead },
+            Err(message) => WakeComposition::Failed { message },
         })
     }
 
@@ -214,24 +220,29 @@ impl Effects {
     pub async fn check(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RestOrder) -> Result<RunFact, ActivityError> {
         let state = progress(&context, None).await?;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        heard(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await }).await
+        with_heartbeat(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await }).await
     }
 
     /// Creates an actor.
     #[activity(name = "aime.actor.make")]
-    pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
+    pub async fn make(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: MakeOrder,
+    ) -> Result<ActorCreation, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let made = heard(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
+        let made = with_heartbeat(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
         Ok(match made.await? {
-            Ok(made) => Making::Made { actor: Box::new(made) },
-            Err(fact) => Making::Ended { fact: Box::new(fact) },
+            Ok(made) => ActorCreation::Made { actor: Box::new(made) },
+            Err(fact) => ActorCreation::Ended { fact: Box::new(fact) },
         })
     }
 
@@ -242,17 +253,17 @@ impl Effects {
         context: ActivityContext,
         input: RunInput,
         order: DelegateOrder,
-    ) -> Result<MakingBelow, ActivityError> {
+    ) -> Result<DelegateCreation, ActivityError> {
         let DelegateOrder { so_far, run, order, by, call, request, origins, tree } = order;
         let state = match request.task {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
         let workspace = self.workspace(&context, input.run(), tree.as_ref(), None).await?;
-        let made = workspace.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
+        let made = workspace.orchestrator.remote_effects(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
         Ok(match made {
-            Ok(made) => MakingBelow::Made { made: Box::new(made) },
-            Err(why) => MakingBelow::Refused { why },
+            Ok(made) => DelegateCreation::Made { made: Box::new(made) },
+            Err(why) => DelegateCreation::Refused { why },
         })
     }
 
@@ -260,12 +271,12 @@ impl Effects {
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let judged = heard(&context, None, |told| async move {
+        let judged = with_heartbeat(&context, None, |told| async move {
             let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
-            apart.judge(Attempted { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, told).await
+            apart.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, told).await
         });
         judged.await
     }
@@ -290,7 +301,7 @@ impl Effects {
         input: RunInput,
         actor: ActorInput,
         order: ActOrder,
-    ) -> Result<Worked<ActorFact>, ActivityError> {
+    ) -> Result<CallReply<ActorFact>, ActivityError> {
         let done = self.effect_of_actor(&context, input, actor, order).await?;
         Ok(worked(&context, done).await)
     }
@@ -321,7 +332,7 @@ impl Drop for Cancelled {
 }
 
 /// Does work whose facts on the way are signalled to the run at once, in their order, and all of them before the work's own answer is given.
-async fn heard<T, F>(
+async fn with_heartbeat<T, F>(
     context: &ActivityContext,
     run: Option<String>,
     work: impl FnOnce(Box<dyn FnMut(RunFact) + Send>) -> F,

@@ -23,11 +23,11 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
-    RunWorkflow, SoFar, StoppedActor, TaskWork, Tree, Worked, carry,
+    ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects,
+    MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, carry,
     deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
-    tree::{HasTree, Taken, conflict_words, take_in, tree_now},
+    tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
 };
 
 /// Maximum number of facts in one query of an actor.
@@ -40,13 +40,13 @@ pub struct ActorWorkflow {
     /// Facts from outside that the machine has not taken in yet.
     inbox: Vec<ActorFact>,
     /// Answers of people.
-    answers: Vec<Answered>,
+    answers: Vec<ActorAnswer>,
     /// Current state of the working folder, if it moves between hosts.
     tree: Option<Tree>,
     /// Actors below it that were stopped before their end, or whose end it has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// Published journal: the actor's input, and all facts that it has taken in.
-    told: Option<ActorJournaled>,
+    published: Option<ActorJournaled>,
 }
 
 impl HasTree for ActorWorkflow {
@@ -66,32 +66,32 @@ impl ActorWorkflow {
     pub async fn run(ctx: &mut WorkflowContext<Self>, mut begin: ActorBegin) -> WorkflowResult<ActorEnd> {
         let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
         let told = Some(journaled(&begin));
-        ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.told) = (begin.tree.clone(), stopped, told));
+        ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.published) = (begin.tree.clone(), stopped, told));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
         let carried = carry(resume, &mut carrier).await.map_err(unless_of_another_version)?;
-        if let Carried::Ended(_) = carried {
+        if let CarryOutcome::Ended(_) = carried {
             // The run has heard of everything before it hears of the end.
             carrier.report();
-            carrier.errands.done().await;
+            carrier.requests.done().await;
         }
         let tree = tree_now(ctx);
         let below: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
-        let facts = ctx.state(|actor| actor.told.as_ref().map(|told| told.facts.clone()).unwrap_or_default());
-        let ActorCarrier { begin, events, reports, mut so_far, .. } = carrier;
+        let facts = ctx.state(|actor| actor.published.as_ref().map(|told| told.facts.clone()).unwrap_or_default());
+        let ActorCarrier { begin, events, reports, context: mut so_far, .. } = carrier;
         so_far
             .answers
             .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
         match carried {
-            Carried::Ended(ended) => {
+            CarryOutcome::Ended(ended) => {
                 let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
                 let conclusion = ended.output.ended().unwrap_or_else(rests);
-                let journal = Some(SoFar { facts, events, not_begun: Default::default(), then: Vec::new() });
+                let journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then: Vec::new() });
                 Ok(ActorEnd { conclusion, journal, reports, tree, below })
             }
-            Carried::Left { not_begun, then } => {
-                let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
-                let machine = Begin { journal: Some(journal), ..begin.begin };
+            CarryOutcome::Continued { not_begun, then } => {
+                let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
+                let machine = MachineStart { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
                     ActorBegin { begin: machine, so_far, reports, created: None, tree, stopped: below, ..begin },
                     ContinueAsNewOptions::default(),
@@ -109,7 +109,7 @@ impl ActorWorkflow {
 
     /// Signals an answer to a question.
     #[signal]
-    pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: Answered) {
+    pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: ActorAnswer) {
         self.answers.push(answer);
     }
 
@@ -117,7 +117,7 @@ impl ActorWorkflow {
     /// 0.
     #[query]
     pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Option<ActorJournaled> {
-        let ActorJournaled { input, created, first, text_limit, facts, all } = self.told.as_ref()?;
+        let ActorJournaled { input, created, first, text_limit, facts, all } = self.published.as_ref()?;
         let facts = facts.iter().skip(from).take(PAGE).cloned().collect();
         Some(ActorJournaled { input: input.clone(), created: created.clone(), first: *first, text_limit: *text_limit, facts, all: *all })
     }
@@ -142,7 +142,7 @@ struct ActorCarrier {
     ctx: WorkflowContext<ActorWorkflow>,
     begin: ActorBegin,
     events: usize,
-    so_far: RunContext,
+    context: RunContext,
     /// Number of reports that were sent; the next field holds those to send.
     reports: u64,
     unheard: Vec<ProgressEvent>,
@@ -150,7 +150,7 @@ struct ActorCarrier {
     below: Rc<RefCell<BTreeSet<String>>>,
     /// Number of answers that were passed on to these.
     passed: usize,
-    errands: RequestQueue,
+    requests: RequestQueue,
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
@@ -161,7 +161,7 @@ impl ActorCarrier {
         let events = begin.begin.journal.as_ref().map_or(0, |journal| journal.events);
         let ended_from_outside = Some(cancelled(&ctx));
         Self {
-            so_far: begin.so_far.clone(),
+            context: begin.so_far.clone(),
             reports: begin.reports,
             unheard: begin.created.clone().into_iter().collect(),
             ctx,
@@ -169,7 +169,7 @@ impl ActorCarrier {
             events,
             below: Rc::default(),
             passed: 0,
-            errands: RequestQueue::default(),
+            requests: RequestQueue::default(),
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
@@ -195,20 +195,20 @@ impl ActorCarrier {
             .collect();
         self.reports += u64::try_from(facts.len()).unwrap_or_default();
         if !facts.is_empty() {
-            self.tell_run(facts);
+            self.signal_run(facts);
         }
     }
 
-    fn tell_run(&mut self, facts: Vec<RunFact>) {
+    fn signal_run(&mut self, facts: Vec<RunFact>) {
         let (ctx, run) = (self.ctx.clone(), self.begin.run.clone());
-        self.errands.add(async move {
+        self.requests.add(async move {
             let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
             // A run that no longer exists needs no signal.
             drop(ctx.external_workflow(run, None).signal(RunWorkflow::facts, facts, options).await);
         });
     }
 
-    fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> Begun<ActorMachine> {
+    fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> RunningEffect<ActorMachine> {
         let sheet = |name: &str| self.input().spec.tool(name);
         let capability = match &effect {
             ActorEffect::Tool { call, .. } => Capability::of_tool(sheet(call.tool())),
@@ -224,7 +224,7 @@ impl ActorCarrier {
         // Requests to models need no folder.
         let tree = tree_now(&self.ctx).filter(|_| matches!(effect, ActorEffect::Tool { .. }));
         let order = ActOrder {
-            so_far: self.so_far.clone(),
+            so_far: self.context.clone(),
             run: self.begin.run.clone(),
             order: EffectOrder { id: id.clone(), effect, begun_before },
             tree: tree.clone(),
@@ -239,10 +239,10 @@ impl ActorCarrier {
                     let work = TaskWork::new(run.run(), &actor.spec.task, id.as_str());
                     match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
                         Err(error) => Err(error),
-                        Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(Taken { conflicts, private: Some(_), .. }) => left_out(fact, &conflict_words(&conflicts)),
+                        Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                            Ok(MergeReply { conflicts, private: Some(_), .. }) => omit(fact, &conflict_words(&conflicts)),
                             Ok(_) => fact,
-                            Err(why) => left_out(fact, &why),
+                            Err(why) => omit(fact, &why),
                         }),
                     }
                 }
@@ -256,19 +256,19 @@ impl ActorCarrier {
                 Err(error) => vec![failed(id, &lost(&queue, &error))],
             }
         };
-        Begun { facts: facts.boxed_local(), holds: true }
+        RunningEffect { facts: facts.boxed_local(), holds: true }
     }
 
-    fn ask(&mut self, id: EffectId, effect: ActorEffect) -> Begun<ActorMachine> {
+    fn ask(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Ask { id: question, question: text, kind } = effect else {
-            return Begun { facts: async move { vec![failed(id, "this is no question")] }.boxed_local(), holds: true };
+            return RunningEffect { facts: async move { vec![failed(id, "this is no question")] }.boxed_local(), holds: true };
         };
-        let known = self.so_far.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
+        let known = self.context.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
         if known.is_none() {
             // The run must receive the report of the question first.
             self.report();
             let (task, kind) = (self.input().spec.task.clone(), kind.as_str().to_owned());
-            self.tell_run(vec![RunFact::ActorAsked { task, question: question.clone(), kind, text }]);
+            self.signal_run(vec![RunFact::ActorAsked { task, question: question.clone(), kind, text }]);
         }
         let (ctx, cancel) = (self.ctx.clone(), self.cancels.token(&id));
         let facts = async move {
@@ -282,7 +282,7 @@ impl ActorCarrier {
                 None => vec![ActorFact::Revoked { id, why: Reason::Stopped }],
             }
         };
-        Begun { facts: facts.boxed_local(), holds: false }
+        RunningEffect { facts: facts.boxed_local(), holds: false }
     }
 }
 
@@ -307,7 +307,7 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
 }
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text and the reason. A call in doubt stays in doubt.
-fn left_out(fact: ActorFact, why: &str) -> ActorFact {
+fn omit(fact: ActorFact, why: &str) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } => {
             let text = format!("{text}\n\n{why}").trim_start().to_owned();
@@ -335,14 +335,14 @@ impl Carrier<ActorMachine> for ActorCarrier {
         now(&self.ctx)
     }
 
-    fn begin(&mut self, issue: Issue<ActorEffect>) -> Begun<ActorMachine> {
+    fn begin(&mut self, issue: Issue<ActorEffect>) -> RunningEffect<ActorMachine> {
         let begun_before = self.begin.begin.was_begun(&issue);
         let Issue { id, effect, .. } = issue;
         match &effect {
             ActorEffect::Model(_) => {
-                let Begun { facts, holds } = self.activity(id.clone(), effect, begun_before);
+                let RunningEffect { facts, holds } = self.activity(id.clone(), effect, begun_before);
                 let facts = facts.map(move |facts| facts.into_iter().map(|fact| unasked(id.clone(), fact)).collect());
-                Begun { facts: facts.boxed_local(), holds }
+                RunningEffect { facts: facts.boxed_local(), holds }
             }
             ActorEffect::Tool { .. } => self.activity(id, effect, begun_before),
             ActorEffect::Ask { .. } => self.ask(id, effect),
@@ -359,9 +359,9 @@ impl Carrier<ActorMachine> for ActorCarrier {
 
     fn arrived(&mut self, context: &mut Context<'_>) -> Vec<ActorFact> {
         // Reports that arise during a send go with the next one.
-        if self.errands.poll(context) {
+        if self.requests.poll(context) {
             self.report();
-            self.errands.poll(context);
+            self.requests.poll(context);
         }
         let mut facts = Vec::new();
         loop {
@@ -374,7 +374,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
             self.signalled = None;
             facts.extend(self.ctx.state_mut(|actor| std::mem::take(&mut actor.inbox)));
             self.pass_on();
-            self.errands.poll(context);
+            self.requests.poll(context);
         }
         let ended = self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context));
         if ended == Some(Poll::Ready(())) {
@@ -386,13 +386,13 @@ impl Carrier<ActorMachine> for ActorCarrier {
 
     fn took(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
         self.ctx.state_mut(|actor| {
-            if let Some(told) = &mut actor.told {
-                told.facts.extend(facts.iter().cloned().map(Dated::from));
+            if let Some(told) = &mut actor.published {
+                told.facts.extend(facts.iter().cloned().map(Timestamped::from));
                 told.all = told.facts.len();
             }
         });
         self.events += events.len();
-        self.so_far.take(&[], events);
+        self.context.take(&[], events);
         for event in events {
             if let ProgressEvent::ToolCallFinished { call, .. } = &event.fact {
                 self.ctx.state_mut(|actor| actor.stopped.remove(&self.name_below(call)));
@@ -403,7 +403,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
 
     fn settle(&mut self, context: &mut Context<'_>) -> bool {
         self.report();
-        self.errands.poll(context)
+        self.requests.poll(context)
     }
 
     fn wants_to_leave(&self) -> bool {

@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 /// A fact or event and its time, as it is written down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dated<T> {
+pub struct Timestamped<T> {
     /// Milliseconds since the Unix epoch.
     pub at: UnixMillis,
     /// Fact or event.
     pub what: T,
 }
 
-impl<T> From<Recorded<T>> for Dated<T> {
+impl<T> From<Recorded<T>> for Timestamped<T> {
     fn from(recorded: Recorded<T>) -> Self {
         Self { at: recorded.at, what: recorded.fact }
     }
 }
 
-impl<T> From<Dated<T>> for Recorded<T> {
-    fn from(dated: Dated<T>) -> Self {
+impl<T> From<Timestamped<T>> for Recorded<T> {
+    fn from(dated: Timestamped<T>) -> Self {
         Self { at: dated.at, fact: dated.what }
     }
 }
@@ -29,20 +29,20 @@ impl<T> From<Dated<T>> for Recorded<T> {
 /// Starting point of a machine in a workflow.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "", deserialize = ""))]
-pub struct Begin<M: Machine> {
+pub struct MachineStart<M: Machine> {
     /// Input of the machine, with its time.
-    pub input: Dated<M::Input>,
+    pub input: Timestamped<M::Input>,
     /// Facts that it took in before this workflow; `None` for a new machine.
     #[serde(default)]
-    pub journal: Option<SoFar<M>>,
+    pub journal: Option<PartialJournal<M>>,
 }
 
 /// A machine's journal so far. A machine is a fold of its facts, so this is the machine itself in the form that has the least versions.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "", deserialize = ""))]
-pub struct SoFar<M: Machine> {
+pub struct PartialJournal<M: Machine> {
     /// Every fact, in order.
-    pub facts: Vec<Dated<M::Fact>>,
+    pub facts: Vec<Timestamped<M::Fact>>,
     /// Number of events that followed.
     pub events: usize,
     /// Effects that were requested and never begun. Beginning them now is no repetition.
@@ -53,11 +53,11 @@ pub struct SoFar<M: Machine> {
     pub then: Vec<M::Fact>,
 }
 
-impl<M: Machine> Begin<M> {
+impl<M: Machine> MachineStart<M> {
     /// Creates the start of a new machine.
     #[must_use]
     pub fn fresh(at: UnixMillis, input: M::Input) -> Self {
-        Self { input: Dated { at, what: input }, journal: None }
+        Self { input: Timestamped { at, what: input }, journal: None }
     }
 
     /// Returns the point at which [`drive`](aime_durable::drive) starts; new facts are dated `now`.
@@ -66,7 +66,7 @@ impl<M: Machine> Begin<M> {
         let input = self.input.into();
         match self.journal {
             None => Resume::Fresh(input),
-            Some(SoFar { facts, events, then, .. }) => Resume::Journal {
+            Some(PartialJournal { facts, events, then, .. }) => Resume::Journal {
                 input,
                 facts: facts.into_iter().map(Recorded::from).collect(),
                 events,

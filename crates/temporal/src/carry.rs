@@ -11,7 +11,7 @@ use std::{
 use aime_durable::{DriveError, EffectId, Ended, Issue, Machine, Reason, Recorded, Resume, UnixMillis, drive};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 
-use crate::desk::{Command, TemporalHost};
+use crate::effect_queue::{Command, TemporalHost};
 
 /// Begins effects by means of an engine, and collects facts from outside. All of it must be deterministic on replay.
 pub trait Carrier<M: Machine> {
@@ -19,7 +19,7 @@ pub trait Carrier<M: Machine> {
     fn now(&self) -> UnixMillis;
 
     /// Begins an effect. Its command goes out with the first poll, which follows at once.
-    fn begin(&mut self, issue: Issue<M::Effect>) -> Begun<M>;
+    fn begin(&mut self, issue: Issue<M::Effect>) -> RunningEffect<M>;
 
     /// Requests the end of an effect. Its result after that acknowledges the revocation.
     fn revoke(&mut self, id: &EffectId, why: &Reason);
@@ -49,7 +49,7 @@ pub trait Carrier<M: Machine> {
 }
 
 /// Effect in progress.
-pub struct Begun<M: Machine> {
+pub struct RunningEffect<M: Machine> {
     /// Facts of the effect: intermediate ones, and last the one that answers it.
     pub facts: LocalBoxFuture<'static, Vec<M::Fact>>,
     /// True if the effect would be lost if the workflow continued in a new history. An effect that only waits, such
@@ -58,11 +58,11 @@ pub struct Begun<M: Machine> {
 }
 
 /// Outcome of carrying a machine.
-pub enum Carried<M: Machine> {
+pub enum CarryOutcome<M: Machine> {
     /// The machine gave its output.
     Ended(Ended<M>),
     /// The machine continues in a new history.
-    Left {
+    Continued {
         /// Wishes that were not begun: they are no repetition when they are begun there.
         not_begun: Vec<EffectId>,
         /// Facts from outside that the machine has not taken in. They are its first facts in the new history.
@@ -75,10 +75,10 @@ pub enum Carried<M: Machine> {
 ///
 /// # Errors
 /// [`DriveError`]; the host itself cannot fail.
-pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>) -> Result<Carried<M>, DriveError<Infallible>> {
+pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>) -> Result<CarryOutcome<M>, DriveError<Infallible>> {
     let (mut host, desk) = TemporalHost::<M>::new();
     let mut driven = pin!(drive(&mut host, resume));
-    let mut open: Vec<Begun<M>> = Vec::new();
+    let mut open: Vec<RunningEffect<M>> = Vec::new();
     // Wishes that are not begun, since the history is to be left.
     let mut held: Vec<Command<M::Effect>> = Vec::new();
     poll_fn(|context| {
@@ -88,13 +88,13 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
                 carrier.took(&step.facts, &step.events);
             }
             if let Poll::Ready(ended) = driven {
-                return Poll::Ready(ended.map(Carried::Ended));
+                return Poll::Ready(ended.map(CarryOutcome::Ended));
             }
-            held.extend(desk.wishes());
+            held.extend(desk.take_commands());
             let leaves = carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds);
             if leaves && carrier.settle(context) {
                 let not_begun = held.drain(..).filter_map(issued).collect();
-                return Poll::Ready(Ok(Carried::Left { not_begun, then: carrier.arrived(context) }));
+                return Poll::Ready(Ok(CarryOutcome::Continued { not_begun, then: carrier.arrived(context) }));
             }
             let wishes = if leaves { Vec::new() } else { std::mem::take(&mut held) };
             let revoked: BTreeSet<EffectId> = wishes.iter().filter_map(revoked).collect();
@@ -120,7 +120,7 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
             if facts.is_empty() {
                 return Poll::Pending;
             }
-            desk.lay(carrier.now(), facts);
+            desk.push_facts(carrier.now(), facts);
         }
     })
     .await

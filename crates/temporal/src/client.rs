@@ -20,7 +20,8 @@ use temporalio_client::{
 };
 
 use crate::{
-    Begin, BlobCodec, Blobs, Capability, Dated, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, orders::RunInput, run_workflow,
+    BlobCodec, Blobs, Capability, Journaled, MachineStart, Queues, RunBegin, RunWorkflow, Timestamped, Tree, WatchReply, orders::RunInput,
+    run_workflow,
 };
 
 /// Maximum time to establish a connection; the next constant is the wait between two attempts.
@@ -227,7 +228,7 @@ impl Runs {
     /// # Errors
     /// [`EngineError::RunExists`], and errors of the engine.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
-        let (begin, queues) = (Begin::fresh(at, input), self.queues.clone());
+        let (begin, queues) = (MachineStart::fresh(at, input), self.queues.clone());
         self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, ends: true, stands: false, seeks_lead: true }).await
     }
 
@@ -247,7 +248,7 @@ impl Runs {
     ///
     /// # Errors
     /// [`EngineError`].
-    pub async fn watch(&self, run: &RunId, from: usize) -> Result<Watched, EngineError> {
+    pub async fn watch(&self, run: &RunId, from: usize) -> Result<WatchReply, EngineError> {
         self.handle(run).query(RunWorkflow::watch, from, WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
     }
 
@@ -286,9 +287,9 @@ impl Runs {
     pub async fn check(&self, run: &RunId) -> Result<RunCheck, EngineError> {
         let mut told: Vec<Timed> = Vec::new();
         loop {
-            let Watched { events, all, .. } = self.watch(run, told.len()).await?;
+            let WatchReply { events, all, .. } = self.watch(run, told.len()).await?;
             let nothing = events.is_empty();
-            told.extend(events.into_iter().map(|Dated { at, what }| Timed { at: Timestamp::from_millis(at), event: what }));
+            told.extend(events.into_iter().map(|Timestamped { at, what }| Timed { at: Timestamp::from_millis(at), event: what }));
             if told.len() >= all || nothing {
                 break;
             }
@@ -312,7 +313,7 @@ impl Runs {
     ///
     /// # Errors
     /// [`EngineError`].
-    pub async fn tell(&self, run: &RunId, facts: Vec<RunFact>) -> Result<(), EngineError> {
+    pub async fn send_facts(&self, run: &RunId, facts: Vec<RunFact>) -> Result<(), EngineError> {
         let told = self.handle(run).signal(RunWorkflow::facts, facts, WorkflowSignalOptions::default()).await;
         told.map_err(|error| match error {
             WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_durable::{EffectId, EffectRunner, Issue, Machine, carry_out_alone};
+use aime_durable::{EffectId, EffectRunner, Issue, Machine, execute_effect};
 use serde::{Deserialize, Serialize};
 use temporalio_common::{ActivityCloseTimeouts, RetryPolicy};
 use temporalio_sdk::{
@@ -109,7 +109,7 @@ where
 {
     let mut facts = Vec::new();
     let issue = order.issue(context.info().attempt);
-    let work = carry_out_alone(runner, issue, context.cancelled(), |fact| facts.push(fact));
+    let work = execute_effect(runner, issue, context.cancelled(), |fact| facts.push(fact));
     let answer = alive(context, work).await;
     facts.push(answer);
     facts

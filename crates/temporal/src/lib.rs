@@ -9,8 +9,8 @@ mod child;
 mod client;
 mod codec;
 mod deeds;
-mod desk;
 mod effect;
+mod effect_queue;
 mod orders;
 mod queues;
 mod run;
@@ -21,22 +21,22 @@ mod worker;
 
 pub use activities::Effects;
 pub use actor::ActorWorkflow;
-pub use begin::{Begin, Dated, SoFar};
+pub use begin::{MachineStart, PartialJournal, Timestamped};
 pub use blobs::{BlobError, Blobs, Bucket, BucketError, BucketKeys};
-pub use carry::{Begun, Carried, Carrier, carry};
+pub use carry::{Carrier, CarryOutcome, RunningEffect, carry};
 pub use client::{Access, Address, AddressError, Certificates, EngineError, ListedRun, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
-pub use desk::{Command, EffectQueue, Step, TemporalHost};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
+pub use effect_queue::{Command, EffectQueue, Step, TemporalHost};
 pub use orders::{
-    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, DelegateOrder, EndOrder, Journaled, JudgeOrder, MakeOrder, Making,
-    MakingBelow, RestOrder, RunBegin, RunOrder, StoppedActor, WakeOrder, Waking, Watched, Worked, actor_workflow, lead_workflow, moves_on,
-    run_workflow,
+    ActOrder, ActorAnswer, ActorBegin, ActorCreation, ActorEnd, ActorJournaled, CallReply, DelegateCreation, DelegateOrder, EndOrder,
+    Journaled, JudgeOrder, MakeOrder, RestOrder, RunBegin, RunOrder, StoppedActor, WakeComposition, WakeOrder, WatchReply, actor_workflow,
+    lead_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;
 pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use trees::{Handover, ImportOutcome, JoinOrder, Joined, Side, TaskWork, Tree, TreeError, Trees, brought};
+pub use trees::{Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, importer};
 pub use worker::{Equipment, WorkError, work};

@@ -3,8 +3,8 @@
 use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, LEAD_PREFIX, LeadRest, PersonMessage};
 use aime_durable::{EffectId, Machine};
 use aime_orchestrator::{
-    ActorOrder, Bounds, CallRecord, FoundConflict, LeadWakeOrder, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine,
-    RunResult, WokenLead,
+    ActorOrder, Bounds, CallRecord, CreatedActor, CreatedDelegate, FoundConflict, LeadWakeOrder, PreparedLeadWake, RunContext, RunEffect,
+    RunFact, RunMachine, RunResult,
 };
 use aime_progress_management::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use aime_tools::DelegateTask;
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 /// The input of a run.
 pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
-use crate::{Begin, Dated, EffectOrder, Handover, Queues, SoFar, Tree};
+use crate::{EffectOrder, Handover, MachineStart, PartialJournal, Queues, Timestamped, Tree};
 
 /// Input of a run's workflow.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunBegin {
     /// The run: its input, or its journal so far.
-    pub begin: Begin<RunMachine>,
+    pub begin: MachineStart<RunMachine>,
     /// Queues of its effects.
     #[serde(default)]
     pub queues: Queues,
@@ -58,7 +58,7 @@ pub struct EndOrder {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StoppedActor {
     /// Point at which it continues.
-    pub begin: Begin<ActorMachine>,
+    pub begin: MachineStart<ActorMachine>,
     /// Number of its reports, including the report of its creation.
     pub reports: u64,
     /// Conclusion of an actor that has ended. If the attempt was stopped meanwhile, it is judged again instead of
@@ -80,7 +80,7 @@ pub struct StoppedActor {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ActorBegin {
     /// The actor: its input, or its journal so far.
-    pub begin: Begin<ActorMachine>,
+    pub begin: MachineStart<ActorMachine>,
     /// The workflow of its run, which hears of all that it does.
     pub run: String,
     /// Input of its run.
@@ -117,7 +117,7 @@ pub struct ActorEnd {
     pub conclusion: Conclusion,
     /// Journal with which it can continue if it was stopped or its result is not accepted.
     #[serde(default)]
-    pub journal: Option<SoFar<ActorMachine>>,
+    pub journal: Option<PartialJournal<ActorMachine>>,
     /// Number of its reports.
     pub reports: u64,
     /// Final state of the working folder, if it moves between hosts.
@@ -161,11 +161,11 @@ pub struct MakeOrder {
 /// Result of creating an actor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "making", rename_all = "snake_case")]
-pub enum Making {
+pub enum ActorCreation {
     /// The actor was created.
     Made {
         /// The actor.
-        actor: Box<MadeActor>,
+        actor: Box<CreatedActor>,
     },
     /// The attempt has ended before it began.
     Ended {
@@ -199,11 +199,11 @@ pub struct DelegateOrder {
 /// Result of creating an actor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "making", rename_all = "snake_case")]
-pub enum MakingBelow {
+pub enum DelegateCreation {
     /// The actor was created.
     Made {
         /// The actor.
-        made: Box<MadeBelow>,
+        made: Box<CreatedDelegate>,
     },
     /// There is none.
     Refused {
@@ -252,11 +252,11 @@ pub struct WakeOrder {
 /// Result of composing a wake.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "waking", rename_all = "snake_case")]
-pub enum Waking {
+pub enum WakeComposition {
     /// The wake was composed.
     Woken {
         /// The wake.
-        lead: WokenLead,
+        lead: PreparedLeadWake,
     },
     /// There is no lead.
     Failed {
@@ -295,7 +295,7 @@ pub struct ActOrder {
 
 /// Answer to a call, and the resulting state of the folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Worked<T> {
+pub struct CallReply<T> {
     /// The answer.
     pub fact: T,
     /// The folder.
@@ -304,7 +304,7 @@ pub struct Worked<T> {
 
 /// The answer to a question of an actor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Answered {
+pub struct ActorAnswer {
     /// The question.
     pub question: QuestionId,
     /// The answer.
@@ -313,9 +313,9 @@ pub struct Answered {
 
 /// Answer to a client that watches a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Watched {
+pub struct WatchReply {
     /// Events from the requested number on, each with its time.
-    pub events: Vec<Dated<ProgressEvent>>,
+    pub events: Vec<Timestamped<ProgressEvent>>,
     /// Number of events so far.
     pub all: usize,
     /// Result of the run, once it has ended or is left.
@@ -334,9 +334,9 @@ pub struct Watched {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Journaled {
     /// Input of the run; `None` before it has begun.
-    pub input: Option<Dated<RunInput>>,
+    pub input: Option<Timestamped<RunInput>>,
     /// Facts from the requested number on.
-    pub facts: Vec<Dated<RunFact>>,
+    pub facts: Vec<Timestamped<RunFact>>,
     /// Number of facts so far.
     pub all: usize,
 }
@@ -345,7 +345,7 @@ pub struct Journaled {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ActorJournaled {
     /// Input of the actor.
-    pub input: Dated<ActorInput>,
+    pub input: Timestamped<ActorInput>,
     /// First report, that it was created, unless the run has received it before this history.
     pub created: Option<ProgressEvent>,
     /// Number of its first report after that. It is more than one if the actor was started anew, because earlier
@@ -355,7 +355,7 @@ pub struct ActorJournaled {
     /// Limit of the conclusion's text for the calling actor.
     pub text_limit: Option<usize>,
     /// Facts from the requested number on.
-    pub facts: Vec<Dated<ActorFact>>,
+    pub facts: Vec<Timestamped<ActorFact>>,
     /// Number of facts so far.
     pub all: usize,
 }

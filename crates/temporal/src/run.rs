@@ -30,13 +30,13 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
-    RunBegin, RunOrder, SoFar, StoppedActor, TaskWork, Tree, Watched, Worked, carry,
+    ActorAnswer, ActorWorkflow, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
+    PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, carry,
     deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     lead_workflow, moves_on,
     orders::RunInput,
-    tree::{HasTree, Taken, conflict_words, take_in, tree_now},
+    tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
 };
 
 /// Maximum number of events in one query of a run.
@@ -52,14 +52,14 @@ pub struct RunWorkflow {
     /// Facts from outside that the machine has not taken in yet.
     inbox: Vec<RunFact>,
     /// Input of the run; the next field holds the facts that it has taken in.
-    input: Option<Dated<RunInput>>,
-    facts: Vec<Dated<RunFact>>,
+    input: Option<Timestamped<RunInput>>,
+    facts: Vec<Timestamped<RunFact>>,
     /// Published events.
-    events: Vec<Dated<ProgressEvent>>,
+    events: Vec<Timestamped<ProgressEvent>>,
     state: Option<ProgressState>,
     bounds: Option<Bounds>,
     result: Option<RunResult>,
-    over: bool,
+    is_over: bool,
     /// Actors that were stopped before their end, or whose end the run has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// Current state of the working folder, if it moves between hosts.
@@ -98,15 +98,15 @@ impl RunWorkflow {
             let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
             let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await;
             let carried = carried.map_err(unless_of_another_version)?;
-            if let Carried::Ended(_) = carried {
-                carrier.errands.done().await;
+            if let CarryOutcome::Ended(_) = carried {
+                carrier.requests.done().await;
             }
             // The facts are kept for queries of a history that was left.
             let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
-            let so_far = carrier.ledger.borrow().so_far.clone();
+            let so_far = carrier.ledger.borrow().context.clone();
             match carried {
-                Carried::Left { not_begun, then } => {
-                    let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
+                CarryOutcome::Continued { not_begun, then } => {
+                    let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
                     let onwards = RunBegin {
@@ -120,24 +120,24 @@ impl RunWorkflow {
                     };
                     ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
                 }
-                Carried::Ended(ended) => {
+                CarryOutcome::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
                     let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
                     let heard = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
-                    let last = Last::of(&ended.output, state, heard, carrier.unheard);
+                    let last = SuspendedState::of(&ended.output, state, heard, carrier.unheard);
                     let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
                     if ends {
                         let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
                         result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
                     }
                     // The result can be queried until the run continues, or forever.
-                    ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
+                    ctx.state_mut(|run| (run.result, run.is_over) = (Some(result.clone()), over));
                     if over {
                         return Ok(result);
                     }
                     let then = left(ctx, last).await;
                     ctx.state_mut(|run| run.result = None);
-                    begin.journal = Some(SoFar { facts, events, not_begun: Default::default(), then });
+                    begin.journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then });
                 }
             }
         }
@@ -151,10 +151,10 @@ impl RunWorkflow {
 
     /// Returns the events from a number on, counted from 0, and the result.
     #[query]
-    pub fn watch(&self, _: &WorkflowContextView, from: usize) -> Watched {
+    pub fn watch(&self, _: &WorkflowContextView, from: usize) -> WatchReply {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
         let (result, bounds) = (self.result.clone(), self.bounds.clone());
-        Watched { events, all: self.events.len(), result, over: self.over, bounds, tree: self.tree.clone() }
+        WatchReply { events, all: self.events.len(), result, over: self.is_over, bounds, tree: self.tree.clone() }
     }
 
     /// Returns the input, and the facts that it has taken in from a number on, counted from 0. The whole state of the
@@ -186,7 +186,7 @@ async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queue
 }
 
 /// State in which a run was suspended.
-struct Last {
+struct SuspendedState {
     /// True if it waits for a person.
     waits: bool,
     /// True if its question was answered during the suspension, so that no further answer will come.
@@ -195,7 +195,7 @@ struct Last {
     unheard: Vec<RunFact>,
 }
 
-impl Last {
+impl SuspendedState {
     /// Returns the state of a run that was suspended with this output; `heard` is true if a person had answered.
     fn of(output: &RunOutput, state: &ProgressState, heard: bool, unheard: Vec<RunFact>) -> Self {
         let waits = output.status == RunStatus::WaitingForHuman;
@@ -211,7 +211,7 @@ async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &Run
     let run = carrier.input().run().clone();
     let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run.clone(), state, &never_driven(run))));
     ctx.state_mut(|run| run.result = result);
-    let then = left(ctx, Last { waits: false, answered: false, unheard: Vec::new() }).await;
+    let then = left(ctx, SuspendedState { waits: false, answered: false, unheard: Vec::new() }).await;
     ctx.state_mut(|run| run.result = None);
     then
 }
@@ -223,8 +223,8 @@ fn never_driven(run: RunId) -> RunOutput {
 }
 
 /// Waits until a person resumes a suspended run. Returns the facts received, in order, after the one that resumes it.
-async fn left(ctx: &WorkflowContext<RunWorkflow>, last: Last) -> Vec<RunFact> {
-    let Last { waits, answered, unheard } = last;
+async fn left(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<RunFact> {
+    let SuspendedState { waits, answered, unheard } = last;
     let mut ended = cancelled(ctx);
     let waiting = ctx.clone();
     let goes_on = move |run: &RunWorkflow| answered || run.inbox.iter().any(|fact| moves_on(fact, waits));
@@ -281,7 +281,7 @@ fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunF
 
 /// Reason why the changes of a call are not in the folder.
 #[derive(Debug, Clone)]
-enum LeftOut {
+enum Loss {
     /// They conflict with those of others.
     Conflict(Vec<FoundConflict>),
     /// They could not be handed back or merged.
@@ -290,21 +290,21 @@ enum LeftOut {
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text. Two kinds of calls are in doubt instead: a call that
 /// was in doubt already, and a completed call that may have had other effects and whose changes are lost.
-fn left_out(fact: RunFact, why: LeftOut, repeatable: bool) -> RunFact {
+fn omit(fact: RunFact, why: Loss, repeatable: bool) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, mut conflicts, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
-            let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, LeftOut::Lost(_));
+            let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, Loss::Lost(_));
             let in_doubt = conclusion.outcome == Outcome::InDoubt || made_and_lost;
             conclusion.outcome = if in_doubt { Outcome::InDoubt } else { Outcome::Failure };
             let words = match why {
-                LeftOut::Conflict(found) => {
+                Loss::Conflict(found) => {
                     let words = conflict_words(&found);
                     conclusion.cause = Some(FailureCause::Conflict);
                     conflicts = found;
                     words
                 }
-                LeftOut::Lost(why) => why,
+                Loss::Lost(why) => why,
             };
             conclusion.error = Some(format!("{before}{words}").into());
             RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms }
@@ -315,13 +315,13 @@ fn left_out(fact: RunFact, why: LeftOut, repeatable: bool) -> RunFact {
 
 struct RunCarrier {
     ctx: WorkflowContext<RunWorkflow>,
-    begin: Begin<RunMachine>,
+    begin: MachineStart<RunMachine>,
     queues: Queues,
     events: usize,
     ledger: Rc<RefCell<Ledger>>,
     /// The workflows of actors at work, by their tasks.
     actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
-    errands: RequestQueue,
+    requests: RequestQueue,
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
@@ -333,21 +333,21 @@ struct RunCarrier {
 
 /// Data on the run for its effects.
 struct Ledger {
-    so_far: RunContext,
+    context: RunContext,
     /// Calls of each task.
     calls: BTreeMap<TaskId, CallRecord>,
 }
 
 impl RunCarrier {
-    fn new(ctx: WorkflowContext<RunWorkflow>, begin: Begin<RunMachine>, queues: Queues) -> Self {
+    fn new(ctx: WorkflowContext<RunWorkflow>, begin: MachineStart<RunMachine>, queues: Queues) -> Self {
         let input = &begin.input.what;
         let at = Timestamp::from_millis(begin.input.at);
         let ended_from_outside = Some(cancelled(&ctx));
         let mut carrier = Self {
-            ledger: Rc::new(RefCell::new(Ledger { so_far: RunContext::new(input), calls: BTreeMap::new() })),
+            ledger: Rc::new(RefCell::new(Ledger { context: RunContext::new(input), calls: BTreeMap::new() })),
             events: 0,
             actors: Rc::default(),
-            errands: RequestQueue::default(),
+            requests: RequestQueue::default(),
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
@@ -380,18 +380,18 @@ impl RunCarrier {
     fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
         self.events += events.len();
         let mut ledger = self.ledger.borrow_mut();
-        let said = ledger.so_far.take(facts, events);
+        let said = ledger.context.take(facts, events);
         for recorded in facts {
             if let RunFact::ActorReported { task, event, .. } = &recorded.fact {
                 ledger.calls.entry(task.clone()).or_default().take(event);
             }
         }
-        let bounds = ledger.so_far.bounds.clone();
+        let bounds = ledger.context.bounds.clone();
         drop(ledger);
         self.ctx.state_mut(|run| {
             run.bounds = Some(bounds);
-            run.facts.extend(facts.iter().cloned().map(Dated::from));
-            run.events.extend(events.iter().cloned().map(Dated::from));
+            run.facts.extend(facts.iter().cloned().map(Timestamped::from));
+            run.events.extend(events.iter().cloned().map(Timestamped::from));
             if let Some(state) = &mut run.state {
                 for event in events {
                     // The machine has applied the event itself, and errors cannot occur. The first event is already
@@ -405,18 +405,18 @@ impl RunCarrier {
 
     /// Passes on to actors what the run has learnt for them.
     fn pass_on(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
-        let mut answers: Vec<Answered> = Vec::new();
+        let mut answers: Vec<ActorAnswer> = Vec::new();
         for event in events {
             if let ProgressEvent::QuestionAnswered { id, answer } = &event.fact {
-                answers.push(Answered { question: id.clone(), text: answer.clone() });
+                answers.push(ActorAnswer { question: id.clone(), text: answer.clone() });
             }
         }
         for recorded in facts {
             // One that was continued asks again.
             if let RunFact::ActorAsked { question, .. } = &recorded.fact {
                 let ledger = self.ledger.borrow();
-                let known = ledger.so_far.answers.iter().find(|(known, _)| known == question);
-                answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
+                let known = ledger.context.answers.iter().find(|(known, _)| known == question);
+                answers.extend(known.map(|(question, text)| ActorAnswer { question: question.clone(), text: text.clone() }));
             }
         }
         for answer in answers {
@@ -427,7 +427,7 @@ impl RunCarrier {
     }
 
     /// Passes messages on to the actors at work.
-    fn tell(&mut self, said: Vec<ActorMessage>) {
+    fn signal_actors(&mut self, said: Vec<ActorMessage>) {
         let (alone, lead) = (self.is_direct(), lead_workflow(self.ctx.workflow_id()));
         for (task, said) in said {
             for actor in self.workflows(|of, workflow| task.as_ref().map_or(alone || workflow == lead, |task| task == of)) {
@@ -449,14 +449,14 @@ impl RunCarrier {
         S: temporalio_common::SignalDefinition + 'static,
     {
         let ctx = self.ctx.clone();
-        self.errands.add(async move {
+        self.requests.add(async move {
             let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
             // An actor that has ended needs no word.
             drop(ctx.external_workflow(workflow, None).signal(signal, what, options).await);
         });
     }
 
-    fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> Begun<RunMachine> {
+    fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> RunningEffect<RunMachine> {
         let tools = self.input().tools();
         let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSpec| sheet.name() == name);
         let capability = Capability::of_effect(&effect, sheet);
@@ -466,7 +466,7 @@ impl RunCarrier {
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
         let task = if let RunEffect::CallTool { spec, .. } = &effect { Some(spec.id.clone()) } else { None };
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let order = RunOrder { so_far, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
         let (ctx, input, queues) = (self.ctx.clone(), self.input().clone(), self.queues.clone());
         let facts = async move {
@@ -477,10 +477,10 @@ impl RunCarrier {
                     let work = TaskWork { is_shown: true, ..TaskWork::new(input.run(), &task, id.as_str()) };
                     match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
                         Err(error) => Err(error),
-                        Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(Taken { conflicts, private: Some(_), .. }) => vec![left_out(fact, LeftOut::Conflict(conflicts), repeatable)],
-                            Ok(Taken { merged, .. }) => merged.into_iter().chain([fact]).collect(),
-                            Err(why) => vec![left_out(fact, LeftOut::Lost(why), repeatable)],
+                        Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                            Ok(MergeReply { conflicts, private: Some(_), .. }) => vec![omit(fact, Loss::Conflict(conflicts), repeatable)],
+                            Ok(MergeReply { merged, .. }) => merged.into_iter().chain([fact]).collect(),
+                            Err(why) => vec![omit(fact, Loss::Lost(why), repeatable)],
                         }),
                     }
                 }
@@ -492,10 +492,10 @@ impl RunCarrier {
                 Err(error) => vec![RunFact::EffectFailed { id, message: lost(&queue, &error) }],
             }
         };
-        Begun { facts: facts.boxed_local(), holds: true }
+        RunningEffect { facts: facts.boxed_local(), holds: true }
     }
 
-    fn timer(&mut self, id: EffectId, at: Timestamp) -> Begun<RunMachine> {
+    fn timer(&mut self, id: EffectId, at: Timestamp) -> RunningEffect<RunMachine> {
         let wait = at.millis_since(Timestamp::from_millis(self.now()));
         let options = TimerOptions::builder(Duration::from_millis(wait.max(1))).cancellation_token(self.cancels.token(&id)).build();
         let ctx = self.ctx.clone();
@@ -504,7 +504,7 @@ impl RunCarrier {
             ctx.timer(options).await;
             vec![RunFact::TimerFired { id }]
         };
-        Begun { facts: facts.boxed_local(), holds: false }
+        RunningEffect { facts: facts.boxed_local(), holds: false }
     }
 }
 
@@ -513,13 +513,13 @@ impl Carrier<RunMachine> for RunCarrier {
         now(&self.ctx)
     }
 
-    fn begin(&mut self, issue: Issue<RunEffect>) -> Begun<RunMachine> {
+    fn begin(&mut self, issue: Issue<RunEffect>) -> RunningEffect<RunMachine> {
         let begun_before = self.begin.was_begun(&issue);
         let Issue { id, effect, .. } = issue;
         match effect {
             RunEffect::Timer { at } => self.timer(id, at),
             // A workflow has no user at hand: an answer arrives later as a signal.
-            RunEffect::Ask { .. } => Begun { facts: async move { vec![RunFact::Deferred { id }] }.boxed_local(), holds: true },
+            RunEffect::Ask { .. } => RunningEffect { facts: async move { vec![RunFact::Deferred { id }] }.boxed_local(), holds: true },
             RunEffect::StartActor { brief, task, execution, origins, known } => {
                 let order = aime_orchestrator::ActorOrder { brief: *brief, task, execution, origins, known };
                 self.start_actor(id, order)
@@ -534,7 +534,7 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn arrived(&mut self, context: &mut Context<'_>) -> Vec<RunFact> {
-        self.errands.poll(context);
+        self.requests.poll(context);
         let ctx = self.ctx.clone();
         let signalled =
             self.signalled.get_or_insert_with(|| async move { until(&ctx, |run: &RunWorkflow| !run.inbox.is_empty()).await }.boxed_local());
@@ -561,7 +561,7 @@ impl Carrier<RunMachine> for RunCarrier {
         }
         self.pass_on(facts, events);
         let said = self.remember(facts, events);
-        self.tell(said);
+        self.signal_actors(said);
         for event in events {
             if let ProgressEvent::TaskConcluded { task, .. } = &event.fact {
                 // The lead outlives the task of its own work.
@@ -573,7 +573,7 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn settle(&mut self, context: &mut Context<'_>) -> bool {
-        self.errands.poll(context)
+        self.requests.poll(context)
     }
 
     fn wants_to_leave(&self) -> bool {

@@ -5,7 +5,7 @@ use aime_orchestrator::{FoundConflict, RunFact};
 use aime_progress_management::{RunId, TaskId};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Capability, Effects, Handover, JoinOrder, Joined, Queues, TaskWork, Tree, deeds::now, effect::lost};
+use crate::{Capability, Effects, Handover, JoinOrder, JoinResult, Queues, TaskWork, Tree, deeds::now, effect::lost};
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {
@@ -23,7 +23,7 @@ pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
 
 /// Result of merging work into the state of a workflow's folder.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct MergeReply {
     /// The changes of the merge, as a fact for the run.
     pub(crate) merged: Option<RunFact>,
     /// Conflicts of the work: open ones, or those that it has resolved.
@@ -46,26 +46,26 @@ impl TaskWork {
 ///
 /// # Errors
 /// Text on why the work is left out. The state is as it was.
-pub(crate) async fn take_in<W: HasTree + 'static>(
+pub(crate) async fn merge_reply<W: HasTree + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,
     (from, back): (Option<&Tree>, Handover),
     work: TaskWork,
-) -> Result<Taken, String> {
+) -> Result<MergeReply, String> {
     let theirs = match back {
         Handover::Tree { tree } => tree,
         Handover::Lost { why } => return Err(format!("what it did to files could not be handed back, and is left out: {why}")),
     };
     if from.is_some_and(|from| from.commit == theirs.commit) && work.conflicts.is_empty() {
-        return Ok(Taken::default());
+        return Ok(MergeReply::default());
     }
     let begun = now(ctx);
     loop {
-        let Some(ours) = tree_now(ctx) else { return Ok(Taken::default()) };
+        let Some(ours) = tree_now(ctx) else { return Ok(MergeReply::default()) };
         if !work.is_shown && work.conflicts.is_empty() && from == Some(&ours) {
             ctx.state_mut(|workflow| workflow.set_tree(theirs));
-            return Ok(Taken::default());
+            return Ok(MergeReply::default());
         }
         let queue = queues.name(Capability::Files);
         let options = queues.options(Capability::Files, id, WorkflowCancellationToken::new());
@@ -80,11 +80,11 @@ pub(crate) async fn take_in<W: HasTree + 'static>(
         }
         let duration_ms = u64::try_from(now(ctx).saturating_sub(begun)).unwrap_or_default();
         let (tree, taken) = match joined {
-            Joined::Clean { tree, files, changes, conflicts } => {
+            JoinResult::Clean { tree, files, changes, conflicts } => {
                 let merged = RunFact::ChangesMerged { task: work.task, duration_ms, files, changes };
-                (tree, Taken { merged: work.is_shown.then_some(merged), conflicts, private: None })
+                (tree, MergeReply { merged: work.is_shown.then_some(merged), conflicts, private: None })
             }
-            Joined::Conflict { tree, private, conflicts } => (tree, Taken { merged: None, conflicts, private: Some(private) }),
+            JoinResult::Conflict { tree, private, conflicts } => (tree, MergeReply { merged: None, conflicts, private: Some(private) }),
         };
         ctx.state_mut(|workflow| workflow.set_tree(tree));
         return Ok(taken);

@@ -12,18 +12,18 @@ use std::{
 };
 
 use aime_undo::Recorder;
-use aime_work_tree::{Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError, forget_repositories};
+use aime_work_tree::{Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError, forget_repositories};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 pub(crate) use self::checkout::Checkout;
 use self::{
     checkout::effects,
-    past::{as_one, bring, work},
+    past::{as_one, import, work},
 };
 pub use self::{
-    joining::{JoinOrder, Joined, TaskWork},
-    past::brought,
+    joining::{JoinOrder, JoinResult, TaskWork},
+    past::importer,
 };
 use crate::{BlobError, Blobs};
 
@@ -77,7 +77,7 @@ pub enum Handover {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// The work is in the folder now, or was before.
-    Taken,
+    Imported,
     /// The run did not begin in this folder.
     Elsewhere,
     /// The same files were changed meanwhile, so nothing was changed.
@@ -128,7 +128,7 @@ pub struct Trees {
     /// Held by the one that reads or adds states. A call that uses the files for long does not hold up those of other hosts, which are merged here.
     states: Arc<Mutex<()>>,
     /// Lock that keeps other processes out of a worker's folder while it exists.
-    _held: Option<Arc<Held>>,
+    _held: Option<Arc<RepositoryLock>>,
 }
 
 /// Role of a folder.
@@ -154,7 +154,7 @@ impl Trees {
             Side::Worker => "worker.git",
         };
         let tree = WorkTree::open(folder, &state.join(name.as_str()).join(kept), path).await?;
-        let held = tree.hold(side == Side::Client).await?;
+        let held = tree.lock(side == Side::Client).await?;
         if side == Side::Worker {
             tree.claim().await?;
             // Leftovers of a worker that was killed are no longer needed.
@@ -188,7 +188,7 @@ impl Trees {
     /// [`TreeError`].
     pub async fn hand_over(&self, run: &str) -> Result<Tree, TreeError> {
         let (_turn, _states) = (self.turn.lock().await, self.states.lock().await);
-        let _held = self.folder.hold(true).await?;
+        let _held = self.folder.lock(true).await?;
         let commit = self.folder.record(None, &[]).await?;
         self.folder.remember(&began(run), &commit).await?;
         self.stored(commit, None).await
@@ -201,21 +201,21 @@ impl Trees {
     /// [`TreeError`], for example if a file is in the way of one that the run has made; then nothing has changed.
     pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<ImportOutcome, TreeError> {
         let (_turn, _states) = (self.turn.lock().await, self.states.lock().await);
-        let _held = self.folder.hold(true).await?;
+        let _held = self.folder.lock(true).await?;
         let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(ImportOutcome::Elsewhere) };
         if before == tree.commit {
             if let Some(recorder) = kept {
                 // Records that there were no changes, too.
-                bring(recorder, Vec::new(), async { Ok(()) }).await?;
+                import(recorder, Vec::new(), async { Ok(()) }).await?;
             }
-            return Ok(ImportOutcome::Taken);
+            return Ok(ImportOutcome::Imported);
         }
         self.fetch(tree).await?;
         let now = self.folder.record(Some(&before), &[]).await?;
-        let both = if now == before { Merged::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
+        let both = if now == before { MergeResult::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
         match both {
-            Merged::Conflict(conflicts) => Ok(ImportOutcome::Conflict { paths: paths_of(conflicts), commit: tree.commit.clone() }),
-            Merged::Clean(both) => {
+            MergeResult::Conflict(conflicts) => Ok(ImportOutcome::Conflict { paths: paths_of(conflicts), commit: tree.commit.clone() }),
+            MergeResult::Clean(both) => {
                 match kept {
                     None => self.folder.update(&now, &both).await?,
                     Some(recorder) => {
@@ -228,11 +228,11 @@ impl Trees {
                                 as_one(&folder, &now, &both).await?
                             }
                         };
-                        bring(recorder, work, async move { folder.update(&now, &both).await }).await?;
+                        import(recorder, work, async move { folder.update(&now, &both).await }).await?;
                     }
                 }
                 self.folder.remember(&began(run), &tree.commit).await?;
-                Ok(ImportOutcome::Taken)
+                Ok(ImportOutcome::Imported)
             }
         }
     }

@@ -53,7 +53,7 @@ impl Eye {
 pub fn render(screen: &mut Screen, now: Timestamp, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let area = *buffer.area();
     let eye = Eye { now, theme };
-    screen.seen = None;
+    screen.shown_question = None;
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     if width < 2 || height == 0 {
         return None;
@@ -103,7 +103,7 @@ impl Canvas<'_> {
         match screen.panel {
             Panel::Help => self.window(Phrase::TitleKeys, help::lines(screen, eye, width), screen, eye, (width, height)),
             Panel::Graph => self.window(Phrase::TitleGraph, graph::lines(screen, eye, width), screen, eye, (width, height)),
-            Panel::Log | Panel::Task if width >= WIDE && height >= 8 => self.beside(screen, eye, width, height),
+            Panel::Log | Panel::Task if width >= WIDE && height >= 8 => self.draw_side_panel(screen, eye, width, height),
             Panel::Log | Panel::Task => self.stacked(screen, eye, width, height),
         }
         self.row = top + height;
@@ -125,7 +125,7 @@ impl Canvas<'_> {
     }
 
     /// Draws the plan beside the log.
-    fn beside(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+    fn draw_side_panel(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
         let left = width * 55 / 100;
         let top = self.row;
         let work = work::lines(screen, eye, left, (height / 3).min(8));
@@ -160,8 +160,8 @@ impl Canvas<'_> {
         reach(&mut screen.scroll, lines.len(), page);
         let at = screen.scroll.at;
         let more = lines.len().saturating_sub(at + page);
-        let more = if more > 0 { screen.says(Phrase::MoreBelow(more)) } else { String::new() };
-        self.lines(&[title(eye, &screen.says(name), &more, width)]);
+        let more = if more > 0 { screen.phrase(Phrase::MoreBelow(more)) } else { String::new() };
+        self.lines(&[title(eye, &screen.phrase(name), &more, width)]);
         let shown: Vec<Line<'static>> = lines.into_iter().skip(at).take(page).collect();
         self.lines(&shown);
     }

@@ -8,7 +8,7 @@ use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 pub use self::english::english;
 
 /// Returns a phrase in the person's language. A text may be wider than the English one; the screen cuts or wraps it.
-pub type Words = fn(Phrase<'_>) -> String;
+pub type PhraseTranslator = fn(Phrase<'_>) -> String;
 
 /// Every phrase of the screen itself. Quoted texts (goals, names of tasks, words of models) are not phrases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub enum Phrase<'a> {
     /// Status of a task.
     Status(TaskStatus),
     /// Last report of an actor.
-    Said {
+    Report {
         /// Status in the actor's words.
         status: &'a str,
         /// Text of the report.
@@ -183,7 +183,7 @@ pub enum Phrase<'a> {
     /// This task is the whole run.
     IsTheRun(&'a TaskId),
     /// The key may be held down, since it was pressed a moment ago. It answers nothing.
-    Held,
+    KeyHeld,
 
     /// Key at the foot, with its effect.
     Hint(Hint),

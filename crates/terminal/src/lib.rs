@@ -13,9 +13,9 @@ mod view;
 
 pub use draw::render;
 pub use key::Key;
-pub use labels::{Help, Hint, Phrase, Words, english};
+pub use labels::{Help, Hint, Phrase, PhraseTranslator, english};
 pub use order::tree_order;
 pub use screen::{Act, Limits, Part, Screen};
-pub use text::{clock, first_line, fit, plain, span, steers, telling_line};
+pub use text::{clock, first_line, fit, plain, span, steers, summary_line};
 pub use theme::Theme;
-pub use view::{Heard, Tty, View, forget_typed};
+pub use view::{ActHandler, Tty, View, forget_typed};

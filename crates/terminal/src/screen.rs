@@ -16,11 +16,11 @@ use aime_progress_management::{
 pub(crate) use self::{
     actors::{Actor, Actors, Call},
     log::{Entry, Log},
-    prompt::{Prompt, Said},
+    prompt::{InputPurpose, Prompt},
 };
 use crate::{
     Key,
-    labels::{Phrase, Words, english},
+    labels::{Phrase, PhraseTranslator, english},
     order::tree_order,
     theme::Tone,
 };
@@ -125,14 +125,14 @@ pub struct Screen {
     /// Scroll position of the open question.
     pub(crate) question_scroll: Scroll,
     /// Question in the last picture. [`crate::render`] sets it.
-    pub(crate) seen: Option<QuestionId>,
+    pub(crate) shown_question: Option<QuestionId>,
     /// Last key, with the time of the press.
     pub(crate) last_key: Option<(Key, Timestamp)>,
     /// Questions that were answered here; the journal may not have the answers yet.
-    given: BTreeSet<QuestionId>,
+    answered: BTreeSet<QuestionId>,
     /// Returns true if an approval with this text offers "always".
     pub(crate) offers_always: fn(&str) -> bool,
-    words: Words,
+    words: PhraseTranslator,
 }
 
 impl Screen {
@@ -153,9 +153,9 @@ impl Screen {
             selected: None,
             scroll: Scroll::default(),
             question_scroll: Scroll::default(),
-            seen: None,
+            shown_question: None,
             last_key: None,
-            given: BTreeSet::new(),
+            answered: BTreeSet::new(),
             offers_always: |_| false,
             words: english,
         }
@@ -177,13 +177,13 @@ impl Screen {
 
     /// Sets the function that translates the screen's phrases. By default they are English.
     #[must_use]
-    pub fn with_words(mut self, words: Words) -> Self {
+    pub fn with_words(mut self, words: PhraseTranslator) -> Self {
         self.words = words;
         self
     }
 
     /// Returns a phrase in the person's language.
-    pub(crate) fn says(&self, phrase: Phrase<'_>) -> String {
+    pub(crate) fn phrase(&self, phrase: Phrase<'_>) -> String {
         (self.words)(phrase)
     }
 
@@ -203,7 +203,7 @@ impl Screen {
         }
         self.actors.take(at, event);
         if let Some(words) = words {
-            self.tell(at, tone_of(event), words);
+            self.add_entry(at, tone_of(event), words);
         }
         if self.selected.as_ref().is_some_and(|selected| self.state.as_ref().is_none_or(|state| !state.tasks.contains_key(selected))) {
             self.selected = None;
@@ -211,11 +211,11 @@ impl Screen {
     }
 
     /// Adds a log entry that belongs to no event.
-    pub fn say(&mut self, at: Timestamp, words: &str) {
-        self.tell(at, Tone::Strong, words);
+    pub fn log_note(&mut self, at: Timestamp, words: &str) {
+        self.add_entry(at, Tone::Strong, words);
     }
 
-    fn tell(&mut self, at: Timestamp, tone: Tone, words: &str) {
+    fn add_entry(&mut self, at: Timestamp, tone: Tone, words: &str) {
         let entry = Entry { at, tone, text: words.to_owned() };
         self.log.push(entry, self.words, self.panel == Panel::Log, &mut self.scroll);
     }
@@ -233,7 +233,7 @@ impl Screen {
     /// Returns the open questions, oldest first.
     fn open_questions(&self) -> impl Iterator<Item = &Question> {
         let asked = self.state.as_ref().filter(|_| !self.is_over()).map_or(&[][..], |state| state.questions.as_slice());
-        asked.iter().filter(|question| question.answer.is_none() && !self.given.contains(&question.id))
+        asked.iter().filter(|question| question.answer.is_none() && !self.answered.contains(&question.id))
     }
 
     /// Returns the first open question, and the number of open ones.
@@ -265,7 +265,7 @@ impl Screen {
     }
 
     /// Returns the focused task.
-    pub(crate) fn chosen(&self) -> Option<&Task> {
+    pub(crate) fn selected_task(&self) -> Option<&Task> {
         let rows = self.rows();
         let at = self.focus(&rows)?;
         rows.get(at).map(|(_, task)| *task)

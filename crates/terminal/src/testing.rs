@@ -46,18 +46,18 @@ pub(crate) fn takes(screen: &mut Screen, from: i64, events: Vec<(Value, &str)>) 
     }
 }
 
-pub(crate) fn begun(goal: &str) -> (Value, String) {
+pub(crate) fn run_started(goal: &str) -> (Value, String) {
     (json!({"type": "run_started", "plan_id": "p", "goal": goal}), format!("goal    {goal}"))
 }
 
-pub(crate) fn goes(task: &str, from: &str, to: &str) -> Value {
+pub(crate) fn status_change(task: &str, from: &str, to: &str) -> Value {
     json!({"type": "task_status_changed", "task": task, "from": from, "to": to, "attempt": 1})
 }
 
 /// Returns a run in progress: a group, a finished task, two running tasks, one that failed once, names in dense scripts and with emoji.
 pub(crate) fn at_work() -> Screen {
     let mut screen = screen(Part::Drives);
-    let (began, words) = begun("Collect what the sources say about spring, write a poem, and report");
+    let (began, words) = run_started("Collect what the sources say about spring, write a poem, and report");
     takes(&mut screen, 0, vec![(began, &words)]);
     takes(
         &mut screen,
@@ -79,15 +79,15 @@ pub(crate) fn at_work() -> Screen {
                 "plan    v1: 6 tasks",
             ),
             (json!({"type": "run_status_changed", "from": "planning", "to": "executing"}), ""),
-            (goes("find", "pending", "ready"), ""),
-            (goes("find", "ready", "running"), "start   find"),
+            (status_change("find", "pending", "ready"), ""),
+            (status_change("find", "ready", "running"), "start   find"),
             (
                 json!({"type": "task_concluded", "task": "find", "conclusion": {"outcome": "success", "summary": "12 matches in 4 files", "references": []}}),
                 "",
             ),
-            (goes("find", "running", "completed"), "done    find"),
-            (goes("poem", "pending", "ready"), ""),
-            (goes("poem", "ready", "running"), "start   poem"),
+            (status_change("find", "running", "completed"), "done    find"),
+            (status_change("poem", "pending", "ready"), ""),
+            (status_change("poem", "ready", "running"), "start   poem"),
             (
                 json!({"type": "actor_created", "task": "poem", "actor": "poem-1", "profile": "sisyphus", "model": "gpt-5-mini", "tools": [], "reasons": []}),
                 "",
@@ -100,8 +100,8 @@ pub(crate) fn at_work() -> Screen {
                 json!({"type": "tool_call_started", "task": "poem", "call": "1", "tool": "write_file", "parameters": {"path": "诗歌/春天.txt", "content": "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"}}),
                 "",
             ),
-            (goes("party", "pending", "ready"), ""),
-            (goes("party", "ready", "running"), "start   party"),
+            (status_change("party", "pending", "ready"), ""),
+            (status_change("party", "ready", "running"), "start   party"),
             (
                 json!({"type": "actor_created", "task": "party", "actor": "party-1", "profile": "atlas", "model": "gpt-5-mini", "tools": [], "reasons": []}),
                 "",
@@ -137,8 +137,8 @@ pub(crate) fn replanned() -> Screen {
                         {"op": "add_task", "task": {"id": "garden", "kind": "actor", "name": "Hold the party in the garden", "description": "x"}, "replaces": ["party"]}]}, "evidence": []}}),
                 "replan  v2: party failed for good\n  because: The garden needs no room.\n  + garden in place of party: Hold the party in the garden",
             ),
-            (goes("garden", "pending", "ready"), ""),
-            (goes("garden", "ready", "running"), "start   garden"),
+            (status_change("garden", "pending", "ready"), ""),
+            (status_change("garden", "ready", "running"), "start   garden"),
         ],
     );
     screen
@@ -152,7 +152,7 @@ pub(crate) fn asks(screen: &mut Screen, id: &str, kind: &str, question: &str) {
 pub(crate) fn for_the_book() -> Screen {
     let mut screen =
         Screen::new(RunId::new("01a200aaa443700b").unwrap(), Part::Drives, Limits { tokens: Some(200_000), ..Limits::default() });
-    let (began, words) = begun("Port the build from make to just, and let CI use it");
+    let (began, words) = run_started("Port the build from make to just, and let CI use it");
     let actor = |task: &str, profile: &str| json!({"type": "actor_created", "task": task, "actor": format!("{task}-1"), "profile": profile, "model": "gpt-5-mini", "tools": [], "reasons": []});
     let call = |task: &str, tool: &str, value: &str| json!({"type": "tool_call_started", "task": task, "call": "1", "tool": tool, "parameters": {"x": value}});
     takes(
@@ -174,15 +174,15 @@ pub(crate) fn for_the_book() -> Screen {
                 "plan    v1: 4 tasks",
             ),
             (json!({"type": "run_status_changed", "from": "planning", "to": "executing"}), ""),
-            (goes("look", "pending", "ready"), ""),
-            (goes("look", "ready", "running"), "start   look"),
+            (status_change("look", "pending", "ready"), ""),
+            (status_change("look", "ready", "running"), "start   look"),
             (
                 json!({"type": "task_concluded", "task": "look", "conclusion": {"outcome": "success", "summary": "3 files", "references": []}}),
                 "",
             ),
-            (goes("look", "running", "completed"), "done    look"),
-            (goes("port", "pending", "ready"), ""),
-            (goes("port", "ready", "running"), "start   port"),
+            (status_change("look", "running", "completed"), "done    look"),
+            (status_change("port", "pending", "ready"), ""),
+            (status_change("port", "ready", "running"), "start   port"),
             (actor("port", "sisyphus"), ""),
             (
                 json!({"type": "model_called", "task": "port", "purpose": "act", "model": "gpt-5-mini", "spent": {"requests": 1, "input_tokens": 18_000, "output_tokens": 750, "cost_usd": 0.0061}, "duration_ms": 900}),
@@ -200,8 +200,8 @@ pub(crate) fn for_the_book() -> Screen {
                         {"op": "add_edge", "edge": {"from": "docs", "to": "check", "type": "dependency"}}]}, "evidence": ["e1"]}}),
                 "replan  v2: evidence of high significance\n  because: The manual has a build of its own.\n  + docs: Port the build of the manual\n  + docs before check",
             ),
-            (goes("docs", "pending", "ready"), ""),
-            (goes("docs", "ready", "running"), "start   docs"),
+            (status_change("docs", "pending", "ready"), ""),
+            (status_change("docs", "ready", "running"), "start   docs"),
             (actor("docs", "atlas"), ""),
             (call("docs", "bash", "make -n -C docs"), ""),
         ],

@@ -35,7 +35,7 @@ pub fn first_line(text: &str, limit: usize) -> String {
 
 /// Returns the line of a text that tells most about it: of a script the first one that does something, else the first one.
 #[must_use]
-pub fn telling_line(text: &str) -> &str {
+pub fn summary_line(text: &str) -> &str {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines().map(after_options).find(|line| !is_preamble(line)).or_else(|| lines().next()).unwrap_or_default()
 }
@@ -188,7 +188,7 @@ mod tests {
             ("set -e", "set -e"),
             ("\n \n", ""),
         ] {
-            assert_eq!(telling_line(text), line, "{text:?}");
+            assert_eq!(summary_line(text), line, "{text:?}");
         }
     }
 

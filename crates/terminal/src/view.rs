@@ -28,19 +28,19 @@ const TICK: Duration = Duration::from_secs(1);
 pub type Tty = fn() -> Box<dyn Write + Send>;
 
 /// Receives the acts of the person, and [`Act::Lost`] if the terminal can no longer be drawn or a panic has restored it.
-pub type Heard = Box<dyn Fn(Act) + Send>;
+pub type ActHandler = Box<dyn Fn(Act) + Send>;
 
 /// Screen on a terminal. The terminal is restored when this is closed or dropped, and after a panic anywhere in the process.
 #[derive(Debug)]
 pub struct View {
-    news: Sender<News>,
+    messages: Sender<ViewMessage>,
     showing: Mutex<Option<JoinHandle<Screen>>>,
 }
 
 /// Message to a view.
-enum News {
+enum ViewMessage {
     Event(Box<(Timestamp, ProgressEvent, Option<String>)>),
-    Said(String),
+    Note(String),
     Driven(bool),
     Close,
 }
@@ -51,43 +51,43 @@ impl View {
     ///
     /// # Errors
     /// Fails if the terminal cannot be configured or written.
-    pub fn open(screen: Screen, theme: Theme, tty: Tty, heard: Heard) -> io::Result<Option<Self>> {
+    pub fn open(screen: Screen, theme: Theme, tty: Tty, heard: ActHandler) -> io::Result<Option<Self>> {
         if !device::in_foreground() {
             return Ok(None);
         }
         let mut device = Device::new(tty, theme.has_color());
         device.enter()?;
         let (news, told) = mpsc::channel();
-        let showing = Showing { screen, theme, device, told, heard: Listener(heard), changed: true, drawn: None };
+        let showing = ViewState { screen, theme, device, messages: told, listener: Listener(heard), changed: true, drawn_at: None };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || showing.show())?;
-        Ok(Some(Self { news, showing: Mutex::new(Some(thread)) }))
+        Ok(Some(Self { messages: news, showing: Mutex::new(Some(thread)) }))
     }
 
     /// Applies an event; `words` are its log entry.
     pub fn take(&self, at: Timestamp, event: ProgressEvent, words: Option<String>) {
-        self.tell(News::Event(Box::new((at, event, words))));
+        self.send(ViewMessage::Event(Box::new((at, event, words))));
     }
 
     /// Adds a log entry that belongs to no event.
-    pub fn say(&self, words: &str) {
-        self.tell(News::Said(words.to_owned()));
+    pub fn log(&self, words: &str) {
+        self.send(ViewMessage::Note(words.to_owned()));
     }
 
     /// Sets whether a process drives the run now.
     pub fn set_driven(&self, driven: bool) {
-        self.tell(News::Driven(driven));
+        self.send(ViewMessage::Driven(driven));
     }
 
     /// Restores the terminal and returns the last screen. Returns none if that was done before or the view has panicked.
     pub fn close(&self) -> Option<Screen> {
         let showing = self.showing.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        self.tell(News::Close);
+        self.send(ViewMessage::Close);
         showing.join().ok()
     }
 
-    fn tell(&self, news: News) {
+    fn send(&self, news: ViewMessage) {
         // Sending fails if the view has ended and needs no news.
-        drop(self.news.send(news));
+        drop(self.messages.send(news));
     }
 }
 
@@ -98,7 +98,7 @@ impl Drop for View {
 }
 
 /// Receiver of acts, which also learns of a panic in the view itself.
-struct Listener(Heard);
+struct Listener(ActHandler);
 
 impl Drop for Listener {
     fn drop(&mut self) {
@@ -109,24 +109,24 @@ impl Drop for Listener {
 }
 
 /// State of the view's thread.
-struct Showing {
+struct ViewState {
     screen: Screen,
     theme: Theme,
     device: Device,
-    told: Receiver<News>,
-    heard: Listener,
+    messages: Receiver<ViewMessage>,
+    listener: Listener,
     changed: bool,
-    drawn: Option<Instant>,
+    drawn_at: Option<Instant>,
 }
 
-impl Showing {
+impl ViewState {
     fn show(mut self) -> Screen {
         while self.listen() {
-            if self.look().is_err() {
+            if self.poll_events().is_err() {
                 // The terminal is gone, or a panic has restored it. Messages are still applied, because `close` returns the screen.
                 self.device.leave();
-                (self.heard.0)(Act::Lost);
-                while let Ok(news) = self.told.recv() {
+                (self.listener.0)(Act::Lost);
+                while let Ok(news) = self.messages.recv() {
                     if !self.take(news) {
                         break;
                     }
@@ -141,7 +141,7 @@ impl Showing {
     /// Applies the queued news. Returns false if the view ends.
     fn listen(&mut self) -> bool {
         loop {
-            match self.told.try_recv() {
+            match self.messages.try_recv() {
                 Ok(news) => {
                     if !self.take(news) {
                         return false;
@@ -154,21 +154,21 @@ impl Showing {
         }
     }
 
-    fn take(&mut self, news: News) -> bool {
+    fn take(&mut self, news: ViewMessage) -> bool {
         match news {
-            News::Event(told) => {
+            ViewMessage::Event(told) => {
                 let (at, event, words) = *told;
                 self.screen.take(at, &event, words.as_deref());
             }
-            News::Said(words) => self.screen.say(now(), &words),
-            News::Driven(driven) => self.screen.set_driven(driven),
-            News::Close => return false,
+            ViewMessage::Note(words) => self.screen.log_note(now(), &words),
+            ViewMessage::Driven(driven) => self.screen.set_driven(driven),
+            ViewMessage::Close => return false,
         }
         true
     }
 
     /// Draws if something is new, and waits briefly for keys.
-    fn look(&mut self) -> io::Result<()> {
+    fn poll_events(&mut self) -> io::Result<()> {
         let stopped = self.device.was_stopped();
         if !device::in_foreground() {
             // The foreground process owns the terminal.
@@ -184,14 +184,14 @@ impl Showing {
             self.device.enter()?;
             self.changed = true;
         }
-        if self.changed || self.drawn.is_none_or(|drawn| drawn.elapsed() >= TICK) {
+        if self.changed || self.drawn_at.is_none_or(|drawn| drawn.elapsed() >= TICK) {
             // Keys typed so far refer to the picture that is still shown.
             self.keys(Duration::ZERO)?;
             if !self.device.is_shown() {
                 return Ok(());
             }
             self.device.draw(&mut self.screen, now(), self.theme)?;
-            self.drawn = Some(Instant::now());
+            self.drawn_at = Some(Instant::now());
             self.changed = false;
         }
         self.keys(LOOK)
@@ -216,7 +216,7 @@ impl Showing {
                 self.device.suspend();
             }
             Some(Act::Redraw) => self.device.clear()?,
-            Some(act) => (self.heard.0)(act),
+            Some(act) => (self.listener.0)(act),
             None => {}
         }
         Ok(())
@@ -236,13 +236,13 @@ mod tests {
     use crate::{Limits, Part};
 
     /// Returns a view whose terminal a panic has restored, with its channels for news and acts.
-    fn lost() -> (Showing, Sender<News>, Receiver<Act>) {
+    fn lost() -> (ViewState, Sender<ViewMessage>, Receiver<Act>) {
         let screen = Screen::new(RunId::new("r").unwrap(), Part::Drives, Limits::default());
         let device = Device::new(|| Box::new(io::sink()), false);
         thread::spawn(|| panic!("on purpose")).join().unwrap_err();
         let ((news, told), (heard, acts)) = (mpsc::channel(), mpsc::channel());
         let heard = Listener(Box::new(move |act| heard.send(act).unwrap()));
-        (Showing { screen, theme: Theme::new(false), device, told, heard, changed: true, drawn: None }, news, acts)
+        (ViewState { screen, theme: Theme::new(false), device, messages: told, listener: heard, changed: true, drawn_at: None }, news, acts)
     }
 
     #[test]
@@ -250,8 +250,8 @@ mod tests {
         let (showing, news, acts) = lost();
         let shown = thread::spawn(move || showing.show());
         assert_eq!(acts.recv().unwrap(), Act::Lost);
-        news.send(News::Driven(false)).unwrap();
-        news.send(News::Close).unwrap();
+        news.send(ViewMessage::Driven(false)).unwrap();
+        news.send(ViewMessage::Close).unwrap();
         shown.join().unwrap();
         assert!(acts.recv().is_err(), "and of nothing else");
     }

@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 const PAGE: usize = 50;
 
 #[derive(Clone)]
-struct Odd {
+struct OddServer {
     more: usize,
     changed: Arc<AtomicBool>,
 }
@@ -44,7 +44,7 @@ fn text(words: impl Into<String>) -> CallToolResponse {
     CallToolResponse::Complete(CallToolResult::success(vec![ContentBlock::text(words.into())]))
 }
 
-impl Odd {
+impl OddServer {
     fn tools(&self) -> Vec<Tool> {
         let none = || json!({"type": "object", "properties": {}});
         let mut tools = vec![
@@ -103,7 +103,7 @@ impl Odd {
     }
 }
 
-impl ServerHandler for Odd {
+impl ServerHandler for OddServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_tool_list_changed().enable_resources().enable_prompts().build();
@@ -209,7 +209,7 @@ async fn main() {
     if arguments.iter().any(|known| known == "--mute") {
         std::future::pending::<()>().await;
     }
-    let odd = Odd { more: after("--tools").and_then(|number| number.parse().ok()).unwrap_or(0), changed: Arc::default() };
+    let odd = OddServer { more: after("--tools").and_then(|number| number.parse().ok()).unwrap_or(0), changed: Arc::default() };
     if arguments.iter().any(|known| known == "stdio") {
         if arguments.iter().any(|known| known == "--noise") {
             println!("Welcome! This is no JSON.");

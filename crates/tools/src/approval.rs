@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{PermissionRule, PermissionRules, ToolScope, ToolSpec, permission::Verdict};
+use crate::{PermissionRule, PermissionRules, ToolScope, ToolSpec, permission::RuleMatch};
 
 /// Maximum length in characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;
@@ -67,9 +67,9 @@ impl<'a> ProposedCall<'a> {
     }
 }
 
-/// Result of [`decide`].
+/// Result of [`decide_permission`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum PermissionDecision {
     /// The call may be made.
     Allow,
     /// A person must consent first.
@@ -117,18 +117,18 @@ pub(crate) fn read_only_denies(sheet: &ToolSpec, parameters: &Map<String, Value>
 ///
 /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question. Pure.
 #[must_use]
-pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
+pub(crate) fn decide_permission(call: ProposedCall<'_>) -> PermissionDecision {
     let ProposedCall { approval, sheet, parameters, rules } = call;
     let (reads, harmless) = (reads(sheet, parameters), harmless(sheet));
-    let verdict = rules.judge(approval, sheet.name(), parameters);
-    let ask = |why: String| Decision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
-    if let Verdict::Denied(rule) = verdict {
-        return Decision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };
+    let verdict = rules.evaluate(approval, sheet.name(), parameters);
+    let ask = |why: String| PermissionDecision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
+    if let RuleMatch::Denied(rule) = verdict {
+        return PermissionDecision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };
     }
     if approval == Approval::ReadOnly
         && let Some(reason) = read_only_denies(sheet, parameters)
     {
-        return Decision::Deny { reason };
+        return PermissionDecision::Deny { reason };
     }
     let allowed = match approval {
         Approval::All => true,
@@ -140,15 +140,15 @@ pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
     let later = if reads || harmless || approval == Approval::All { Vec::new() } else { rules.protected_writes(sheet.name(), parameters) };
     let later = (!later.is_empty()).then_some(later);
     match verdict {
-        Verdict::PerhapsDenied(rule) => {
+        RuleMatch::PerhapsDenied(rule) => {
             ask(format!("\nThe rule `{rule}` denies some of what it may do, and nobody can tell before it runs whether it does."))
         }
-        Verdict::Asked(rule) => ask(format!("\nThe rule `{rule}` wants this asked.")),
-        Verdict::Denied(_) => Decision::Allow,
-        Verdict::Allowed if later.is_none() => Decision::Allow,
-        Verdict::Silent if later.is_none() && (harmless || allowed) => Decision::Allow,
-        Verdict::Allowed | Verdict::Silent => {
-            let free = allowed || verdict == Verdict::Allowed;
+        RuleMatch::Asked(rule) => ask(format!("\nThe rule `{rule}` wants this asked.")),
+        RuleMatch::Denied(_) => PermissionDecision::Allow,
+        RuleMatch::Allowed if later.is_none() => PermissionDecision::Allow,
+        RuleMatch::Silent if later.is_none() && (harmless || allowed) => PermissionDecision::Allow,
+        RuleMatch::Allowed | RuleMatch::Silent => {
+            let free = allowed || verdict == RuleMatch::Allowed;
             let (mut question, name) = (question(sheet.name(), parameters), sheet.name());
             let always = match later {
                 None => rules.to_remember(approval, name, parameters),
@@ -157,7 +157,7 @@ pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
                     rules.to_remember_places(approval, (name, parameters), &places, free)
                 }
             };
-            Decision::Ask { question, always }
+            PermissionDecision::Ask { question, always }
         }
     }
 }
@@ -192,7 +192,7 @@ pub enum Consent {
 impl Consent {
     /// Parses an answer in English or Chinese, in any case. Returns `None` for any other text.
     #[must_use]
-    pub fn said(answer: &str) -> Option<Self> {
+    pub fn parse(answer: &str) -> Option<Self> {
         let answer = answer.trim().trim_end_matches(['.', '!', '。', '！']).trim_end().to_lowercase();
         match answer.as_str() {
             "y" | "yes" | "ok" | "okay" | "allow" | "allowed" | "approve" | "approved" | "sure" | "true" | "1" | "是" | "是的" | "好"
@@ -206,7 +206,7 @@ impl Consent {
     /// Normalizes a person's answer for the record: `yes`, `always`, `no`, or the answer itself if it is anything else.
     #[must_use]
     pub fn recorded(answer: String) -> String {
-        let word = match Self::said(&answer) {
+        let word = match Self::parse(&answer) {
             Some(Self::Yes) => "yes",
             Some(Self::Always) => "always",
             Some(Self::No) => "no",
@@ -218,7 +218,7 @@ impl Consent {
     /// Parses an answer. Any text that is not a clear yes counts as [`Self::No`].
     #[must_use]
     pub fn of(answer: &str) -> Self {
-        Self::said(answer).unwrap_or(Self::No)
+        Self::parse(answer).unwrap_or(Self::No)
     }
 }
 
@@ -311,7 +311,7 @@ mod tests {
         ];
         for (consent, answers) in table {
             for answer in answers {
-                assert_eq!(Consent::said(answer), consent, "{answer:?}");
+                assert_eq!(Consent::parse(answer), consent, "{answer:?}");
                 assert_eq!(Consent::of(answer), consent.unwrap_or(Consent::No), "{answer:?}");
             }
         }
@@ -332,10 +332,10 @@ mod tests {
             ("ask_human", "allow", "allow", "allow", "allow"),
             ("terminate", "allow", "allow", "allow", "allow"),
         ];
-        let word = |approval, tool| match decide(ProposedCall::new(approval, &none(), &sheet(tool), &Map::new())) {
-            Decision::Allow => "allow",
-            Decision::Ask { .. } => "ask",
-            Decision::Deny { .. } => "deny",
+        let word = |approval, tool| match decide_permission(ProposedCall::new(approval, &none(), &sheet(tool), &Map::new())) {
+            PermissionDecision::Allow => "allow",
+            PermissionDecision::Ask { .. } => "ask",
+            PermissionDecision::Deny { .. } => "deny",
         };
         for (tool, ask, edits, all, read_only) in table {
             let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| word(approval, tool));
@@ -343,9 +343,12 @@ mod tests {
         }
         let mut network = ToolSpec::clone(&sheet("bash"));
         network.touches = ToolScope::Network;
-        assert!(matches!(decide(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), Decision::Ask { .. }));
+        assert!(matches!(
+            decide_permission(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())),
+            PermissionDecision::Ask { .. }
+        ));
         network.read_only = true;
-        assert_eq!(decide(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), Decision::Allow);
+        assert_eq!(decide_permission(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), PermissionDecision::Allow);
     }
 
     #[test]
@@ -363,10 +366,10 @@ mod tests {
         ];
         for (tool, ask, edits, all, read_only) in table {
             let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| {
-                match decide(ProposedCall::new(approval, &none(), tool.sheet(), &Map::new())) {
-                    Decision::Allow => "allow",
-                    Decision::Ask { .. } => "ask",
-                    Decision::Deny { .. } => "deny",
+                match decide_permission(ProposedCall::new(approval, &none(), tool.sheet(), &Map::new())) {
+                    PermissionDecision::Allow => "allow",
+                    PermissionDecision::Ask { .. } => "ask",
+                    PermissionDecision::Deny { .. } => "deny",
                 }
             });
             assert_eq!(got, [ask, edits, all, read_only], "{tool:?}");
@@ -391,11 +394,14 @@ mod tests {
             ("no address", false),
         ];
         for (url, free) in table {
-            let asked = decide(ProposedCall::new(Approval::Edits, &none(), &page, &parameters(json!({"url": url}))));
-            assert_eq!(asked == Decision::Allow, free, "{url}");
-            let denied = decide(ProposedCall::new(Approval::ReadOnly, &none(), &page, &parameters(json!({"url": url}))));
-            assert_eq!(matches!(denied, Decision::Deny { .. }), !free, "{url}");
-            assert_eq!(decide(ProposedCall::new(Approval::All, &none(), &page, &parameters(json!({"url": url})))), Decision::Allow);
+            let asked = decide_permission(ProposedCall::new(Approval::Edits, &none(), &page, &parameters(json!({"url": url}))));
+            assert_eq!(asked == PermissionDecision::Allow, free, "{url}");
+            let denied = decide_permission(ProposedCall::new(Approval::ReadOnly, &none(), &page, &parameters(json!({"url": url}))));
+            assert_eq!(matches!(denied, PermissionDecision::Deny { .. }), !free, "{url}");
+            assert_eq!(
+                decide_permission(ProposedCall::new(Approval::All, &none(), &page, &parameters(json!({"url": url})))),
+                PermissionDecision::Allow
+            );
         }
     }
 

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::{Executor, ToolError, ToolScope, ToolSpec, typed::sheet};
 
+/// Name of the tool by which an auditor ends.
+pub const VERDICT: &str = "verdict";
+
 /// Result of the audit of one criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -38,13 +41,13 @@ pub struct CriterionVerdict {
 #[serde(deny_unknown_fields)]
 struct AuditParameters {
     /// One verdict for each criterion
-    verdicts: Vec<CriterionVerdict>,
+    criteria: Vec<CriterionVerdict>,
 }
 
-/// Returns the sheet of the tool by which an auditor ends: `terminate` with one verdict for each criterion.
+/// Returns the sheet of the tool by which an auditor ends: `verdict`, with one verdict for each criterion.
 #[must_use]
 pub fn audit_sheet() -> Arc<ToolSpec> {
-    let sheet = sheet::<AuditParameters>("terminate", "End the audit with one verdict for each criterion.");
+    let sheet = sheet::<AuditParameters>(VERDICT, "End the audit with one verdict for each criterion.");
     Arc::new(ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..sheet })
 }
 
@@ -57,7 +60,7 @@ impl CriterionVerdict {
         let invalid = |text: String| ToolError::InvalidParameters(text);
         let read: AuditParameters =
             serde_json::from_value(Value::Object(parameters.clone())).map_err(|error| invalid(error.to_string()))?;
-        let mut verdicts = read.verdicts;
+        let mut verdicts = read.criteria;
         verdicts.sort_by_key(|verdict| verdict.n);
         if let Some(other) = verdicts.iter().find(|verdict| !(1..=count).contains(&verdict.n)) {
             return Err(invalid(format!("there is no criterion {}: their numbers are 1 to {count}", other.n)));
@@ -79,12 +82,13 @@ mod tests {
     fn each_criterion_needs_one_verdict() {
         let verdict = |n: u32, holds: &str| json!({"n": n, "holds": holds, "why": "w", "evidence": "e"});
         let cases = [
-            (json!({"verdicts": [verdict(2, "no"), verdict(1, "cannot_tell")]}), Ok(vec![Holds::CannotTell, Holds::No])),
-            (json!({"verdicts": [verdict(1, "yes")]}), Err("criterion 2 needs one verdict")),
-            (json!({"verdicts": [verdict(1, "yes"), verdict(1, "no"), verdict(2, "no")]}), Err("criterion 1 needs one verdict")),
-            (json!({"verdicts": [verdict(1, "yes"), verdict(3, "no")]}), Err("there is no criterion 3")),
-            (json!({"verdicts": [verdict(1, "perhaps"), verdict(2, "no")]}), Err("perhaps")),
-            (json!({}), Err("verdicts")),
+            (json!({"criteria": [verdict(2, "no"), verdict(1, "cannot_tell")]}), Ok(vec![Holds::CannotTell, Holds::No])),
+            (json!({"criteria": [verdict(1, "yes")]}), Err("criterion 2 needs one verdict")),
+            (json!({"criteria": [verdict(1, "yes"), verdict(1, "no"), verdict(2, "no")]}), Err("criterion 1 needs one verdict")),
+            (json!({"criteria": [verdict(1, "yes"), verdict(3, "no")]}), Err("there is no criterion 3")),
+            (json!({"criteria": [verdict(1, "perhaps"), verdict(2, "no")]}), Err("perhaps")),
+            (json!({}), Err("criteria")),
+            (json!({"verdicts": [verdict(1, "yes"), verdict(2, "no")]}), Err("verdicts")),
         ];
         for (parameters, expected) in cases {
             let read = CriterionVerdict::parse_all(parameters.as_object().unwrap(), 2);
@@ -96,5 +100,17 @@ mod tests {
                 (read, expected) => panic!("{parameters}: {read:?} instead of {expected:?}"),
             }
         }
+    }
+
+    // Other programs rely on this definition: its names are part of the contract.
+    #[test]
+    fn the_definition_of_the_tool() {
+        let sheet = audit_sheet();
+        let schema = &sheet.definition.parameters;
+        let of_one = ["n", "holds", "why", "evidence"];
+        assert_eq!((sheet.name(), &schema["required"]), ("verdict", &json!(["criteria"])), "{schema}");
+        let text = schema.to_string();
+        assert!(of_one.iter().all(|name| text.contains(&format!("\"{name}\":"))), "{text}");
+        assert!(["yes", "no", "cannot_tell"].iter().all(|holds| text.contains(&format!("\"{holds}\""))), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use aime_sandbox::{BackgroundProcess, ProcessEnd};
 
-use crate::{ToolContext, ToolOutput, protected::Watched};
+use crate::{ToolContext, ToolOutput, protected::WatchedCall};
 
 /// Time to wait for a process that has printed nothing new.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -29,10 +29,10 @@ struct Running {
     id: String,
     owner: Arc<str>,
     command: String,
-    begun: Instant,
+    started_at: Instant,
     process: BackgroundProcess,
     /// Watches the protected places until the process has ended and its end was reported.
-    watched: Mutex<Option<Watched>>,
+    watched: Mutex<Option<WatchedCall>>,
 }
 
 /// New output and state of a process.
@@ -73,7 +73,7 @@ impl BackgroundProcesses {
         self.locked().extend(kept);
         for running in gone {
             running.process.stop().await;
-            running.told(context).await;
+            running.protection_notes(context).await;
         }
     }
 
@@ -86,7 +86,7 @@ impl BackgroundProcesses {
     }
 
     /// Adds a started process and returns its id.
-    pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<Watched>) -> Result<String, BackgroundProcess> {
+    pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<WatchedCall>) -> Result<String, BackgroundProcess> {
         let mut all = self.locked();
         all.retain(|running| running.process.end().is_none() || locked(&running.watched).is_some());
         if all.len() >= MOST {
@@ -94,7 +94,7 @@ impl BackgroundProcesses {
         }
         let id = format!("p{}", process.number());
         let (owner, command, begun) = (Arc::clone(&self.owner), command.to_owned(), Instant::now());
-        all.push(Arc::new(Running { id: id.clone(), owner, command, begun, process, watched: Mutex::new(watched) }));
+        all.push(Arc::new(Running { id: id.clone(), owner, command, started_at: begun, process, watched: Mutex::new(watched) }));
         Ok(id)
     }
 
@@ -119,7 +119,7 @@ impl BackgroundProcesses {
         let mut protected = String::new();
         if end.is_some() {
             self.locked().retain(|other| other.id != id);
-            protected = running.told(context).await;
+            protected = running.protection_notes(context).await;
         }
         Some(ProcessNews {
             id: id.to_owned(),
@@ -128,7 +128,7 @@ impl BackgroundProcesses {
             end,
             protected,
             refused: running.process.refused(),
-            seconds: running.begun.elapsed().as_secs(),
+            seconds: running.started_at.elapsed().as_secs(),
         })
     }
 
@@ -139,7 +139,7 @@ impl BackgroundProcesses {
 
 impl Running {
     /// Checks once for changes that the process made to protected places, and returns the notes on them.
-    async fn told(&self, context: &ToolContext) -> String {
+    async fn protection_notes(&self, context: &ToolContext) -> String {
         let watched = locked(&self.watched).take();
         match watched {
             Some(watched) => watched.end(Ok(ToolOutput::default()), context).await.map(|output| output.text).unwrap_or_default(),

@@ -24,7 +24,7 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 pub(crate) use self::{
-    apply_patch::named as named_in_patch,
+    apply_patch::patch_paths as named_in_patch,
     command::shell_output,
     files::{blocking, no_text},
     walk::walk,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Approval, Consent, Executor, PermissionRule, PermissionRules, ToolError, ToolSpec, Trust,
-    approval::{Decision, ProposedCall, always_note, decide},
+    approval::{PermissionDecision, ProposedCall, always_note, decide_permission},
 };
 
 /// Number of characters of an unanswered question that its caller is shown.
@@ -57,7 +57,7 @@ pub struct Permissions<'a> {
     /// Rules, which take precedence over the mode.
     pub rules: &'a PermissionRules,
     /// Sources that the user trusts. With `None`, texts in the caller's prompt do not affect the decision.
-    pub trust: Option<Trust>,
+    pub trust: Option<&'a Trust>,
     /// Origins of the untrusted texts that the caller has read.
     pub origins: &'a [Origin],
     /// A person has handed over this exact call. That counts as consent to the call, but not to effects of untrusted text.
@@ -138,18 +138,18 @@ impl<'a> Permissions<'a> {
             return Permission::Deny { reason: format!("a call of `{}` is no call of `{}`", call.tool, sheet.name()) };
         }
         let proposed = ProposedCall::new(self.approval, self.rules, sheet, &call.parameters);
-        let decided = match decide(proposed) {
-            Decision::Ask { .. } if self.handed_over => Decision::Allow,
+        let decided = match decide_permission(proposed) {
+            PermissionDecision::Ask { .. } if self.handed_over => PermissionDecision::Allow,
             decided => decided,
         };
-        let decided = match &self.trust {
-            Some(trust) => trust.beware(decided, proposed, self.origins),
+        let decided = match self.trust {
+            Some(trust) => trust.apply_trust(decided, proposed, self.origins),
             None => decided,
         };
         match decided {
-            Decision::Allow => Permission::Allow(call.allowed()),
-            Decision::Ask { question, always } => Permission::Ask(OpenCall { call, question, always }),
-            Decision::Deny { reason } => Permission::Deny { reason },
+            PermissionDecision::Allow => Permission::Allow(call.allowed()),
+            PermissionDecision::Ask { question, always } => Permission::Ask(OpenCall { call, question, always }),
+            PermissionDecision::Deny { reason } => Permission::Deny { reason },
         }
     }
 }
@@ -256,7 +256,9 @@ impl OpenCall {
     #[must_use]
     pub fn unanswered(&self) -> ToolError {
         let question = self.short_question();
-        ToolError::Denied(format!("not allowed: nobody is there to answer \"{question}\". Do without it, and say so in your result"))
+        ToolError::Denied(format!(
+            "not allowed: nobody is there to answer \"{question}\". Take a way that needs no consent, and say so in your result"
+        ))
     }
 
     /// Returns the beginning of the question on one line.

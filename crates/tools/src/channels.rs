@@ -40,7 +40,7 @@ impl TellProgress {
     }
 
     /// Reports one step of progress.
-    pub fn tell(&self, news: String) {
+    pub fn report(&self, news: String) {
         (self.0)(news);
     }
 }
@@ -61,7 +61,7 @@ pub struct TaskUndone {
     /// Files that have their former content again, or are absent again.
     pub restored: Vec<String>,
     /// Files that were not reverted, each with the reason.
-    pub left: Vec<(String, String)>,
+    pub unrestored: Vec<(String, String)>,
 }
 
 impl UndoTask {

@@ -225,7 +225,7 @@ impl ToolContext {
     }
 
     /// Cuts a result to the limit, and keeps the whole text in the output folder.
-    pub(crate) fn shown(&self, tool: &str, text: String) -> String {
+    pub(crate) fn limit_output(&self, tool: &str, text: String) -> String {
         let Some(limit) = self.limit_of(tool) else {
             return text;
         };
@@ -235,7 +235,7 @@ impl ToolContext {
         if let Cow::Borrowed(_) = cut_output(&text, limit, None) {
             return text;
         }
-        let place = self.output_folder.as_ref().and_then(|folder| match keep(folder, tool, &text) {
+        let place = self.output_folder.as_ref().and_then(|folder| match store_output(folder, tool, &text) {
             Ok(file) => Some(file.strip_prefix(self.working_folder()).unwrap_or(&file).display().to_string()),
             Err(error) => {
                 tracing::warn!(%error, folder = %folder.display(), "a long result could not be kept");
@@ -247,7 +247,7 @@ impl ToolContext {
 }
 
 /// Writes a result to a new file.
-fn keep(folder: &Path, tool: &str, text: &str) -> io::Result<PathBuf> {
+fn store_output(folder: &Path, tool: &str, text: &str) -> io::Result<PathBuf> {
     /// Numbers continue after earlier calls of this process; files of an earlier process are skipped.
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     fs::create_dir_all(folder)?;

@@ -289,7 +289,7 @@ pub(crate) struct TerminateParameters {
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,
-    /// Commands that show success. aime runs each of them when you make this call; if one fails, the task goes on and you see its output. Do not run them before
+    /// Commands that show success. aime runs them with this call, so you need no last run of your own; if one fails, you see its output and go on
     checks: Option<Vec<CheckParameter>>,
     /// Things you lack, if blocked
     needs: Option<String>,

@@ -32,7 +32,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     commands: Arc<[PatternCommand]>,
-    known: Arc<Mutex<KnownLines>>,
+    known_lines: Arc<Mutex<KnownLines>>,
 }
 
 /// Lines of the last output of each command, without numbers, by folder and command.
@@ -68,7 +68,7 @@ impl Diagnostics {
             let glob = glob.map_err(|error| fault(error.kind().to_string()))?;
             Ok(PatternCommand { matcher: glob.compile_matcher(), command: command.to_owned() })
         });
-        Ok(Self { commands: made.collect::<Result<_, _>>()?, known: Arc::default() })
+        Ok(Self { commands: made.collect::<Result<_, _>>()?, known_lines: Arc::default() })
     }
 
     /// Returns the commands for the files that a call writes, and runs those without known output.
@@ -77,7 +77,7 @@ impl Diagnostics {
         if commands.is_empty() {
             return commands;
         }
-        let mut known = self.known.lock().await;
+        let mut known = self.known_lines.lock().await;
         for command in &commands {
             if let Entry::Vacant(unknown) = known.entry((context.working_folder().to_path_buf(), (*command).to_owned())) {
                 let lines = self.lines(command, context).await;
@@ -91,7 +91,7 @@ impl Diagnostics {
     pub(crate) async fn after(&self, commands: &[&str], context: &ToolContext) -> Option<String> {
         let mut text = String::new();
         for command in commands {
-            let mut known = self.known.lock().await;
+            let mut known = self.known_lines.lock().await;
             let lines = self.lines(command, context).await;
             let now: BTreeSet<String> = lines.iter().map(|line| without_numbers(line)).collect();
             let key = (context.working_folder().to_path_buf(), (*command).to_owned());

@@ -36,7 +36,7 @@ mod typed;
 mod web;
 
 pub use approval::{Approval, Consent, offers_always};
-pub use audit::{CriterionVerdict, Holds, audit_sheet};
+pub use audit::{CriterionVerdict, Holds, VERDICT, audit_sheet};
 pub use background::BackgroundProcesses;
 pub use builtin::{BuiltinSettings, CommandState, SILENT, builtin, builtin_with, is_ignored, streams_of, terminate_of_lead};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};
@@ -59,8 +59,8 @@ pub use permission::{
 pub use protected::{PlaceChange, PlaceOutcome, ProtectedPlaces, WatchedProgram};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
-pub use secrets::learn_secrets_of;
-pub use seen::{OtherChange, SeenFile, SeenFiles, WriteGuard};
+pub use secrets::{credential_files_in, learn_secrets_of};
+pub use seen::{ChangeAuthor, SeenFile, SeenFiles, WriteGuard};
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use surroundings::{GitState, Surroundings};

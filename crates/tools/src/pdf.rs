@@ -50,7 +50,7 @@ pub(crate) enum PdfError {
 impl PdfPages {
     /// Formats the pages with a heading each, and a note on omitted pages. `room` is the maximum number of characters; a page is cut only
     /// if not even one fits. `next` returns how to read on from a page, counted from 1.
-    pub(crate) fn shown(&self, room: Option<usize>, next: impl Fn(usize) -> String) -> String {
+    pub(crate) fn render(&self, room: Option<usize>, next: impl Fn(usize) -> String) -> String {
         let room = room.unwrap_or(usize::MAX);
         let (mut text, mut used, mut shown) = (String::new(), 0, 0);
         for (number, page) in (self.first + 1..).zip(&self.pages) {

@@ -19,4 +19,4 @@ pub use self::{
     rule::{PermissionRule, RuleError, nearest_tool, tool_names},
     rules::{PermissionRules, RuleLists, RulesFolderError},
 };
-pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::Verdict, shell::without_inert_text, shell::written_files};
+pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::RuleMatch, shell::CommandText, shell::written_files};

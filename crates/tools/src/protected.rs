@@ -10,7 +10,7 @@ mod scan;
 mod tests;
 
 pub(crate) use git_config::is_harmless_setting;
-pub(crate) use guard::Watched;
+pub(crate) use guard::WatchedCall;
 pub use {
     changes::{PlaceChange, PlaceOutcome},
     guard::{ProtectedPlaces, WatchedProgram},

@@ -114,10 +114,10 @@ impl ToolRegistry {
         };
         match clean(result, &context.redactor) {
             Ok(mut output) => {
-                output.text = context.shown(name, output.text);
+                output.text = context.limit_output(name, output.text);
                 Ok(output)
             }
-            Err(error) => Err(error.map_text(|text| if text.is_empty() { text } else { context.shown(name, text) })),
+            Err(error) => Err(error.map_text(|text| if text.is_empty() { text } else { context.limit_output(name, text) })),
         }
     }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use aime_redact::{REDACTED, REDACTED_WORD, Redactor, is_credential_file, is_kept_copy, private_keys_in, secrets_in};
 use aime_sandbox::ConfinedFolder;
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use serde_json::{Map, Value};
 
-use crate::{ToolContext, ToolError, ToolOutput, ToolSpec, permission::without_inert_text};
+use crate::{ToolContext, ToolError, ToolOutput, ToolSpec, permission::CommandText};
 
 /// Maximum depth of the search for credential files before a run, and maximum number of entries.
 const DEPTH: usize = 4;
@@ -23,15 +23,20 @@ const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv
 /// Collects the secrets in the credential files of a folder, so that no result shows them. Blocks. The search stops at a depth of 4 folders
 /// and at 20,000 entries. Secrets of other files are collected when a call names the file.
 pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
-    let mut walk = WalkBuilder::new(folder.path());
-    walk.standard_filters(false).max_depth(Some(DEPTH)).follow_links(false);
-    walk.filter_entry(|entry| entry.depth() == 0 || !entry.file_name().to_str().is_some_and(|name| PASSED_OVER.contains(&name)));
-    for entry in walk.build().filter_map(Result::ok).take(ENTRIES) {
+    for entry in walk(folder, Some(DEPTH)).take(ENTRIES) {
         let relative = entry.path().strip_prefix(folder.path()).unwrap_or_else(|_| entry.path());
         if entry.file_type().is_some_and(|kind| kind.is_file()) && is_credential_file(&relative.to_string_lossy()) {
             learn(folder, relative, redactor);
         }
     }
+}
+
+/// Returns the entries of a folder down to a depth, without generated and third-party files.
+fn walk(folder: &ConfinedFolder, depth: Option<usize>) -> impl Iterator<Item = DirEntry> {
+    let mut walk = WalkBuilder::new(folder.path());
+    walk.standard_filters(false).max_depth(depth).follow_links(false);
+    walk.filter_entry(|entry| entry.depth() == 0 || !entry.file_name().to_str().is_some_and(|name| PASSED_OVER.contains(&name)));
+    walk.build().filter_map(Result::ok)
 }
 
 /// Collects the secrets in a credential file.
@@ -54,6 +59,26 @@ pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext
     }
 }
 
+/// Returns the names of the credential files in a folder, in lower case and without duplicates; of a name with blanks its last word.
+/// `None` if the folder has too many entries, so that any file may exist. Blocks.
+#[must_use]
+pub fn credential_files_in(folder: &ConfinedFolder) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for (count, entry) in walk(folder, None).enumerate() {
+        if count >= ENTRIES {
+            return None;
+        }
+        let relative = entry.path().strip_prefix(folder.path()).unwrap_or_else(|_| entry.path());
+        if is_credential_file(&relative.to_string_lossy()) {
+            let name = entry.file_name().to_string_lossy().to_lowercase();
+            names.extend(name.split_whitespace().last().map(str::to_owned));
+        }
+    }
+    names.sort();
+    names.dedup();
+    Some(names)
+}
+
 /// Returns the credential files that a call names: in a path, or as a word of a command or of code. Paths that a command computes are not
 /// found here; known secrets are still removed from its output.
 fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str> {
@@ -61,25 +86,52 @@ fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str
         .into_iter()
         .filter_map(|name| parameters.get(name))
         .flat_map(texts_of);
+    texts.flat_map(key_files_in)
+}
+
+/// Returns the words of a text that look like credential files.
+fn key_files_in(text: &str) -> impl Iterator<Item = &str> {
     let parts = |c: char| {
         c.is_whitespace()
             || matches!(c, '"' | '\'' | '`' | '=' | '<' | '>' | '|' | ';' | '&' | '(' | ')' | ',' | '{' | '}' | '[' | ']' | ':')
     };
-    texts.flat_map(move |text| text.split(parts)).filter(|word| word.contains(['.', '/', '_']) && is_credential_file(word))
+    text.split(parts).filter(|word| word.contains(['.', '/', '_']) && is_credential_file(word))
 }
 
 /// Returns the first credential file that a call of a tool would read, as far as it names one. A name in a pattern of a search, in a
-/// comment or in text that is only printed or written opens no file.
-pub(crate) fn key_file_read(tool: &str, parameters: &Map<String, Value>) -> Option<String> {
+/// comment or in text that is only printed or written opens no file. A name in code or prose counts only if it leads out of the folder, or
+/// if the folder has a file of that name: `existing` has the names of [`credential_files_in`].
+pub(crate) fn key_file_read(tool: &str, parameters: &Map<String, Value>, existing: Option<&[String]>) -> Option<String> {
+    let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     let mut named = parameters.clone();
-    match (tool, parameters.get("command").and_then(Value::as_str)) {
-        ("grep", _) => drop(named.remove("pattern")),
-        ("bash", Some(command)) => {
-            named.insert("command".to_owned(), without_inert_text(command).into());
+    let mut code = Vec::new();
+    match (tool, text("command"), text("code")) {
+        ("grep", ..) => drop(named.remove("pattern")),
+        ("bash", Some(command), _) => {
+            let parts = CommandText::split(command);
+            named.insert("command".to_owned(), parts.shell.into());
+            code = parts.code;
+        }
+        ("python", _, Some(text)) => {
+            named.remove("code");
+            code.push(text);
         }
         _ => {}
     }
-    key_files_named(&named).next().map(str::to_owned)
+    let may_exist = |word: &&str| existing.is_none_or(|names| leaves_folder(word) || names.contains(&file_name(word)));
+    let in_code = || code.iter().flat_map(|text| key_files_in(text)).find(may_exist);
+    key_files_named(&named).next().or_else(in_code).map(str::to_owned)
+}
+
+/// Returns the last part of a path, in lower case.
+fn file_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase()
+}
+
+/// Returns true for a path that may lead out of the working folder. A single name after `/` is the end of a path that code computes.
+fn leaves_folder(path: &str) -> bool {
+    let from_root = path.strip_prefix('/').is_some_and(|rest| rest.contains('/'));
+    from_root || path.starts_with('~') || path.split('/').any(|part| part == "..")
 }
 
 /// Returns the string, or the strings of the array.
@@ -129,7 +181,7 @@ pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
 
 /// Refuses a call that would write the redaction mark in the place of a secret: the caller has not seen the secret.
 pub(crate) fn check_marks(sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
-    let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| holds(value, mark)));
+    let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| contains_mark(value, mark)));
     let Some(mark) = held.filter(|_| !sheet.read_only) else { return Ok(()) };
     // Allow edits of a file that contains the mark itself, such as a text about it.
     let path = parameters.get("path").and_then(Value::as_str);
@@ -143,11 +195,11 @@ pub(crate) fn check_marks(sheet: &ToolSpec, parameters: &Map<String, Value>, con
     )))
 }
 
-fn holds(value: &Value, mark: &str) -> bool {
+fn contains_mark(value: &Value, mark: &str) -> bool {
     match value {
         Value::String(text) => text.contains(mark),
-        Value::Array(items) => items.iter().any(|item| holds(item, mark)),
-        Value::Object(members) => members.iter().any(|(name, member)| name.contains(mark) || holds(member, mark)),
+        Value::Array(items) => items.iter().any(|item| contains_mark(item, mark)),
+        Value::Object(members) => members.iter().any(|(name, member)| name.contains(mark) || contains_mark(member, mark)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -21,7 +21,7 @@ pub type SeenFiles = BTreeMap<String, String>;
 
 /// Author of a change since an actor last saw a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OtherChange {
+pub enum ChangeAuthor {
     /// No known author.
     Nobody,
     /// A known author, such as "task `mean`".
@@ -31,14 +31,14 @@ pub enum OtherChange {
 }
 
 /// Looks up who changed the file at a path since it had a hash, or since the run began.
-type LookUp = dyn Fn(&Path, Option<&str>) -> OtherChange + Send + Sync;
+type ChangeLookup = dyn Fn(&Path, Option<&str>) -> ChangeAuthor + Send + Sync;
 
 /// File versions that the actor of a call has seen. Cheap to clone.
 #[derive(Clone)]
 pub struct WriteGuard {
     actor: Arc<str>,
     seen: Arc<SeenFiles>,
-    look_up: Option<Arc<LookUp>>,
+    look_up: Option<Arc<ChangeLookup>>,
 }
 
 impl WriteGuard {
@@ -52,7 +52,7 @@ impl WriteGuard {
     /// Sets the look-up of other authors: `look_up` returns who changed the file at a path since it had a hash, or without a hash, since
     /// the run began. It may block.
     #[must_use]
-    pub fn looking_up(self, look_up: impl Fn(&Path, Option<&str>) -> OtherChange + Send + Sync + 'static) -> Self {
+    pub fn looking_up(self, look_up: impl Fn(&Path, Option<&str>) -> ChangeAuthor + Send + Sync + 'static) -> Self {
         Self { look_up: Some(Arc::new(look_up)), ..self }
     }
 
@@ -68,16 +68,16 @@ impl WriteGuard {
         if seen.is_some_and(|hash| *hash == hash_of(bytes)) {
             return None;
         }
-        let by = self.look_up.as_ref().map_or(OtherChange::Nobody, |look_up| look_up(Path::new(path), seen.map(String::as_str)));
+        let by = self.look_up.as_ref().map_or(ChangeAuthor::Nobody, |look_up| look_up(Path::new(path), seen.map(String::as_str)));
         match (seen, by) {
-            (Some(_), OtherChange::By(who)) => Some(Other { who, since: "since you last read it" }),
-            (Some(_), OtherChange::Nobody) => Some(Other { who: NOBODY.to_owned(), since: "since you last read it" }),
-            (Some(_), OtherChange::Unknown) => Some(Other { who: "somebody".to_owned(), since: "since you last read it" }),
-            (None, OtherChange::By(who)) => Some(Other { who, since: "in this run, and you have not read it" }),
-            (None, OtherChange::Unknown) => {
-                Some(Other { who: "somebody".to_owned(), since: "perhaps in this run, and you have not read it" })
+            (Some(_), ChangeAuthor::By(who)) => Some(Other { author: who, since: "since you last read it" }),
+            (Some(_), ChangeAuthor::Nobody) => Some(Other { author: NOBODY.to_owned(), since: "since you last read it" }),
+            (Some(_), ChangeAuthor::Unknown) => Some(Other { author: "somebody".to_owned(), since: "since you last read it" }),
+            (None, ChangeAuthor::By(who)) => Some(Other { author: who, since: "in this run, and you have not read it" }),
+            (None, ChangeAuthor::Unknown) => {
+                Some(Other { author: "somebody".to_owned(), since: "perhaps in this run, and you have not read it" })
             }
-            (None, OtherChange::Nobody) => None,
+            (None, ChangeAuthor::Nobody) => None,
         }
     }
 }
@@ -87,7 +87,7 @@ const NOBODY: &str = "a person or another program";
 
 /// A change by another author.
 struct Other {
-    who: String,
+    author: String,
     since: &'static str,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Debug for WriteGuard {
 
 impl ToolContext {
     /// Returns a record that the actor of the call has read or written this version; empty if no actor made the call.
-    pub(crate) fn saw(&self, path: &str, bytes: &[u8]) -> Vec<SeenFile> {
+    pub(crate) fn record_seen(&self, path: &str, bytes: &[u8]) -> Vec<SeenFile> {
         let Some(_) = &self.guard else { return Vec::new() };
         vec![SeenFile { path: self.real_path(path), hash: Some(hash_of(bytes)) }]
     }
@@ -113,7 +113,7 @@ impl ToolContext {
     /// author's change the actor has not seen the whole file, so there is no record.
     pub(crate) fn edited(&self, path: &str, before: &[u8], to: &str, after: &[u8]) -> Vec<SeenFile> {
         let known = self.guard.as_ref().and_then(|guard| guard.seen.get(&self.real_path(path)));
-        if known.is_some_and(|hash| *hash == hash_of(before)) { self.saw(to, after) } else { Vec::new() }
+        if known.is_some_and(|hash| *hash == hash_of(before)) { self.record_seen(to, after) } else { Vec::new() }
     }
 
     /// Refuses to overwrite or delete a version of a file that the actor of the call has not seen. `act` names the attempted action.
@@ -122,7 +122,7 @@ impl ToolContext {
     /// [`ToolError::Failed`], which names the author of that version and the next step.
     pub(crate) fn must_have_seen(&self, path: &str, bytes: &[u8], act: &str) -> Result<(), ToolError> {
         let other = self.guard.as_ref().and_then(|guard| guard.other_change(&self.real_path(path), bytes));
-        let Some(Other { who, since }) = other else { return Ok(()) };
+        let Some(Other { author: who, since }) = other else { return Ok(()) };
         Err(ToolError::Failed(format!(
             "not {act}: `{path}` was changed by {who} {since}. Read it again, and keep that change: best change only your part of it, with edit_file"
         )))
@@ -133,7 +133,7 @@ impl ToolContext {
         let guard = self.guard.as_ref()?;
         let real = self.real_path(path);
         guard.seen.get(&real)?;
-        let Other { who, since } = guard.other_change(&real, bytes)?;
+        let Other { author: who, since } = guard.other_change(&real, bytes)?;
         Some(format!("[`{path}` was changed by {who} {since}; this edit was made on top of that change, which is kept]"))
     }
 

@@ -4,7 +4,7 @@ use aime_progress_management::Origin;
 
 use crate::{
     Approval, ConsentedCall, OpenCall, Permission, PermissionRule, PermissionRules, Permissions, ToolContext, ToolError, ToolOutput,
-    ToolRegistry, Trust,
+    ToolRegistry, Trust, credential_files_in,
 };
 
 /// The tools of one agent in one folder, under one mode and its rules. [`call`](Self::call) is the only way to call them, so that no step
@@ -26,7 +26,11 @@ impl ToolSession {
     /// without a person they are denied. The files of the folder count as untrusted.
     #[must_use]
     pub fn new(tools: ToolRegistry, context: ToolContext, approval: Approval) -> Self {
-        let trust = Trust { files: false, commands_reach_network: context.confinement.reaches_network() };
+        let trust = Trust {
+            files: false,
+            commands_reach_network: context.confinement.reaches_network(),
+            credential_files: credential_files_in(&context.folder),
+        };
         let rules = PermissionRules::clone(&context.rules);
         Self { tools, context, approval, rules, trust, origins: Vec::new(), consents: Vec::new() }
     }
@@ -63,7 +67,7 @@ impl ToolSession {
     pub async fn call(&mut self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
         let sheet = self.tools.sheet(name)?.clone();
         let checked = sheet.read(arguments)?;
-        let (trust, origins) = (Some(self.trust), self.origins.as_slice());
+        let (trust, origins) = (Some(&self.trust), self.origins.as_slice());
         let permissions = Permissions { trust, origins, ..Permissions::new(self.approval, &self.rules) };
         let call = match permissions.decide(&sheet, checked) {
             Permission::Ask(open) => self.ask(open).await?,

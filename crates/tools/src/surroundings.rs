@@ -21,6 +21,8 @@ pub struct Surroundings {
     pub commands: String,
     /// Installed programs with their versions.
     pub programs: Vec<String>,
+    /// Programs that projects of this kind use and that are not on `PATH`.
+    pub missing: Vec<String>,
     /// State of the git repository, if there is one.
     pub git: Option<GitState>,
     /// Paths of files with instructions for agents.
@@ -45,13 +47,17 @@ impl Surroundings {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
         }
-        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::look(context));
+        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::describe(context));
         let mut commands = context.confinement.in_words();
         if context.read_only {
             commands.push_str(" Nothing may be changed in this run.");
         }
-        let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);
-        Self { date, system, commands, programs, git, instructions, tree }
+        if context.working_folder().join(".aime").is_dir() {
+            commands.push_str(" `.aime/` holds aime's own records: leave it out of `find` and `grep -r`.");
+        }
+        let user = if programs::is_root() { ", user root" } else { "" };
+        let system = format!("{} ({}){user}", std::env::consts::OS, std::env::consts::ARCH);
+        Self { date, system, commands, programs, missing: programs::missing(context), git, instructions, tree }
     }
 
     /// Asks common programs for their versions. Omits programs that are missing or do not answer.
@@ -83,6 +89,9 @@ impl Surroundings {
         let mut text = format!("- System: {}. Today is {}.\n- {}\n", self.system, self.date, self.commands);
         if !self.programs.is_empty() {
             let _ = writeln!(text, "- Programs: {}.", self.programs.join(", "));
+        }
+        if !self.missing.is_empty() {
+            let _ = writeln!(text, "- Not on PATH: {}.", self.missing.join(", "));
         }
         if let Some(git) = &self.git {
             let _ = writeln!(text, "- Git: {}", git.in_words());

@@ -182,7 +182,7 @@ impl ToolOutput {
     }
 }
 
-/// Error of a call. The model sees its text after `Error: `, except for [`Exited`](Self::Exited).
+/// Error of a call. The model sees its text after `Error: `, except for [`Exited`](Self::Exited) and [`Stopped`](Self::Stopped).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// No such tool exists.
@@ -194,14 +194,24 @@ pub enum ToolError {
     /// The tool ran and failed.
     #[error("{0}")]
     Failed(String),
-    /// A program ended with an exit code other than 0. The text gives the code first, then the output. This is a result, not an error of
-    /// the tool.
+    /// A program ended with an exit code other than 0. The text gives the output, then the code on a line of its own. This is a result,
+    /// not an error of the tool.
     #[error("{}", exited(*code, printed))]
     Exited {
         /// Exit code.
         code: i32,
         /// Complete output.
         printed: String,
+    },
+    /// A program was stopped before its end. The text gives the output, then the reason on a line of its own.
+    #[error("{}", with_end(printed, reason))]
+    Stopped {
+        /// What stopped it.
+        reason: String,
+        /// Complete output.
+        printed: String,
+        /// True if it exceeded its time limit.
+        timed_out: bool,
     },
     /// The call could not be begun, so it did nothing and its result is unknown.
     #[error("{0}")]
@@ -239,13 +249,21 @@ impl ToolError {
             Self::Denied(text) => Self::Denied(map(text)),
             Self::TimedOut(text) => Self::TimedOut(map(text)),
             Self::Exited { code, printed } => Self::Exited { code, printed: map(printed) },
+            Self::Stopped { reason, printed, timed_out } => Self::Stopped { reason, printed: map(printed), timed_out },
             Self::Unknown(_) | Self::Cancelled => self,
         }
     }
 }
 
 fn exited(code: i32, printed: &str) -> String {
-    if printed.is_empty() { format!("exit code {code}, nothing printed") } else { format!("exit code {code}\n{printed}") }
+    let nothing = if printed.is_empty() { ", nothing printed" } else { "" };
+    with_end(printed, &format!("exit code {code}{nothing}"))
+}
+
+/// Returns the output of a program, with a last line in brackets on how it ended.
+fn with_end(printed: &str, end: &str) -> String {
+    let between = if printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" };
+    format!("{printed}{between}[{end}]")
 }
 
 /// Error for an unknown tool name.

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     Approval, ToolScope, ToolSpec,
-    approval::{Decision, ProposedCall, question},
-    permission::Verdict,
+    approval::{PermissionDecision, ProposedCall, question},
+    permission::RuleMatch,
     secrets::key_file_read,
 };
 
@@ -41,13 +41,17 @@ pub enum Source {
 }
 
 /// Sources that the user trusts, and reach of commands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trust {
     /// If true, the files of the working folder and its documents contain only the user's own text.
     pub files: bool,
     /// If true, commands and code can reach the network.
     pub commands_reach_network: bool,
+    /// Names of the credential files in the working folder, as [`credential_files_in`](crate::credential_files_in) returns them. With
+    /// `None`, each name that looks like one may be a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential_files: Option<Vec<String>>,
 }
 
 /// Returns the origin of a call's result; `None` if aime itself produces it.
@@ -118,7 +122,7 @@ impl Trust {
     /// Revises a decision for a caller whose prompt contains untrusted texts of these origins. A call that the mode allows may then need
     /// consent. A call that the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
     #[must_use]
-    pub(crate) fn beware(&self, decision: Decision, call: ProposedCall<'_>, origins: &[Origin]) -> Decision {
+    pub(crate) fn apply_trust(&self, decision: PermissionDecision, call: ProposedCall<'_>, origins: &[Origin]) -> PermissionDecision {
         if origins.is_empty() {
             return decision;
         }
@@ -127,28 +131,28 @@ impl Trust {
         let later = runs_later(call);
         let Some(risk) = later.clone().or_else(|| self.risk(call.sheet, call.parameters)) else { return decision };
         // A rule that allows the call is the user's own consent.
-        if later.is_none() && rules.judge(call.approval, call.sheet.name(), call.parameters) == Verdict::Allowed {
+        if later.is_none() && rules.evaluate(call.approval, call.sheet.name(), call.parameters) == RuleMatch::Allowed {
             return decision;
         }
         let read = Origin::line(origins);
         match decision {
-            Decision::Deny { .. } => decision,
-            Decision::Allow if call.approval == Approval::ReadOnly => Decision::Deny {
+            PermissionDecision::Deny { .. } => decision,
+            PermissionDecision::Allow if call.approval == Approval::ReadOnly => PermissionDecision::Deny {
                 reason: format!("`{}` {risk}, after text from others was read ({read}), and this run is read-only", call.sheet.name()),
             },
-            Decision::Allow => {
+            PermissionDecision::Allow => {
                 let question = question(call.sheet.name(), call.parameters);
                 let always = match later {
                     Some(_) => Vec::new(),
                     None => rules.to_remember(call.approval, call.sheet.name(), call.parameters),
                 };
-                Decision::Ask {
+                PermissionDecision::Ask {
                     question: format!("This call {risk}, and its caller has read text from others ({read}).\n{question}"),
                     always,
                 }
             }
-            Decision::Ask { question, always } => {
-                Decision::Ask { question: format!("Its caller has read text from others ({read}).\n{question}"), always }
+            PermissionDecision::Ask { question, always } => {
+                PermissionDecision::Ask { question: format!("Its caller has read text from others ({read}).\n{question}"), always }
             }
         }
     }
@@ -159,7 +163,7 @@ impl Trust {
             return None;
         }
         if (sheet.read_only || sheet.touches == ToolScope::Processes)
-            && let Some(file) = key_file_read(sheet.name(), parameters)
+            && let Some(file) = key_file_read(sheet.name(), parameters, self.credential_files.as_deref())
         {
             return Some(format!("reads {file}, which looks like a file of keys or passwords"));
         }

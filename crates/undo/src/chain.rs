@@ -11,7 +11,7 @@ use crate::{Author, Change, Entry, log::Record, scope::Scope};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     /// Possible authors; empty if the author is not part of the run.
-    pub(crate) by: Vec<Author>,
+    pub(crate) authors: Vec<Author>,
     pub(crate) before: Option<Entry>,
     pub(crate) after: Option<Entry>,
 }
@@ -24,7 +24,7 @@ pub(crate) type Chains = BTreeMap<PathBuf, Vec<Link>>;
 pub(crate) struct History {
     pub(crate) chains: Chains,
     /// Links that each undo has removed from the chains.
-    taken: BTreeMap<(u64, PathBuf), Vec<Link>>,
+    undone_links: BTreeMap<(u64, PathBuf), Vec<Link>>,
     /// Undos that have not been undone themselves, oldest first.
     pub(crate) undos: Vec<u64>,
     /// Number of the last undo.
@@ -36,7 +36,7 @@ pub(crate) struct History {
     /// Announced change of one file whose result is not recorded yet.
     pub(crate) about: Option<(Author, Vec<Change>)>,
     /// Reason why recording stopped, if it did.
-    pub(crate) lost: Option<String>,
+    pub(crate) stop_reason: Option<String>,
 }
 
 impl History {
@@ -55,7 +55,7 @@ impl History {
             Record::Changed { by, changes } => {
                 self.about = None;
                 for Change { path, before, after } in changes {
-                    let link = Link { by: by.clone(), before: before.clone(), after: after.clone() };
+                    let link = Link { authors: by.clone(), before: before.clone(), after: after.clone() };
                     self.chains.entry(path.clone()).or_default().push(link);
                 }
             }
@@ -68,7 +68,7 @@ impl History {
                     self.put_back(begun, &of, &changes, &failed.iter().map(PathBuf::as_path).collect());
                 }
             }
-            Record::Lost { reason } => self.lost = Some(reason.clone()),
+            Record::Lost { reason } => self.stop_reason = Some(reason.clone()),
         }
     }
 
@@ -76,7 +76,7 @@ impl History {
         for Change { path, before, after } in changes.iter().filter(|change| !failed.contains(change.path.as_path())) {
             let chain = self.chains.entry(path.clone()).or_default();
             let restored = match of {
-                Scope::Undo { number: undone } => self.taken.remove(&(*undone, path.clone())),
+                Scope::Undo { number: undone } => self.undone_links.remove(&(*undone, path.clone())),
                 Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => None,
             };
             if let Some(links) = restored {
@@ -90,8 +90,8 @@ impl History {
                 _ => chain.iter().position(is_before),
             };
             match at {
-                Some(at) => drop(self.taken.insert((number, path.clone()), chain.split_off(at))),
-                None => chain.push(Link { by: Vec::new(), before: before.clone(), after: after.clone() }),
+                Some(at) => drop(self.undone_links.insert((number, path.clone()), chain.split_off(at))),
+                None => chain.push(Link { authors: Vec::new(), before: before.clone(), after: after.clone() }),
             }
         }
         match of {
@@ -102,13 +102,13 @@ impl History {
     }
 
     /// Returns true if the path had this state before a change that is still effective.
-    pub(crate) fn stood(&self, path: &Path, entry: Option<&Entry>) -> bool {
+    pub(crate) fn had_entry(&self, path: &Path, entry: Option<&Entry>) -> bool {
         self.chains.get(path).is_some_and(|chain| chain.iter().any(|link| link.before.as_ref() == entry))
     }
 
     /// Returns the changes that an undo made.
     pub(crate) fn changes_of(&self, number: u64, records: &[Record]) -> Vec<Change> {
-        let done = |path: &Path| self.taken.contains_key(&(number, path.to_path_buf()));
+        let done = |path: &Path| self.undone_links.contains_key(&(number, path.to_path_buf()));
         let found = records.iter().find_map(|record| match record {
             Record::Undo { number: found, changes, .. } if *found == number => Some(changes),
             _ => None,

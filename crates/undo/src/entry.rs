@@ -32,7 +32,7 @@ pub enum Entry {
     /// An entry without recorded content: its creation and removal are noticed, but it cannot be restored.
     NotKept {
         /// Reason why the content is not recorded.
-        why: NotKept,
+        why: UnrecordedReason,
         /// Size in bytes, for a file.
         size: u64,
         /// Modification time of a file, in nanoseconds since the Unix epoch.
@@ -43,7 +43,7 @@ pub enum Entry {
 impl Entry {
     /// Returns the reason why the content is not recorded, if so.
     #[must_use]
-    pub const fn not_kept(&self) -> Option<NotKept> {
+    pub const fn not_kept(&self) -> Option<UnrecordedReason> {
         match self {
             Self::NotKept { why, .. } => Some(*why),
             _ => None,
@@ -67,7 +67,7 @@ impl Entry {
 /// Reason why the content of a path is not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NotKept {
+pub enum UnrecordedReason {
     /// The file is larger than [`UndoSettings::max_file_bytes`](crate::UndoSettings::max_file_bytes).
     TooLarge,
     /// The folder is larger than [`UndoSettings::max_folder_bytes`](crate::UndoSettings::max_folder_bytes), or has too many files.
@@ -84,7 +84,7 @@ pub enum NotKept {
     Unreadable,
 }
 
-impl Describe for NotKept {
+impl Describe for UnrecordedReason {
     fn describe(&self) -> Message {
         match self {
             Self::TooLarge => message!("kept-too-large"),

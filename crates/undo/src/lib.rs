@@ -5,8 +5,7 @@ mod check;
 mod diff;
 mod entry;
 mod error;
-mod kept;
-mod known;
+mod known_path;
 mod log;
 mod name;
 mod objects;
@@ -20,16 +19,17 @@ mod system;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+mod undo_data;
 
 pub use check::{UndoFaults, check, repair};
 pub use diff::{LineDiff, line_diff};
-pub use entry::{Author, Change, Entry, NotKept};
+pub use entry::{Author, Change, Entry, UnrecordedReason};
 pub use error::UndoError;
-pub use kept::{Kept, Work};
-pub use log::LeftOut;
+pub use log::UnrecordedEntry;
 pub use plan::{Conflict, ConflictKind, UndoPlan};
-pub use recorder::{Content, ImportedWork, PathChange, Recorder, SinceBegin, Undone, Window};
+pub use recorder::{Content, ImportedWork, PathChange, PathComparison, Recorder, RecordingGuard, UndoResult};
 pub use restore::Failed;
 pub use scan::LookCounts;
 pub use scope::Scope;
 pub use store::{UndoSettings, clean, forget};
+pub use undo_data::{UndoData, Work};

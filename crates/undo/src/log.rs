@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Author, Change, Entry, NotKept, UndoError, error::store, scope::Scope, system::private_file};
+use crate::{Author, Change, Entry, UndoError, UnrecordedReason, error::store, scope::Scope, system::private_file};
 
 /// Schema version of the log.
 pub(crate) const SCHEMA: &str = "aime.undo_log/v1";
@@ -23,7 +23,7 @@ pub(crate) enum Record {
         schema: String,
     },
     /// Entries of the folder without recorded content, at the first scan: the first of them, and their number.
-    NotKept { first: Vec<LeftOut>, count: usize },
+    NotKept { first: Vec<UnrecordedEntry>, count: usize },
     /// An author begins work that may change any file.
     Opened { window: u64, author: Author },
     /// The work has ended; its changes are recorded before this.
@@ -46,12 +46,12 @@ pub(crate) enum Record {
 
 /// An entry without recorded content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct UnrecordedEntry {
     /// Path relative to the folder.
     #[serde(with = "crate::name")]
     pub path: PathBuf,
     /// Reason why the content is not recorded.
-    pub why: NotKept,
+    pub why: UnrecordedReason,
 }
 
 /// Log of a run, open for appending.

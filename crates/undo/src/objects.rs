@@ -82,21 +82,21 @@ impl Objects {
 }
 
 /// Locks the store exclusively until the result is dropped; `None` if another process has it open, or if there is no store.
-pub(crate) fn alone(root: &Path) -> Result<Option<Alone>, UndoError> {
+pub(crate) fn alone(root: &Path) -> Result<Option<StoreLock>, UndoError> {
     if !folder(root).is_dir() {
         return Ok(None);
     }
     let lock = lock_file(root)?;
-    Ok(lock.try_lock().is_ok().then_some(Alone { _lock: lock }))
+    Ok(lock.try_lock().is_ok().then_some(StoreLock { _lock: lock }))
 }
 
 /// Exclusive lock of the store.
-pub(crate) struct Alone {
+pub(crate) struct StoreLock {
     _lock: File,
 }
 
 /// Removes contents outside of `wanted`. Returns the number of remaining bytes.
-pub(crate) fn sweep(root: &Path, _alone: &Alone, wanted: &BTreeSet<String>) -> Result<u64, UndoError> {
+pub(crate) fn sweep(root: &Path, _alone: &StoreLock, wanted: &BTreeSet<String>) -> Result<u64, UndoError> {
     let folder = folder(root);
     let mut left = 0;
     for parent in fs::read_dir(&folder).map_err(store(&folder, "listed"))? {

@@ -8,13 +8,13 @@ use std::{
 
 use aime_messages::{Describe, Message, message};
 
-use crate::{Author, Change, Entry, NotKept, UndoError, chain::History, scope::Scope};
+use crate::{Author, Change, Entry, UndoError, UnrecordedReason, chain::History, scope::Scope};
 
 /// Plan of an undo, by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoPlan {
     /// Scope of the undo.
-    pub of: Scope,
+    pub scope: Scope,
     /// Changes to make, from the current state to the former one, by path.
     pub changes: Vec<Change>,
     /// Paths that stay unchanged, with the reasons.
@@ -35,7 +35,7 @@ pub struct Conflict {
     /// Path relative to the folder.
     pub path: PathBuf,
     /// Reason of the conflict.
-    pub why: ConflictKind,
+    pub kind: ConflictKind,
 }
 
 /// Reason why a path stays unchanged.
@@ -50,9 +50,9 @@ pub enum ConflictKind {
     /// An entry in the folder stays.
     NotEmpty,
     /// The former content was not recorded.
-    NotKept(NotKept),
+    NotKept(UnrecordedReason),
     /// The current content cannot be recorded, so it is not removed.
-    Stays(NotKept),
+    Stays(UnrecordedReason),
 }
 
 impl Describe for ConflictKind {
@@ -90,14 +90,14 @@ pub(crate) fn plan(
     force: bool,
     mut now: impl FnMut(&Path) -> Result<Option<Entry>, UndoError>,
 ) -> Result<UndoPlan, UndoError> {
-    let mut plan = UndoPlan { of: scope.clone(), changes: Vec::new(), conflicts: Vec::new() };
-    let wanted: Vec<Wanted> = match scope {
-        Scope::Undo { .. } => changes_of_undo.iter().map(Wanted::back).collect(),
+    let mut plan = UndoPlan { scope: scope.clone(), changes: Vec::new(), conflicts: Vec::new() };
+    let wanted: Vec<PathRestore> = match scope {
+        Scope::Undo { .. } => changes_of_undo.iter().map(PathRestore::back).collect(),
         Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => {
-            history.chains.iter().filter_map(|(path, links)| Wanted::of(path, links, scope)).collect()
+            history.chains.iter().filter_map(|(path, links)| PathRestore::of(path, links, scope)).collect()
         }
     };
-    for Wanted { path, target, left, against } in wanted {
+    for PathRestore { path, target, expected: left, against } in wanted {
         let current = now(&path)?;
         if current == target {
             continue;
@@ -109,54 +109,54 @@ pub(crate) fn plan(
             _ => against,
         };
         match why.filter(|why| !(force && why.can_be_forced())) {
-            Some(why) => plan.conflicts.push(Conflict { path, why }),
+            Some(why) => plan.conflicts.push(Conflict { path, kind: why }),
             None => plan.changes.push(Change { path, before: current, after: target }),
         }
     }
-    keep_folders_that_are_needed(&mut plan);
+    keep_needed_folders(&mut plan);
     add_parents(&mut plan.changes, &mut now)?;
     Ok(plan)
 }
 
 /// Keeps a folder if an entry in it stays.
-fn keep_folders_that_are_needed(plan: &mut UndoPlan) {
+fn keep_needed_folders(plan: &mut UndoPlan) {
     let left: Vec<PathBuf> = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
     let goes =
         |change: &Change| change.before.as_ref().is_some_and(Entry::is_folder) && !change.after.as_ref().is_some_and(Entry::is_folder);
     let needed = |change: &Change| goes(change) && left.iter().any(|path| path != &change.path && path.starts_with(&change.path));
     let stay = plan.changes.extract_if(.., |change| needed(change));
-    plan.conflicts.extend(stay.map(|change| Conflict { path: change.path, why: ConflictKind::NotEmpty }));
+    plan.conflicts.extend(stay.map(|change| Conflict { path: change.path, kind: ConflictKind::NotEmpty }));
     plan.conflicts.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
 /// A path to restore.
-struct Wanted {
+struct PathRestore {
     path: PathBuf,
     target: Option<Entry>,
     /// Expected current state, if no one has changed it since.
-    left: Option<Entry>,
+    expected: Option<Entry>,
     /// Conflict that exists even if the current state is as expected.
     against: Option<ConflictKind>,
 }
 
-impl Wanted {
+impl PathRestore {
     fn back(change: &Change) -> Self {
         let Change { path, before, after } = change.clone();
-        Self { path, target: before, left: after, against: None }
+        Self { path, target: before, expected: after, against: None }
     }
 
     fn of(path: &Path, links: &[crate::chain::Link], scope: &Scope) -> Option<Self> {
         let first = match scope {
             // Earlier changes of the author were left on purpose.
             Scope::Effects { author } => {
-                let alone = |link: &crate::chain::Link| !link.by.is_empty() && link.by.iter().all(|by| by == author);
+                let alone = |link: &crate::chain::Link| !link.authors.is_empty() && link.authors.iter().all(|by| by == author);
                 links.iter().rposition(|link| !alone(link)).map_or(0, |last| last + 1)
             }
-            _ => links.iter().position(|link| link.by.iter().any(|author| scope.holds(author)))?,
+            _ => links.iter().position(|link| link.authors.iter().any(|author| scope.contains(author)))?,
         };
         let links = links.get(first..)?;
-        let others: BTreeSet<&Author> = links.iter().flat_map(|link| &link.by).filter(|author| !scope.holds(author)).collect();
-        let against = if links.iter().any(|link| link.by.is_empty()) {
+        let others: BTreeSet<&Author> = links.iter().flat_map(|link| &link.authors).filter(|author| !scope.contains(author)).collect();
+        let against = if links.iter().any(|link| link.authors.is_empty()) {
             Some(ConflictKind::ChangedBetween)
         } else {
             let names: BTreeSet<String> =
@@ -164,7 +164,7 @@ impl Wanted {
             (!names.is_empty()).then(|| ConflictKind::AlsoBy(names.into_iter().collect()))
         };
         let target = links.first()?.before.clone();
-        Some(Self { path: path.to_path_buf(), target, left: links.last()?.after.clone(), against })
+        Some(Self { path: path.to_path_buf(), target, expected: links.last()?.after.clone(), against })
     }
 }
 

@@ -1,10 +1,10 @@
 //! Recorder of the changes that a run makes in a folder.
 
-mod bringing;
 mod effects;
-mod looking;
+mod import;
+mod scanning;
 mod turns;
-mod undoing;
+mod undo;
 
 use std::{
     collections::BTreeMap,
@@ -16,19 +16,19 @@ use std::{
 use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
-    bringing::{Content, ImportedWork},
-    effects::SinceBegin,
-    looking::PathChange,
-    undoing::Undone,
+    effects::PathComparison,
+    import::{Content, ImportedWork},
+    scanning::PathChange,
+    undo::UndoResult,
 };
 use self::{
-    looking::Watcher,
+    scanning::Watcher,
     turns::{AtWork, Turn, Turns, is_at_work},
 };
 use crate::{
     Author, Change, UndoError, UndoSettings,
     chain::History,
-    known::{self, KnownFolder},
+    known_path::{self, KnownFolder},
     log::{Log, Record},
     objects::{Objects, private_folder},
     scan::LookCounts,
@@ -56,17 +56,19 @@ pub struct Recorder {
 
 #[derive(Debug, Default)]
 struct State {
-    live: Option<Live>,
-    lost: bool,
+    live: Option<LogState>,
+    is_stopped: bool,
     notes: Vec<String>,
     /// Changes through the folder's handle that the caller has not taken yet.
     exact: Vec<(Author, Change)>,
+    /// Number of records after which the effects of an author that stay are not reported yet.
+    reported: BTreeMap<Author, usize>,
     counts: LookCounts,
 }
 
 /// State of an open log.
 #[derive(Debug)]
-struct Live {
+struct LogState {
     objects: Objects,
     turns: Turns,
     log: Log,
@@ -79,7 +81,7 @@ struct Live {
     /// Number of records when the baseline was written from which that state follows.
     baseline: Option<usize>,
     /// True if this recorder has scanned the folder.
-    looked: bool,
+    has_scanned: bool,
     /// State recorded by an earlier run; avoids reading files again.
     cache: KnownFolder,
     /// Authors of the open windows.
@@ -87,19 +89,19 @@ struct Live {
     /// Authors of all windows that were open at some time since the last scan.
     since: BTreeMap<u64, Author>,
     /// Locks of the open windows of this recorder, by which others notice them.
-    here: BTreeMap<u64, AtWork>,
+    open_locks: BTreeMap<u64, AtWork>,
     next: u64,
 }
 
 /// Period in which an author may change any file. End it with [`Recorder::close`]; dropping it ends it, too, and the next scan finds its
 /// changes.
 #[derive(Debug)]
-pub struct Window {
+pub struct RecordingGuard {
     recorder: Arc<Recorder>,
     number: u64,
 }
 
-impl Drop for Window {
+impl Drop for RecordingGuard {
     fn drop(&mut self) {
         if let Some(live) = self.recorder.state().live.as_mut() {
             live.ended(self.number);
@@ -123,37 +125,37 @@ impl Recorder {
 
     /// Opens a window for work that may change any file. The folder is scanned before and after it.
     #[must_use]
-    pub fn open(self: &Arc<Self>, author: Author) -> Option<Window> {
+    pub fn open(self: &Arc<Self>, author: Author) -> Option<RecordingGuard> {
         let mut state = self.state();
-        let number = self.keeping(&mut state, |live, counts| {
-            self.look_around(live, counts)?;
+        let number = self.record_step(&mut state, |live, counts| {
+            self.scan_folder(live, counts)?;
             let window = live.next;
             let at_work = AtWork::begin(&self.store.of_run(&self.run), window)?;
             live.add(Record::Opened { window, author })?;
-            live.here.insert(window, at_work);
+            live.open_locks.insert(window, at_work);
             Ok(window)
         })?;
         drop(state);
-        Some(Window { recorder: Arc::clone(self), number })
+        Some(RecordingGuard { recorder: Arc::clone(self), number })
     }
 
     /// Closes the window.
-    pub fn close(&self, window: Window) {
+    pub fn close(&self, window: RecordingGuard) {
         drop(self.close_with_changes(window));
     }
 
     /// Closes the window, and returns the changes since the last scan that only its author can have made.
     #[must_use]
-    pub fn close_with_changes(&self, window: Window) -> Vec<Change> {
+    pub fn close_with_changes(&self, window: RecordingGuard) -> Vec<Change> {
         let mut state = self.state();
         let author = state.live.as_mut().and_then(|live| {
             let author = live.open.get(&window.number).cloned();
             live.ended(window.number);
             author
         });
-        let changes = self.keeping(&mut state, |live, counts| {
+        let changes = self.record_step(&mut state, |live, counts| {
             let before = live.records.len();
-            self.look_around(live, counts)?;
+            self.scan_folder(live, counts)?;
             let new = live.records.get(before..).unwrap_or_default().iter();
             let own = new.filter_map(|record| match record {
                 Record::Changed { by, changes } if author.iter().eq(by) => Some(changes.clone()),
@@ -185,17 +187,17 @@ impl Recorder {
     /// Closes the log. Returns true if this recorder created it; `None` if no log was open.
     fn end(&self, state: &mut State) -> Option<bool> {
         let first = state.live.as_mut().map(|live| {
-            let here: Vec<u64> = live.here.keys().copied().collect();
+            let here: Vec<u64> = live.open_locks.keys().copied().collect();
             here.into_iter().for_each(|window| live.ended(window));
             live.first
         })?;
-        self.keeping(state, |live, counts| {
+        self.record_step(state, |live, counts| {
             self.without_the_gone(live);
             if live.since.keys().any(|window| !live.open.contains_key(window)) {
-                self.look_around(live, counts)?;
+                self.scan_folder(live, counts)?;
             }
-            if let Some(known) = live.known.as_ref().filter(|_| live.looked) {
-                known::write(&self.store.index(), known, 0)?;
+            if let Some(known) = live.known.as_ref().filter(|_| live.has_scanned) {
+                known_path::write(&self.store.index(), known, 0)?;
             }
             // A window that is open elsewhere needs the baseline.
             if live.open.is_empty() {
@@ -221,8 +223,8 @@ impl Recorder {
 
     /// Returns true if changes are recorded, as far as is known.
     #[must_use]
-    pub fn keeps(&self) -> bool {
-        !self.state().lost
+    pub fn is_recording(&self) -> bool {
+        !self.state().is_stopped
     }
 
     /// Returns the changes through the folder's handle since the last call of this function.
@@ -241,7 +243,7 @@ impl Recorder {
     #[cfg(test)]
     pub(crate) fn killed(&self) {
         if let Some(live) = self.state().live.take() {
-            live.here.into_values().for_each(AtWork::killed);
+            live.open_locks.into_values().for_each(AtWork::killed);
         }
     }
 
@@ -250,17 +252,21 @@ impl Recorder {
     }
 
     /// Runs a step of the recording. Its failure stops the recording and is reported once.
-    fn keeping<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
-        self.keeping_on(state, work).map(|(done, _turn)| done)
+    fn record_step<T>(&self, state: &mut State, work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
+        self.record_step_with_turn(state, work).map(|(done, _turn)| done)
     }
 
     /// Runs a step of the recording, and keeps the turn until the result is dropped.
-    fn keeping_on<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<(T, Turn)> {
-        if state.lost {
+    fn record_step_with_turn<T>(
+        &self,
+        state: &mut State,
+        work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>,
+    ) -> Option<(T, Turn)> {
+        if state.is_stopped {
             return None;
         }
         let State { live, counts, .. } = state;
-        let (done, turn) = match self.live(live, counts) {
+        let (done, turn) = match self.open_log(live, counts) {
             Ok((live, turn)) => (work(live, counts), Some(turn)),
             Err(error) => (Err(error), None),
         };
@@ -269,11 +275,11 @@ impl Recorder {
     }
 
     /// Runs a step of the recording within the current turn.
-    fn keeping_within<T>(
+    fn record_step_within<T>(
         &self,
         state: &mut State,
         turn: &Turn,
-        work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>,
+        work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>,
     ) -> Option<T> {
         let State { live, counts, .. } = state;
         let done = work(live.as_mut()?, counts);
@@ -281,7 +287,7 @@ impl Recorder {
     }
 
     /// Opens the log if needed, and reads all records of the others. No one else writes before the turn is dropped.
-    fn live<'a>(&self, live: &'a mut Option<Live>, counts: &mut LookCounts) -> Result<(&'a mut Live, Turn), UndoError> {
+    fn open_log<'a>(&self, live: &'a mut Option<LogState>, counts: &mut LookCounts) -> Result<(&'a mut LogState, Turn), UndoError> {
         if live.is_none() {
             let opened = self.start()?;
             *live = Some(opened);
@@ -294,7 +300,7 @@ impl Recorder {
     }
 
     /// Opens the log and the store.
-    fn start(&self) -> Result<Live, UndoError> {
+    fn start(&self) -> Result<LogState, UndoError> {
         let objects = Objects::open(self.store.root(), self.settings.reserve_bytes)?;
         let folder = self.store.of_run(&self.run);
         private_folder(&folder)?;
@@ -304,11 +310,11 @@ impl Recorder {
         drop(turn);
         let history = History::of(&records);
         // The state of another run only saves work, so a damaged one is ignored.
-        let cache = known::read(&self.store.index()).ok().flatten().map(|(known, _)| known).unwrap_or_default();
+        let cache = known_path::read(&self.store.index()).ok().flatten().map(|(known, _)| known).unwrap_or_default();
         let next = records.iter().filter(|record| matches!(record, Record::Opened { .. })).count() as u64;
         let (open, here) = (history.open.clone(), BTreeMap::new());
         let (first, since) = (records.len() == 1, open.clone());
-        Ok(Live {
+        Ok(LogState {
             objects,
             turns,
             log,
@@ -317,30 +323,30 @@ impl Recorder {
             history,
             known: None,
             baseline: None,
-            looked: false,
+            has_scanned: false,
             cache,
             open,
             since,
-            here,
+            open_locks: here,
             next,
         })
     }
 
     /// Applies the records that others have written since.
-    fn catch_up(&self, live: &mut Live) -> Result<(), UndoError> {
+    fn catch_up(&self, live: &mut LogState) -> Result<(), UndoError> {
         for record in live.log.news()? {
             if let Some(known) = &mut live.known {
                 let undo = live.history.unfinished.as_ref().map(|(_, _, changes)| changes.as_slice());
                 follow(known, &record, undo.unwrap_or_default());
             }
-            live.take_in(record);
+            live.apply(record);
         }
         // While no window was open, the baseline was removed: changes since then have no author in the run.
         let path = self.store.baseline(&self.run);
-        let baseline = known::records(&path)?;
+        let baseline = known_path::records(&path)?;
         if baseline != live.baseline {
             live.baseline = baseline;
-            live.known = known::read(&path)?.map(|(mut known, count)| {
+            live.known = known_path::read(&path)?.map(|(mut known, count)| {
                 let mut undo: &[Change] = &[];
                 for record in live.records.iter().skip(count) {
                     follow(&mut known, record, undo);
@@ -355,7 +361,7 @@ impl Recorder {
     }
 
     /// Closes the windows of processes that are gone.
-    fn take_up(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
+    fn take_up(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
             for change in changes {
@@ -378,14 +384,14 @@ impl Recorder {
     }
 
     /// Removes the windows of processes that are gone.
-    fn without_the_gone(&self, live: &mut Live) {
+    fn without_the_gone(&self, live: &mut LogState) {
         let folder = self.store.of_run(&self.run);
-        let Live { open, here, .. } = live;
+        let LogState { open, open_locks: here, .. } = live;
         open.retain(|window, _| here.contains_key(window) || is_at_work(&folder, *window));
     }
 }
 
-impl Live {
+impl LogState {
     /// Returns the authors of windows that were open since the last scan.
     fn authors(&self) -> Vec<Author> {
         let mut authors: Vec<Author> = self.since.values().cloned().collect();
@@ -396,18 +402,18 @@ impl Live {
 
     fn add(&mut self, record: Record) -> Result<(), UndoError> {
         self.log.add(&record)?;
-        self.take_in(record);
+        self.apply(record);
         Ok(())
     }
 
     fn add_all(&mut self, records: Vec<Record>) -> Result<(), UndoError> {
         self.log.add_all(&records)?;
-        records.into_iter().for_each(|record| self.take_in(record));
+        records.into_iter().for_each(|record| self.apply(record));
         Ok(())
     }
 
     /// Applies a record that is in the log now.
-    fn take_in(&mut self, record: Record) {
+    fn apply(&mut self, record: Record) {
         match &record {
             Record::Opened { window, author } => {
                 self.next = window + 1;
@@ -415,7 +421,7 @@ impl Live {
                 self.since.insert(*window, author.clone());
             }
             // The record is written after a scan, so all changes of the window are known.
-            Record::Closed { window } if !self.here.contains_key(window) => {
+            Record::Closed { window } if !self.open_locks.contains_key(window) => {
                 self.open.remove(window);
                 self.since.remove(window);
             }
@@ -428,7 +434,7 @@ impl Live {
     /// Removes a window of this recorder.
     fn ended(&mut self, window: u64) {
         self.open.remove(&window);
-        self.here.remove(&window);
+        self.open_locks.remove(&window);
     }
 }
 
@@ -436,7 +442,7 @@ impl Live {
 fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
     let reason = error.to_string();
     tracing::warn!(%error, "changes are no longer kept");
-    state.lost = true;
+    state.is_stopped = true;
     if let (Some(live), Some(_)) = (&mut state.live, turn) {
         // The log already says so, and nothing was recorded since.
         if matches!(live.records.last(), Some(Record::Lost { .. })) {
@@ -457,7 +463,7 @@ fn follow(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
     };
     for Change { path, after, .. } in changes.iter().filter(|change| !failed.contains(&change.path)) {
         match after {
-            Some(entry) => drop(known.insert(path.clone(), known::Known { entry: entry.clone(), stamp: None, read_at: 0 })),
+            Some(entry) => drop(known.insert(path.clone(), known_path::KnownPath { entry: entry.clone(), stamp: None, read_at: 0 })),
             None => drop(known.remove(path)),
         }
     }

@@ -12,7 +12,7 @@ pub struct Failed {
     /// Path relative to the folder.
     pub path: PathBuf,
     /// Reason of the failure.
-    pub why: UndoError,
+    pub error: UndoError,
 }
 
 /// Permissions that the owner of a folder needs to change its entries.
@@ -31,7 +31,7 @@ pub(crate) fn restore(
         if failed.iter().all(|failed| failed.path != change.path)
             && let Err(why) = make()
         {
-            failed.push(Failed { path: change.path.clone(), why });
+            failed.push(Failed { path: change.path.clone(), error: why });
         }
     };
     let mut sorted: Vec<&Change> = changes.iter().collect();

@@ -9,8 +9,8 @@ use std::{
 use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, FileError, RESERVED_FOLDER, is_generated};
 
 use crate::{
-    Entry, NotKept, UndoError, UndoSettings,
-    known::{Known, KnownFolder},
+    Entry, UndoError, UndoSettings, UnrecordedReason,
+    known_path::{KnownFolder, KnownPath},
     objects::Objects,
 };
 
@@ -34,7 +34,7 @@ pub struct LookCounts {
 }
 
 /// Scanner of a folder.
-pub(crate) struct Look<'a> {
+pub(crate) struct FolderScanner<'a> {
     pub(crate) folder: &'a ConfinedFolder,
     pub(crate) objects: &'a Objects,
     pub(crate) settings: &'a UndoSettings,
@@ -43,7 +43,7 @@ pub(crate) struct Look<'a> {
     pub(crate) counts: &'a mut LookCounts,
 }
 
-impl Look<'_> {
+impl FolderScanner<'_> {
     /// Returns the state of each path. `known` is the earlier state, `None` at first; `cache` only avoids reading files again.
     pub(crate) fn all(&mut self, known: Option<&KnownFolder>, cache: &KnownFolder) -> Result<KnownFolder, UndoError> {
         self.counts.looks += 1;
@@ -64,7 +64,7 @@ impl Look<'_> {
                     match before {
                         // As far as can be determined, its former content is still there.
                         Some(known) => found.extend(beneath(known, &folder).map(|(path, known)| (path.clone(), known.clone()))),
-                        None => drop(found.insert(folder, not_kept(NotKept::Unreadable, None))),
+                        None => drop(found.insert(folder, not_kept(UnrecordedReason::Unreadable, None))),
                     }
                     continue;
                 }
@@ -74,7 +74,7 @@ impl Look<'_> {
             let was_kept = before.is_some_and(|before| before.entry.is_folder());
             let made_again = is_generated(entries.iter().map(|(name, _)| name.as_path()));
             if folder != Path::new(".") && !was_kept && made_again {
-                found.insert(folder, not_kept(NotKept::Cache, None));
+                found.insert(folder, not_kept(UnrecordedReason::Cache, None));
                 continue;
             }
             let mut within = Vec::new();
@@ -87,7 +87,7 @@ impl Look<'_> {
                 let room = found.len() < self.settings.max_entries && bytes < self.settings.max_folder_bytes;
                 let elsewhere = device.is_some_and(|device| device != facts.stamp.device);
                 let before = known.and_then(|known| known.get(&path));
-                let looked = match left_out(&path, &facts, before, room, elsewhere) {
+                let looked = match unrecorded_reason(&path, &facts, before, room, elsewhere) {
                     Some(why) => Some(not_kept(why, Some(&facts))),
                     None => self.one(&path, &facts, before.or_else(|| cache.get(&path)))?,
                 };
@@ -106,47 +106,49 @@ impl Look<'_> {
     }
 
     /// Returns the current state of one path, with its content stored; `None` if it does not exist.
-    pub(crate) fn at(&mut self, path: &Path, known: Option<&Known>) -> Result<Option<Known>, UndoError> {
+    pub(crate) fn at(&mut self, path: &Path, known: Option<&KnownPath>) -> Result<Option<KnownPath>, UndoError> {
         let facts = match self.folder.entry(path) {
             Ok(Some(facts)) => facts,
             Ok(None) => return Ok(None),
             Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
-                return Ok(Some(not_kept(NotKept::Unreadable, None)));
+                return Ok(Some(not_kept(UnrecordedReason::Unreadable, None)));
             }
             Err(error) => return Err(error.into()),
         };
         match known {
             // An entry without recorded content keeps that state, so that its removal is not mistaken for a change.
-            Some(Known { entry: Entry::NotKept { why, .. }, .. }) if *why != NotKept::TooLarge => Ok(Some(not_kept(*why, Some(&facts)))),
+            Some(KnownPath { entry: Entry::NotKept { why, .. }, .. }) if *why != UnrecordedReason::TooLarge => {
+                Ok(Some(not_kept(*why, Some(&facts))))
+            }
             known => self.one(path, &facts, known),
         }
     }
 
-    fn one(&mut self, path: &Path, facts: &EntryFacts, known: Option<&Known>) -> Result<Option<Known>, UndoError> {
+    fn one(&mut self, path: &Path, facts: &EntryFacts, known: Option<&KnownPath>) -> Result<Option<KnownPath>, UndoError> {
         let gone = |error: &FileError| matches!(error, FileError::NotFound { .. } | FileError::NotAFolder { .. });
         let entry = match facts.kind {
             EntryKind::Folder => Entry::Folder { mode: facts.mode },
-            EntryKind::Other => return Ok(Some(not_kept(NotKept::Special, Some(facts)))),
+            EntryKind::Other => return Ok(Some(not_kept(UnrecordedReason::Special, Some(facts)))),
             EntryKind::Link => match self.folder.read_link_entry(path) {
                 Ok(target) => Entry::Link { target },
                 Err(error) if gone(&error) => return Ok(None),
                 Err(error) => return Err(error.into()),
             },
             EntryKind::File => {
-                if let Some(known) = known.filter(|known| known.stands(&facts.stamp))
+                if let Some(known) = known.filter(|known| known.matches(&facts.stamp))
                     && let Entry::File { size, hash, .. } = &known.entry
                     && self.objects.has(hash, *size)
                 {
                     let entry = Entry::File { mode: facts.mode, size: *size, hash: hash.clone() };
-                    return Ok(Some(Known { entry, ..known.clone() }));
+                    return Ok(Some(KnownPath { entry, ..known.clone() }));
                 }
                 return self.read(path);
             }
         };
-        Ok(Some(Known { entry, stamp: None, read_at: 0 }))
+        Ok(Some(KnownPath { entry, stamp: None, read_at: 0 }))
     }
 
-    fn read(&mut self, path: &Path) -> Result<Option<Known>, UndoError> {
+    fn read(&mut self, path: &Path) -> Result<Option<KnownPath>, UndoError> {
         let mut last = None;
         for _ in 0..TRIES {
             let read_at = now();
@@ -155,54 +157,54 @@ impl Look<'_> {
                 Ok(read) => read,
                 Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => return Ok(None),
                 Err(FileError::TooLarge { .. }) => {
-                    return Ok(self.folder.entry(path)?.map(|facts| not_kept(NotKept::TooLarge, Some(&facts))));
+                    return Ok(self.folder.entry(path)?.map(|facts| not_kept(UnrecordedReason::TooLarge, Some(&facts))));
                 }
-                Err(_) => return Ok(self.folder.entry(path)?.map(|facts| not_kept(NotKept::Unreadable, Some(&facts)))),
+                Err(_) => return Ok(self.folder.entry(path)?.map(|facts| not_kept(UnrecordedReason::Unreadable, Some(&facts)))),
             };
             let hash = self.objects.put(&bytes)?;
             let entry = Entry::File { mode: facts.mode, size: bytes.len() as u64, hash };
             let after = self.folder.entry(path)?;
             if after.is_some_and(|after| after.stamp == facts.stamp) {
-                return Ok(Some(Known { entry, stamp: Some(facts.stamp), read_at }));
+                return Ok(Some(KnownPath { entry, stamp: Some(facts.stamp), read_at }));
             }
-            last = Some(Known { entry, stamp: None, read_at: 0 });
+            last = Some(KnownPath { entry, stamp: None, read_at: 0 });
         }
         Ok(last)
     }
 }
 
 /// Returns the known states beneath a folder.
-fn beneath<'a>(known: &'a KnownFolder, folder: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Known)> {
+fn beneath<'a>(known: &'a KnownFolder, folder: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a KnownPath)> {
     known.range(folder.to_path_buf()..).skip(1).take_while(move |(path, _)| path.starts_with(folder))
 }
 
 /// Returns the reason why the content of a path is not recorded, as far as can be determined without reading it. A path that was recorded
 /// once stays recorded.
-fn left_out(path: &Path, facts: &EntryFacts, before: Option<&Known>, room: bool, elsewhere: bool) -> Option<NotKept> {
+fn unrecorded_reason(path: &Path, facts: &EntryFacts, before: Option<&KnownPath>, room: bool, elsewhere: bool) -> Option<UnrecordedReason> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match before.map(|before| &before.entry) {
         Some(Entry::NotKept { why, size, modified }) => {
             // An unchanged entry keeps its reason, so that space freed since does not look like a change.
             let same = facts.kind == EntryKind::Folder || (*size, *modified) == (facts.stamp.size, facts.stamp.modified);
-            return (same && !matches!(why, NotKept::Special)).then_some(*why);
+            return (same && !matches!(why, UnrecordedReason::Special)).then_some(*why);
         }
         Some(_) => return None,
         None => {}
     }
     match facts.kind {
-        _ if REPOSITORIES.contains(&name) => Some(NotKept::Repository),
-        EntryKind::Folder if name == PACKAGES || CACHE_FOLDERS.contains(&name) => Some(NotKept::Cache),
-        EntryKind::Folder if elsewhere => Some(NotKept::Mount),
-        EntryKind::File | EntryKind::Folder | EntryKind::Link if !room => Some(NotKept::NoRoom),
+        _ if REPOSITORIES.contains(&name) => Some(UnrecordedReason::Repository),
+        EntryKind::Folder if name == PACKAGES || CACHE_FOLDERS.contains(&name) => Some(UnrecordedReason::Cache),
+        EntryKind::Folder if elsewhere => Some(UnrecordedReason::Mount),
+        EntryKind::File | EntryKind::Folder | EntryKind::Link if !room => Some(UnrecordedReason::NoRoom),
         _ => None,
     }
 }
 
-fn not_kept(why: NotKept, facts: Option<&EntryFacts>) -> Known {
+fn not_kept(why: UnrecordedReason, facts: Option<&EntryFacts>) -> KnownPath {
     // The size and time of a folder do not describe its content.
     let facts = facts.filter(|facts| facts.kind == EntryKind::File);
     let (size, modified) = facts.map_or((0, 0), |facts| (facts.stamp.size, facts.stamp.modified));
-    Known { entry: Entry::NotKept { why, size, modified }, stamp: None, read_at: 0 }
+    KnownPath { entry: Entry::NotKept { why, size, modified }, stamp: None, read_at: 0 }
 }
 
 /// Returns the current time in nanoseconds since the Unix epoch.

@@ -38,7 +38,7 @@ impl Scope {
     }
 
     /// Returns true if the scope includes changes of this author.
-    pub(crate) fn holds(&self, author: &Author) -> bool {
+    pub(crate) fn contains(&self, author: &Author) -> bool {
         match self {
             Self::Run {} => true,
             Self::Tasks { tasks } => author.task.as_ref().is_some_and(|task| tasks.contains(task)),

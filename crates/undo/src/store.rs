@@ -11,7 +11,7 @@ use std::{
 use crate::{
     UndoError,
     error::store,
-    known,
+    known_path,
     log::{self, Log, Record},
     objects::{alone, sweep},
 };
@@ -110,7 +110,7 @@ impl Store {
             files.push(self.baseline(&run));
         }
         for file in files {
-            let known = known::read(&file)?.map(|(known, _)| known).unwrap_or_default();
+            let known = known_path::read(&file)?.map(|(known, _)| known).unwrap_or_default();
             wanted.extend(known.values().filter_map(|known| known.entry.hash().map(str::to_owned)));
         }
         Ok(wanted)

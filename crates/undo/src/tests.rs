@@ -22,7 +22,7 @@ use std::{
 use aime_sandbox::ConfinedFolder;
 use tempfile::TempDir;
 
-use crate::{Author, Entry, Kept, Recorder, Scope, UndoSettings, Undone};
+use crate::{Author, Entry, Recorder, Scope, UndoData, UndoResult, UndoSettings};
 
 /// A folder with an entry of each type.
 struct Place {
@@ -129,7 +129,7 @@ fn collect(root: &Path, at: &Path, tree: &mut Tree) {
 
 /// Undoes a scope completely and without a conflict.
 #[track_caller]
-fn undo(recorder: &Recorder, scope: &Scope) -> Undone {
+fn undo(recorder: &Recorder, scope: &Scope) -> UndoResult {
     let plan = recorder.plan(scope, false).unwrap();
     assert_eq!(plan.conflicts, []);
     let undone = recorder.undo(&plan).unwrap();

@@ -14,7 +14,7 @@ use tokio::{fs, task::spawn_blocking};
 use crate::{
     WorkTreeError,
     git::Git,
-    tree::{as_path, line, made, of, paths},
+    tree::{as_path, create_folder, line, of, paths},
 };
 
 /// Name and address of who commits.
@@ -60,7 +60,7 @@ pub enum Content {
 
 /// Reason why a path is not in a commit as it is in the folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LeftOut {
+pub enum OmissionReason {
     /// The repository ignores it.
     Ignored,
     /// It is in a submodule.
@@ -79,7 +79,7 @@ impl NewBranch {
     /// [`WorkTreeError`] if `git` cannot be run, or cannot read the commit.
     pub async fn begin(folder: &Path, place: &Path, path: OsString) -> Result<Option<Self>, WorkTreeError> {
         let what = "look for the repository";
-        made(place).await?;
+        create_folder(place).await?;
         let place = tempfile::tempdir_in(place).map_err(of(place))?;
         let plain = Git { repository: place.path().to_owned(), folder: folder.to_owned(), path, index: None };
         let ask = async |option: &str| plain.run_plain(what, ["rev-parse".into(), option.into()].into(), Vec::new()).await;
@@ -110,7 +110,7 @@ impl NewBranch {
         message: &str,
         contents: &[(PathBuf, Option<Content>)],
         seconds: i64,
-    ) -> Result<BTreeMap<PathBuf, LeftOut>, WorkTreeError> {
+    ) -> Result<BTreeMap<PathBuf, OmissionReason>, WorkTreeError> {
         let what = "commit the work of a task";
         let mut left_out = self.unwanted(contents).await?;
         let wanted: Vec<_> = contents.iter().filter(|(path, _)| !left_out.contains_key(path)).collect();
@@ -154,7 +154,7 @@ impl NewBranch {
     }
 
     /// Returns the paths that the repository ignores, and those in submodules.
-    async fn unwanted(&self, contents: &[(PathBuf, Option<Content>)]) -> Result<BTreeMap<PathBuf, LeftOut>, WorkTreeError> {
+    async fn unwanted(&self, contents: &[(PathBuf, Option<Content>)]) -> Result<BTreeMap<PathBuf, OmissionReason>, WorkTreeError> {
         let what = "look for ignored files";
         let all = contents.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
         let ignored = self.git.run(what, &["check-ignore", "-z", "--stdin"], all).await?.stdout;
@@ -167,9 +167,9 @@ impl NewBranch {
             let path = self.full(path);
             let is_within = |submodule: &&[u8]| path.strip_prefix(*submodule).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
             if submodules.iter().any(is_within) {
-                return Some(LeftOut::Submodule);
+                return Some(OmissionReason::Submodule);
             }
-            paths(&ignored).any(|ignored| ignored == path).then_some(LeftOut::Ignored)
+            paths(&ignored).any(|ignored| ignored == path).then_some(OmissionReason::Ignored)
         };
         Ok(contents.iter().filter_map(|(path, _)| Some((path.clone(), reason(path)?))).collect())
     }
@@ -192,7 +192,7 @@ impl NewBranch {
         path: &Path,
         content: Option<&Content>,
         filter: Option<String>,
-    ) -> Result<Result<(&'static str, String), LeftOut>, WorkTreeError> {
+    ) -> Result<Result<(&'static str, String), OmissionReason>, WorkTreeError> {
         let mode = |is_executable| if is_executable { "100755" } else { "100644" };
         let (mode, bytes) = match content {
             None => return Ok(Ok(("0", self.blob(None, Vec::new()).await?))),
@@ -207,14 +207,14 @@ impl NewBranch {
                 let pointer = self.pointer(path, bytes.cloned()).await?;
                 return Ok(Ok((mode, self.blob(None, pointer).await?)));
             }
-            (Some(filter), _) => return Ok(Err(LeftOut::Filter(filter.to_owned()))),
+            (Some(filter), _) => return Ok(Err(OmissionReason::Filter(filter.to_owned()))),
             (None, Some(bytes)) => bytes.clone(),
             (None, None) => {
                 let (folder, path) = (self.folder.clone(), path.to_owned());
                 let read = spawn_blocking(move || folder.read_entry(&path, LARGEST)).await;
                 match read.map_err(std::io::Error::other).map_err(of(Path::new(".")))? {
                     Ok((bytes, _)) => bytes,
-                    Err(FileError::TooLarge { .. }) => return Ok(Err(LeftOut::TooLarge)),
+                    Err(FileError::TooLarge { .. }) => return Ok(Err(OmissionReason::TooLarge)),
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -273,7 +273,7 @@ impl NewBranch {
         .map_err(of(path))?;
         if let Some((oid, object)) = object {
             let folder = objects.join(oid.get(..2).unwrap_or_default()).join(oid.get(2..4).unwrap_or_default());
-            made(&folder).await?;
+            create_folder(&folder).await?;
             let kept = folder.join(&oid);
             if fs::symlink_metadata(&kept).await.is_err() {
                 let new = object.into_temp_path();

@@ -79,7 +79,11 @@ impl WorkTree {
     }
 
     /// Returns conflicts with the hunks that a later commit still contains. Those whose markers were removed have none.
-    pub(crate) async fn left_of(&self, mut conflicts: Vec<FileConflict>, commit: &Commit) -> Result<Vec<FileConflict>, WorkTreeError> {
+    pub(crate) async fn remaining_conflicts(
+        &self,
+        mut conflicts: Vec<FileConflict>,
+        commit: &Commit,
+    ) -> Result<Vec<FileConflict>, WorkTreeError> {
         for conflict in conflicts.iter_mut().filter(|conflict| conflict.kind == ConflictKind::Text) {
             conflict.hunks = self.hunks_at(commit.as_str(), &conflict.path).await?;
         }

@@ -13,14 +13,14 @@ pub enum WorkTreeError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// `git` failed.
-    #[error("git could not {what}: {}", if said.is_empty() { format!("{end:?}") } else { said.clone() })]
+    #[error("git could not {what}: {}", if stderr.is_empty() { format!("{end:?}") } else { stderr.clone() })]
     Git {
         /// Purpose of the command.
         what: &'static str,
         /// End of the command.
         end: ProcessEnd,
         /// Its output.
-        said: String,
+        stderr: String,
     },
     /// `git` printed more than the limit.
     #[error("git says too much when it is to {what}: {bytes} bytes")]
@@ -79,10 +79,10 @@ pub enum WorkTreeError {
         path: String,
     },
     /// A file of a state is missing in the repository.
-    #[error("the repository is not whole: {said}")]
+    #[error("the repository is not whole: {stderr}")]
     Incomplete {
         /// Output of `git`.
-        said: String,
+        stderr: String,
     },
     /// The bundle does not contain the expected commit.
     #[error("the bundle does not hold {commit}")]

@@ -50,7 +50,7 @@ pub(crate) struct Git {
 }
 
 /// Output of a command, and how it ended.
-pub(crate) struct Said {
+pub(crate) struct GitOutput {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
     stderr: String,
@@ -74,14 +74,19 @@ impl Git {
     }
 
     /// Runs a command to its end, with any exit code.
-    pub(crate) async fn run<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A], input: Vec<u8>) -> Result<Said, WorkTreeError> {
+    pub(crate) async fn run<A: AsRef<OsStr>>(
+        &self,
+        what: &'static str,
+        arguments: &[A],
+        input: Vec<u8>,
+    ) -> Result<GitOutput, WorkTreeError> {
         let places = [option("--git-dir=", &self.repository), option("--work-tree=", &self.folder)];
         let arguments = arguments.iter().map(|argument| argument.as_ref().to_owned());
         self.run_plain(what, places.into_iter().chain(arguments).collect(), input).await
     }
 
     /// Runs a command without the repository and the folder.
-    pub(crate) async fn run_plain(&self, what: &'static str, arguments: Vec<OsString>, input: Vec<u8>) -> Result<Said, WorkTreeError> {
+    pub(crate) async fn run_plain(&self, what: &'static str, arguments: Vec<OsString>, input: Vec<u8>) -> Result<GitOutput, WorkTreeError> {
         let mut all: Vec<OsString> = SETTINGS.iter().flat_map(|setting| ["-c".into(), setting.into()]).collect();
         all.extend(arguments);
         let request = ProcessRequest {
@@ -97,13 +102,13 @@ impl Git {
         let outcome = run(request, &CancellationToken::new()).await?;
         let stderr = String::from_utf8_lossy(&outcome.stderr.bytes).trim().to_owned();
         let ProcessEnd::Exited(code) = outcome.end else {
-            return Err(WorkTreeError::Git { what, end: outcome.end, said: stderr });
+            return Err(WorkTreeError::Git { what, end: outcome.end, stderr });
         };
         let stdout = outcome.stdout;
         if stdout.total > stdout.bytes.len() as u64 {
             return Err(WorkTreeError::TooMuch { what, bytes: stdout.total });
         }
-        Ok(Said { code, stdout: stdout.bytes, stderr })
+        Ok(GitOutput { code, stdout: stdout.bytes, stderr })
     }
 
     fn environment(&self) -> BTreeMap<OsString, OsString> {
@@ -116,9 +121,9 @@ impl Git {
     }
 }
 
-impl Said {
+impl GitOutput {
     pub(crate) fn refused(self, what: &'static str) -> WorkTreeError {
-        WorkTreeError::Git { what, end: ProcessEnd::Exited(self.code), said: self.stderr }
+        WorkTreeError::Git { what, end: ProcessEnd::Exited(self.code), stderr: self.stderr }
     }
 }
 

@@ -46,14 +46,14 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Authors, as [recorded](WorkTree::record_for); several if their concurrent changes to a file were merged in this step.
-    pub by: BTreeSet<String>,
+    pub authors: BTreeSet<String>,
     /// Changes, each path once.
     pub changes: Vec<Changed>,
 }
 
 /// Work that led from one state to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
+pub struct WorkHistory {
     /// First state.
     pub from: Commit,
     /// Steps, each of which begins where the one before it ended. Concurrent work is listed one after the other.
@@ -65,7 +65,7 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`], for example if the state is missing.
-    pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<Past>, WorkTreeError> {
+    pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<WorkHistory>, WorkTreeError> {
         let said = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
         let said = String::from_utf8_lossy(&said);
         let states = States::read(&said);
@@ -82,7 +82,7 @@ impl WorkTree {
         for part in &parts {
             steps.extend(part.steps(&differences));
         }
-        Ok(Some(Past { from: first.parse()?, steps }))
+        Ok(Some(WorkHistory { from: first.parse()?, steps }))
     }
 
     /// Returns the differences between two states.
@@ -105,7 +105,7 @@ impl WorkTree {
         let said = String::from_utf8_lossy(&said);
         // For a missing object the line contains a message.
         let sizes: Option<Vec<u64>> = said.lines().map(|size| size.parse().ok()).collect();
-        sizes.filter(|sizes| sizes.len() == blobs.len()).ok_or_else(|| WorkTreeError::Incomplete { said: said.trim().to_owned() })
+        sizes.filter(|sizes| sizes.len() == blobs.len()).ok_or_else(|| WorkTreeError::Incomplete { stderr: said.trim().to_owned() })
     }
 
     /// Returns the content of a file.
@@ -263,7 +263,7 @@ impl<'a> Part<'a> {
     fn steps(&self, differences: &Differences) -> Vec<Step> {
         let of = |from: &str, to: &str| differences.get(&(from.to_owned(), to.to_owned())).cloned().unwrap_or_default();
         match self {
-            Self::Done { by, from, to } => vec![Step { by: BTreeSet::from([(*by).to_owned()]), changes: of(from, to) }],
+            Self::Done { by, from, to } => vec![Step { authors: BTreeSet::from([(*by).to_owned()]), changes: of(from, to) }],
             Self::Joined { from, to, theirs, by } => {
                 joined(of(from, to), theirs.iter().flat_map(|part| part.steps(differences)).collect(), by)
             }
@@ -279,7 +279,7 @@ fn joined(whole: Vec<Changed>, theirs: Vec<Step>, by: &BTreeSet<String>) -> Vec<
     for step in &theirs {
         for Changed { path, before, after } in &step.changes {
             ends.entry(path).or_insert((before, after)).1 = after;
-            authors.entry(path).or_default().extend(step.by.iter().cloned());
+            authors.entry(path).or_default().extend(step.authors.iter().cloned());
         }
     }
     let theirs_alone: HashSet<PathBuf> = whole
@@ -294,10 +294,10 @@ fn joined(whole: Vec<Changed>, theirs: Vec<Step>, by: &BTreeSet<String>) -> Vec<
             of_both.entry(by).or_default().push(changed);
         }
     }
-    let of_theirs = theirs.into_iter().map(|Step { by, mut changes }| {
+    let of_theirs = theirs.into_iter().map(|Step { authors: by, mut changes }| {
         changes.retain(|changed| theirs_alone.contains(&changed.path));
-        Step { by, changes }
+        Step { authors: by, changes }
     });
-    let of_both = of_both.into_iter().map(|(by, changes)| Step { by, changes });
+    let of_both = of_both.into_iter().map(|(by, changes)| Step { authors: by, changes });
     of_theirs.chain(of_both).filter(|step| !step.changes.is_empty()).collect()
 }

@@ -1,5 +1,7 @@
 //! Private folders: concurrent work, each in a folder of its own, whose changes are merged into the shared folder.
 
+mod effects;
+
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -8,11 +10,12 @@ use std::{
 use aime_progress_management::ConflictKind;
 use tokio::{fs, task::spawn_blocking};
 
+pub use self::effects::Unmerged;
 use crate::{
-    Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError,
+    Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError,
     git::Git,
     own::OwnVersions,
-    tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
+    tree::{as_path, create_folder, excluded, is_there, is_within, line, of, paths, write, write_whole},
 };
 
 /// Maximum number of times that a merge is restarted because the shared folder was changed in the meantime.
@@ -35,6 +38,8 @@ const JOINING: &str = "joining";
 const REPOSITORY: &str = "repository";
 /// File beside a private folder: the paths elsewhere that commands in it may read.
 const READS: &str = "reads";
+/// File beside a private folder: its state when a check began that is to leave no effects.
+const CHECKED: &str = "checked";
 /// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
@@ -44,7 +49,7 @@ const SHARED: &str = "shared";
 pub struct PrivateFolders {
     shared: WorkTree,
     place: PathBuf,
-    _held: Held,
+    _held: RepositoryLock,
 }
 
 /// A private folder.
@@ -67,7 +72,7 @@ pub struct Extras {
 
 /// Outcome of merging a private folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Joined {
+pub enum FolderMerge {
     /// The private folder has no changes.
     Unchanged,
     /// The shared folder contains the work.
@@ -84,10 +89,10 @@ impl PrivateFolders {
     /// Opens the data in `place` for a shared folder. `path` is the `PATH` on which `git` is found.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as for [`WorkTree::open`] and [`WorkTree::hold`].
+    /// [`WorkTreeError`], as for [`WorkTree::open`] and [`WorkTree::lock`].
     pub async fn open(folder: &Path, place: &Path, path: OsString) -> Result<Self, WorkTreeError> {
         let shared = WorkTree::open(folder, &place.join(REPOSITORY), path).await?;
-        let held = shared.hold(true).await?;
+        let held = shared.lock(true).await?;
         let folders = Self { shared, place: place.to_owned(), _held: held };
         folders.finish().await?;
         Ok(folders)
@@ -98,7 +103,7 @@ impl PrivateFolders {
         let Some(whole) = commit(&self.place.join(JOINING)).await? else { return Ok(()) };
         self.shared.free().await?;
         let now = self.now().await?;
-        if let Merged::Clean(both) = self.shared.merge(&now, &whole).await?
+        if let MergeResult::Clean(both) = self.shared.merge(&now, &whole).await?
             && self.shared.may_update(&now, &both).await.is_ok()
         {
             self.shared.put(&now, &both).await?;
@@ -144,7 +149,7 @@ impl PrivateFolders {
                 _ => {}
             }
             let new = home.join("new");
-            made(&new).await?;
+            create_folder(&new).await?;
             self.shared.leave_out(&extras.link).await?;
             let now = self.now().await?;
             let tree = self.private(&new, &index);
@@ -153,9 +158,9 @@ impl PrivateFolders {
             for repository in [PathBuf::new()].into_iter().chain(self.shared.submodules().await?) {
                 reads.extend(tree.lend_repository(&self.shared.git.folder, &repository, &extras.link).await?);
             }
-            reads.extend(self.bring(extras, &new).await?);
+            reads.extend(self.copy_extras(extras, &new).await?);
             let own_versions = home.join(OWN_VERSIONS);
-            made(&own_versions).await?;
+            create_folder(&own_versions).await?;
             reads.push(own_versions.to_string_lossy().into_owned());
             write_whole(&home.join(READS), &reads.join("\0")).await?;
             write_whole(&home.join(BASE), now.as_str()).await?;
@@ -164,25 +169,27 @@ impl PrivateFolders {
         }
         let reads = fs::read_to_string(home.join(READS)).await.map_err(of(&home))?;
         let reads = reads.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
-        Ok(PrivateFolder { tree: self.private(&folder, &index), home, reads })
+        let private = PrivateFolder { tree: self.private(&folder, &index), home, reads };
+        private.put_back_of_cut_off().await?;
+        Ok(private)
     }
 
     /// Brings the extras into a new private folder. Returns the paths that links in it lead to.
-    async fn bring(&self, extras: &Extras, new: &Path) -> Result<Vec<String>, WorkTreeError> {
+    async fn copy_extras(&self, extras: &Extras, new: &Path) -> Result<Vec<String>, WorkTreeError> {
         let shared = &self.shared.git.folder;
         let places = |paths: &[PathBuf]| -> Vec<(PathBuf, PathBuf)> {
             let there = paths.iter().filter(|path| is_within(path) && is_there(shared, path));
             there.map(|path| (shared.join(path), new.join(path))).collect()
         };
         for (from, to) in places(&extras.copy) {
-            made(to.parent().unwrap_or(new)).await?;
+            create_folder(to.parent().unwrap_or(new)).await?;
             let place = to.clone();
             let copied = spawn_blocking(move || copy(from, to)).await.map_err(std::io::Error::other);
             copied.flatten().map_err(of(&place))?;
         }
         let mut reads = Vec::new();
         for (from, to) in places(&extras.link) {
-            made(to.parent().unwrap_or(new)).await?;
+            create_folder(to.parent().unwrap_or(new)).await?;
             link(&from, &to).map_err(of(&to))?;
             reads.push(from.to_string_lossy().into_owned());
         }
@@ -194,18 +201,18 @@ impl PrivateFolders {
     ///
     /// # Errors
     /// [`WorkTreeError`]: the shared folder may then contain a part of the work, and the next merge completes it.
-    pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<Joined, WorkTreeError> {
+    pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<FolderMerge, WorkTreeError> {
         self.free(&private.home).await?;
         let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
         let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
         let open = private.open_conflicts(&theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
-            return Ok(Joined::Conflict(open));
+            return Ok(FolderMerge::Conflict(open));
         }
         if Some(&theirs) == base.as_ref() && open.is_empty() {
             // A crash may have kept the caller from learning that a conflict was resolved.
             let resolved = private.resolved().await?;
-            return Ok(if resolved.is_empty() { Joined::Unchanged } else { Joined::Resolved(resolved) });
+            return Ok(if resolved.is_empty() { FolderMerge::Unchanged } else { FolderMerge::Resolved(resolved) });
         }
         loop {
             let ours = self.now().await?;
@@ -219,7 +226,7 @@ impl PrivateFolders {
                 write_list(&private.home.join(CONFLICT), &conflicts).await?;
                 private.tree.turn(&both).await?;
                 write_whole(&private.home.join(BASE), both.as_str()).await?;
-                return Ok(Joined::Conflict(private.open_conflicts(&both).await?));
+                return Ok(FolderMerge::Conflict(private.open_conflicts(&both).await?));
             }
             tries += 1;
             match self.shared.may_update(&ours, &both).await {
@@ -234,7 +241,7 @@ impl PrivateFolders {
             private.settle(open, &both).await?;
             write_whole(&private.home.join(BASE), both.as_str()).await?;
             let resolved = private.resolved().await?;
-            return Ok(if resolved.is_empty() { Joined::Clean } else { Joined::Resolved(resolved) });
+            return Ok(if resolved.is_empty() { FolderMerge::Clean } else { FolderMerge::Resolved(resolved) });
         }
     }
 
@@ -321,7 +328,7 @@ impl PrivateFolder {
 
     /// Returns the open conflicts in a state of the folder. Those of text files whose markers are removed have no hunks.
     async fn open_conflicts(&self, state: &Commit) -> Result<Vec<FileConflict>, WorkTreeError> {
-        self.tree.left_of(self.listed(CONFLICT).await?, state).await
+        self.tree.remaining_conflicts(self.listed(CONFLICT).await?, state).await
     }
 
     /// Returns the conflicts that were resolved. Only those that were resolved in favour of another version have an own version.
@@ -419,9 +426,9 @@ impl WorkTree {
             return Err(said.refused(what));
         }
         let own = folder.join(".git");
-        made(&folder).await?;
+        create_folder(&folder).await?;
         fs::rename(copy.join(".git"), &own).await.map_err(of(&own))?;
-        made(&own.join("info")).await?;
+        create_folder(&own.join("info")).await?;
         write(&own.join("info/exclude"), &excluded(excludes.iter().filter_map(|path| path.strip_prefix(inside).ok()))).await?;
         let objects = fs::read(own.join("objects/info/alternates")).await.ok().map(line);
         // A repository without a commit has nothing to set the index to.

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use crate::{
     Commit, WorkTree, WorkTreeError,
     git::Git,
-    tree::{OWN, as_path, made, of, paths},
+    tree::{OWN, as_path, create_folder, of, paths},
 };
 
 impl WorkTree {
@@ -23,12 +23,12 @@ impl WorkTree {
         let (removed, written) = (differ("--diff-filter=D").await?, differ("--diff-filter=d").await?);
         // Files can be renamed only within a file system.
         let near = if is_same_device(&self.git.repository, folder) { self.git.repository.clone() } else { folder.join(OWN) };
-        made(&near).await?;
+        create_folder(&near).await?;
         let place = tempfile::tempdir_in(&near).map_err(of(&near))?;
         let staged = Git { index: Some(place.path().join("index")), ..self.git.clone() };
         staged.must(what, &["read-tree", to.as_str()]).await?;
         let files = place.path().join("files");
-        made(&files).await?;
+        create_folder(&files).await?;
         let mut prefix = OsString::from("--prefix=");
         prefix.push(&files);
         prefix.push("/");

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Commit, Merged, WorkTree, WorkTreeError, forget_repositories};
+use super::{Commit, MergeResult, WorkTree, WorkTreeError, forget_repositories};
 
 /// Two hosts, each with a folder and a repository.
 struct Hosts {
@@ -158,7 +158,7 @@ async fn no_setting_of_the_folder_starts_a_program() {
     hosts.there.check_out(&first, "run").await.unwrap();
     hosts.write("there/a", "3\n");
     let third = hosts.there.record(Some(&first), &[]).await.unwrap();
-    assert!(matches!(hosts.there.merge(&second, &third).await.unwrap(), Merged::Conflict(_)));
+    assert!(matches!(hosts.there.merge(&second, &third).await.unwrap(), MergeResult::Conflict(_)));
     assert!(!hosts.at("started").exists());
 }
 
@@ -221,8 +221,8 @@ async fn changes_are_joined_and_what_cannot_be_is_named() {
     hosts.write("there/a", "there\n");
     let across = hosts.there.record(Some(&apart), &[]).await.unwrap();
     hosts.here.take(&hosts.there.bundle(&across, Some(&base)).await.unwrap(), &across).await.unwrap();
-    let Merged::Clean(both) = hosts.here.merge(&ours, &apart).await.unwrap() else { panic!("they changed different files") };
-    let Merged::Conflict(conflicts) = hosts.here.merge(&ours, &across).await.unwrap() else { panic!("both changed it") };
+    let MergeResult::Clean(both) = hosts.here.merge(&ours, &apart).await.unwrap() else { panic!("they changed different files") };
+    let MergeResult::Conflict(conflicts) = hosts.here.merge(&ours, &across).await.unwrap() else { panic!("both changed it") };
     assert_eq!(conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["a"]);
     hosts.here.update(&ours, &both).await.unwrap();
     assert_eq!((hosts.read("here/a").as_deref(), hosts.read("here/b").as_deref()), (Some("here\n"), Some("there\n")));
@@ -309,14 +309,14 @@ async fn one_process_at_a_time_works_with_a_repository_and_frees_what_a_killed_o
     let hosts = hosts().await;
     hosts.write("here/a", "1\n");
     let first = hosts.here.record(None, &[]).await.unwrap();
-    let held = hosts.here.hold(false).await.unwrap();
-    assert!(matches!(hosts.here.hold(false).await, Err(WorkTreeError::InUse { .. })));
+    let held = hosts.here.lock(false).await.unwrap();
+    assert!(matches!(hosts.here.lock(false).await, Err(WorkTreeError::InUse { .. })));
     drop(held);
     hosts.write("here/a", "2\n");
     for lock in ["index.lock".to_owned(), format!("refs/aime/commits/{first}.lock")] {
         hosts.write(&format!("here.git/{lock}"), "");
         assert!(matches!(hosts.here.check_out(&first, "run").await, Err(WorkTreeError::Git { .. })) || lock != "index.lock");
-        drop(hosts.here.hold(true).await.unwrap());
+        drop(hosts.here.lock(true).await.unwrap());
         assert!(!hosts.at(&format!("here.git/{lock}")).exists(), "{lock}");
     }
     hosts.write("here.git/index.lock", "");

@@ -39,7 +39,7 @@ const CLAIMED: &str = ".aime/worker";
 
 /// Result of merging two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeResult {
     /// The merged state.
     Clean(Commit),
     /// Both sides changed these paths in different ways.
@@ -50,7 +50,7 @@ pub enum Merged {
 /// `.git` of the folder itself is neither read nor changed, and is not transferred; neither are other repositories in it, empty folders,
 /// caches such as `__pycache__`, and files that `.gitignore` excludes. Of a submodule that `.gitmodules` names, the files are recorded like those of a folder.
 ///
-/// Make one call at a time: users within a process take turns, and [`hold`](Self::hold) locks out other processes.
+/// Make one call at a time: users within a process take turns, and [`lock`](Self::lock) locks out other processes.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
     pub(crate) git: Git,
@@ -63,11 +63,11 @@ impl WorkTree {
     /// [`WorkTreeError`] if the repository cannot be created, or if there is no `git` 2.38 or later.
     pub async fn open(folder: &Path, repository: &Path, path: OsString) -> Result<Self, WorkTreeError> {
         let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None };
-        made(repository).await?;
+        create_folder(repository).await?;
         // In an existing repository this completes an interrupted initialization.
         git.must("make a repository", &["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");
-        made(&info).await?;
+        create_folder(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
         let tree = Self { git };
         if fs::symlink_metadata(tree.exclude()).await.is_err() {
@@ -115,7 +115,7 @@ impl WorkTree {
             }
         }
         let word = format!("{:016x}", RandomState::new().build_hasher().finish());
-        made(&folder.join(OWN)).await?;
+        create_folder(&folder.join(OWN)).await?;
         write(&claimed, &word).await?;
         write(&known, &word).await
     }
@@ -303,12 +303,12 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`], for example if one of them is missing.
-    pub async fn merge(&self, ours: &Commit, theirs: &Commit) -> Result<Merged, WorkTreeError> {
+    pub async fn merge(&self, ours: &Commit, theirs: &Commit) -> Result<MergeResult, WorkTreeError> {
         let (tree, conflicts) = self.merge_trees(ours, theirs).await?;
         if !conflicts.is_empty() {
-            return Ok(Merged::Conflict(conflicts));
+            return Ok(MergeResult::Conflict(conflicts));
         }
-        Ok(Merged::Clean(self.joined(&tree, ours, theirs).await?))
+        Ok(MergeResult::Clean(self.joined(&tree, ours, theirs).await?))
     }
 
     /// Returns true if the repository contains a commit.
@@ -484,7 +484,7 @@ pub(crate) fn of(path: &Path) -> impl FnOnce(std::io::Error) -> WorkTreeError {
     move |source| WorkTreeError::File { path, source }
 }
 
-pub(crate) async fn made(folder: &Path) -> Result<(), WorkTreeError> {
+pub(crate) async fn create_folder(folder: &Path) -> Result<(), WorkTreeError> {
     fs::create_dir_all(folder).await.map_err(of(folder))
 }
 

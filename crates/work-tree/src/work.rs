@@ -58,7 +58,7 @@ impl WorkTree {
         open: &[FileConflict],
         home: &Path,
     ) -> Result<WorkMerged, WorkTreeError> {
-        let open = self.left_of(open.to_vec(), theirs).await?;
+        let open = self.remaining_conflicts(open.to_vec(), theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
             return Ok(WorkMerged::Conflict { shared: ours.clone(), private: theirs.clone(), conflicts: open });
         }

@@ -34,7 +34,7 @@ fn a_closed_session_is_resumed_without_a_replay() {
     let shown = agent_text(&editor.updates(&id));
     assert!(shown.ends_with("The second is done, too."), "{shown}");
     let requests = world.server().requests();
-    assert!(crate::harness::said(requests.last().unwrap()).contains("do the first"), "the conversation goes on");
+    assert!(crate::harness::messages_text(requests.last().unwrap()).contains("do the first"), "the conversation goes on");
 
     // A turn is cancelled by the end of its session.
     let turn = editor.send(PromptRequest::new(id.clone(), vec!["wait for it".into()]));
@@ -87,7 +87,7 @@ fn a_form_asks_where_the_editor_shows_forms() {
     assert_eq!(editor.prompt(&id, "twice").unwrap(), StopReason::EndTurn);
     let shown = agent_text(&editor.updates(&id));
     assert!(shown.ends_with("painted blue twice"), "{shown}");
-    assert!(crate::harness::said(&world.server().requests()[1]).contains("blue"));
+    assert!(crate::harness::messages_text(&world.server().requests()[1]).contains("blue"));
     assert_eq!(runs(&world), 1);
     editor.close();
 }

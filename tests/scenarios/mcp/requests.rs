@@ -58,7 +58,7 @@ fn asks_for(server: &str, ask: &str) -> World {
 fn a_server_gets_no_model_and_no_folders() {
     let world = asks_for(ASKER, "");
     direct(&world, &["--approve", "all"]).must(0);
-    assert!(said(&world.server().requests()[1]).contains("noon, without your help"));
+    assert!(messages_text(&world.server().requests()[1]).contains("noon, without your help"));
     let replies = world.read("replies.txt");
     let replies: Vec<serde_json::Value> = replies.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (reply, (id, what)) in replies.iter().zip([("m", "sampling/createMessage: aime offers"), ("r", "roots/list: aime offers")]) {
@@ -85,7 +85,7 @@ fn a_discovered_server_is_trusted_no_more() {
     direct(&world, &["--approve", "all"]).must(0);
     assert_eq!(world.read("calls.txt").lines().count(), 1);
     let requests = world.server().requests();
-    assert!(said(requests.last().unwrap()).contains("noon by discovery"));
+    assert!(messages_text(requests.last().unwrap()).contains("noon by discovery"));
     assert!(!requests.iter().any(|request| request.to_string().contains("OBEY-ME")), "its instructions reach no model");
 }
 
@@ -97,7 +97,7 @@ fn a_result_that_asks_for_a_model_is_refused() {
         let world =
             asks_for(DISCOVERED, &format!(r#"{{"resultType":"input_required","inputRequests":{{"a":{request}}},"requestState":"s"}}"#));
         direct(&world, &["--approve", "all"]).must(1);
-        let told = said(&world.server().requests()[1]);
+        let told = messages_text(&world.server().requests()[1]);
         assert!(told.contains("what aime does not offer to servers"), "{told}");
         assert_eq!((world.read("calls.txt").lines().count(), world.server().requests().len()), (1, 2), "{request}");
     }

@@ -52,7 +52,7 @@ fn a_known_price_ends_a_run_at_its_bound() {
         assert_eq!(result["usage"]["requests"], 1, "nothing is spent that was not there: {name}");
         assert!(!ended.stderr.contains("the bound on cost cannot hold"), "{name}");
         let ended = world.aime(["resume", "r"]).must(4);
-        ended.tells(&["USD are spent or reserved", "raise the bound: `aime resume r --max-cost USD`"]);
+        ended.stderr_contains(&["USD are spent or reserved", "raise the bound: `aime resume r --max-cost USD`"]);
         world.aime(["resume", "r", "--max-cost", "1000"]).must(0);
     }
 }
@@ -79,6 +79,6 @@ fn tokens_of_caches_are_told_and_cost_what_the_catalog_says() {
         let page = world.read("report.html");
         assert!(page.contains("1\u{2009}200") && page.contains("from the cache"), "{name}");
         let world = service.world(script(), "", "");
-        world.aime(run).must(0).tells(&["2100 tokens in 2 requests, 1200 from the cache, $0.0"]);
+        world.aime(run).must(0).stderr_contains(&["2100 tokens in 2 requests, 1200 from the cache, $0.0"]);
     }
 }

@@ -7,7 +7,7 @@ use super::{
     accepted,
     reading::{calls, results},
 };
-use crate::harness::{World, actor, done, plan, said, write};
+use crate::harness::{World, actor, done, messages_text, plan, write};
 
 /// A server that this model name tells nothing of.
 pub(super) fn world(script: Script) -> World {
@@ -68,7 +68,7 @@ fn a_server_without_tools_gets_calls_as_text() {
         let requests = accepted(&world);
         let with_tools = requests.iter().filter(|request| request.get("tools").is_some()).count();
         assert_eq!(with_tools, 1, "{name}: the server is asked for tools once");
-        let third = requests.iter().find(|request| said(request).contains("<tool_response name=")).unwrap();
+        let third = requests.iter().find(|request| messages_text(request).contains("<tool_response name=")).unwrap();
         assert!(calls(third).is_empty() && results(third).is_empty(), "{name}: {third:#}");
     }
 }
@@ -130,6 +130,6 @@ fn a_conversation_that_overflows_the_window_is_shortened() {
         assert_eq!(ended.events("history_compacted").len(), 1, "{words}\n{ended}");
         let requests = accepted(&world);
         let (refused, again) = (&requests[requests.len() - 2], &requests[requests.len() - 1]);
-        assert!(said(again).len() < said(refused).len(), "{words}");
+        assert!(messages_text(again).len() < messages_text(refused).len(), "{words}");
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
 
     let (bytes, packed) = (fs::metadata(trial.root.join(&trial.program))?.len(), fs::metadata(file)?.len());
     ensure!(bytes <= MOST_BYTES, "the binary has {bytes} bytes, {} too many", bytes - MOST_BYTES);
-    println!("tried {}: its version, a run, the run's report; {bytes} bytes, packed {packed}", trial.way.told());
+    println!("tried {}: its version, a run, the run's report; {bytes} bytes, packed {packed}", trial.way.description());
     Ok(fs::remove_dir_all(&trial.root)?)
 }
 
@@ -97,7 +97,7 @@ impl Way {
         found.map(Some).with_context(|| format!("{name} was not found: install it (Debian: apt-get install qemu-user-static)"))
     }
 
-    fn told(self) -> &'static str {
+    fn description(self) -> &'static str {
         match (self.alone, self.emulator) {
             (true, Some(_)) => "emulated, alone in an empty root",
             (true, None) => "alone in an empty root",

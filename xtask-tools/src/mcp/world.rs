@@ -111,18 +111,22 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    fn told(&self) -> String {
+    fn output_text(&self) -> String {
         format!("{}{}", String::from_utf8_lossy(&self.output.stdout), String::from_utf8_lossy(&self.output.stderr))
     }
 
     /// Fails unless the goal was reached.
     pub(crate) fn reached(&self) -> Result<&Self> {
-        if self.output.status.success() { Ok(self) } else { bail!("aime {} failed ({}):\n{}", self.line, self.output.status, self.told()) }
+        if self.output.status.success() {
+            Ok(self)
+        } else {
+            bail!("aime {} failed ({}):\n{}", self.line, self.output.status, self.output_text())
+        }
     }
 
     /// Fails unless the output contains all of these texts.
     pub(crate) fn holds(&self, texts: &[&str]) -> Result<&Self> {
-        let told = self.told();
+        let told = self.output_text();
         let missing: Vec<_> = texts.iter().filter(|text| !told.contains(**text)).collect();
         ensure!(missing.is_empty(), "aime {} does not tell {missing:?}:\n{told}", self.line);
         Ok(self)

@@ -94,7 +94,7 @@ struct Lines {
 }
 
 impl FetchObserver for Lines {
-    fn tell(&self, news: &FetchNews<'_>) {
+    fn on_progress(&self, news: &FetchNews<'_>) {
         match news {
             FetchNews::Waiting { .. } => eprintln!("another process fetches the model: waiting for it"),
             FetchNews::Asking { source, total, .. } => eprintln!("fetching the model ({} MB) from {source}", total / 1_000_000),

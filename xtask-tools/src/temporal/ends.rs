@@ -84,7 +84,7 @@ impl World {
         // Ending the watching process stops the run, which can be resumed.
         let going = run("stopped")?;
         self.appears(&format!("{folder}/at-stop"))?;
-        going.told_to_end()?;
+        going.terminate()?;
         let stopped = going.ended(130)?;
         let listed = aime("list", &["runs", "--output", "jsonl"])?.printed(0)?;
         ensure!(
@@ -130,7 +130,7 @@ impl World {
             &["pause", "asked"],
             &["cancel", "ended"],
             &["resume", "ended"],
-            &["cancel", "alone", "--task", "main"],
+            &["cancel", "alone", "main"],
         ] {
             aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
             refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);

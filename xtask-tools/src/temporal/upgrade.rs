@@ -39,11 +39,11 @@ impl World {
         let client = old.start("new", "new-client", &url, &[&go[..], &["--engine", &on]].concat())?;
         self.appears("new/at-first")?;
         let _drives = self.worker("new", "new-new-drives", &url, &address, "runs,llm,planner,tools.files")?;
-        drives.told_to_end()?;
+        drives.terminate()?;
         drives.printed(0).context("a worker of the old version")?;
         let _shell = self.worker("new", "new-new-shell", &url, &address, "tools.shell")?;
         // The worker ends its present work and accepts nothing new.
-        shell.told_to_end()?;
+        shell.terminate()?;
         fs::write(self.root.join("new/go-first"), "")?;
         shell.printed(0).context("the worker of the old version with a call under way")?;
         let there = client.ended(0)?;

@@ -206,7 +206,7 @@ impl World {
 
 impl Process {
     /// Sends it the signal that ends services.
-    pub(super) fn told_to_end(&self) -> Result<()> {
+    pub(super) fn terminate(&self) -> Result<()> {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().context("kill does not start")?;
         ensure!(told.success(), "a process could not be told to end");
         Ok(())

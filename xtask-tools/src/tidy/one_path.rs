@@ -58,7 +58,7 @@ const PATHS: [OnePath; 6] = [
         // These are the runner of both kinds of tasks, an actor alone, and the command by which a person calls a tool.
         owners: &[
             "crates/tools/src/",
-            "crates/orchestrator/src/runner/hooked/tool.rs",
+            "crates/orchestrator/src/runner/hooks/tool.rs",
             "crates/actor-factory/src/run.rs",
             "crates/cli/src/commands/tools.rs",
         ],

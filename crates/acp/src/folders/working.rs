@@ -8,7 +8,7 @@ use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, rfc3339, settings_of
 use futures::future::BoxFuture;
 
 use super::refusal;
-use crate::{Chosen, Earlier, Folder, KnownRun, Refusal, Turn, Work};
+use crate::{EarlierRun, Folder, KnownRun, Refusal, SessionChoices, Turn, Work};
 
 /// Longest text of each earlier question and answer, in characters.
 const REMEMBERED: usize = 2_000;
@@ -53,7 +53,7 @@ impl WorkingFolder {
 
     async fn go_on(&self, run: &RunId, message: InboxMessage, drive: Drive) -> Result<RunHandle, RunsError> {
         let seen = self.runs.resumable(run)?;
-        let models = self.runs.models(None, seen.can_plan() && !seen.over).await?;
+        let models = self.runs.models(None, seen.can_plan() && !seen.is_over).await?;
         self.runs.put(run, &message).await?;
         self.runs.resume(run, None, drive.models(models)).await
     }
@@ -64,9 +64,9 @@ impl Folder for WorkingFolder {
         &self.runs.setup().folder
     }
 
-    fn chosen(&self) -> Chosen {
+    fn choices(&self) -> SessionChoices {
         let settings = settings_of(&self.runs.setup().config);
-        Chosen { approval: settings.approval, mode: settings.mode }
+        SessionChoices { approval: settings.approval, mode: settings.mode }
     }
 
     fn runs(&self) -> Result<Vec<KnownRun>, Refusal> {
@@ -94,7 +94,7 @@ impl Folder for WorkingFolder {
         Box::pin(async move { self.runs.delete(&run).await.map_err(refusal) })
     }
 
-    fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>> {
+    fn run_turn(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>> {
         Box::pin(async move {
             let stop = turn.stop.clone();
             // A stop during the preparation of a model comes before the run has started.
@@ -115,14 +115,14 @@ impl Folder for WorkingFolder {
 }
 
 /// Formats the earlier conversation for the prompts of a run.
-fn before(earlier: &[Earlier]) -> String {
+fn before(earlier: &[EarlierRun]) -> String {
     if earlier.is_empty() {
         return String::new();
     }
     let cut = |text: &str| {
         if text.chars().count() <= REMEMBERED { text.to_owned() } else { text.chars().take(REMEMBERED).chain(['…']).collect() }
     };
-    let told = earlier.iter().map(|Earlier { asked, answered }| match answered.trim() {
+    let told = earlier.iter().map(|EarlierRun { goal: asked, answered }| match answered.trim() {
         "" => format!("- The user asked: {}\n  There is no answer yet.", indented(&cut(asked))),
         answered => format!("- The user asked: {}\n  You answered: {}", indented(&cut(asked)), indented(&cut(answered))),
     });
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_was_said_before_is_a_list() {
         assert_eq!(before(&[]), "");
-        let earlier = |asked: &str, answered: &str| Earlier { asked: asked.to_owned(), answered: answered.to_owned() };
+        let earlier = |asked: &str, answered: &str| EarlierRun { goal: asked.to_owned(), answered: answered.to_owned() };
         let told = before(&[earlier("Which\ncolour?", "Blue."), earlier(&"x".repeat(REMEMBERED + 1), "")]);
         let expected = format!(
             "\n\n## Earlier in this conversation\n\n- The user asked: Which\n  colour?\n  You answered: Blue.\n- The user asked: {}…\n  There is no answer yet.\n",

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use aime_durable::Recorded;
 use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_of};
-use aime_progress_management::{ProgressEvent, RunStatus, Spent, SpentBy, Timestamp};
+use aime_progress_management::{CostByRole, ModelCost, ProgressEvent, RunStatus, Timestamp};
 use aime_tools::{PermissionRules, RuleLists};
 
 use super::*;
@@ -19,7 +19,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
         state.apply(Timestamp::from_millis(1), &asked).unwrap();
     }
     let error = code.map(|code| RunFailure::new(code, "", None));
-    (seen.output, seen.over) = (Some(RunOutput { status: RunStatus::Executing, error }), over);
+    (seen.output, seen.is_over) = (Some(RunOutput { status: RunStatus::Executing, error }), over);
     seen
 }
 
@@ -44,7 +44,7 @@ fn a_prompt_begins_answers_or_goes_on() {
         (Some(left(Some(C::ModelUnavailable), false, None)), Next::Say),
         (Some(unended), Next::Say),
     ] {
-        assert_eq!(next(last.as_ref(), Chosen::default()), expected, "{:?}", last.and_then(|last| last.output));
+        assert_eq!(next(last.as_ref(), SessionChoices::default()), expected, "{:?}", last.and_then(|last| last.output));
     }
 }
 
@@ -56,8 +56,8 @@ fn a_prompt_goes_on_with_a_run_that_has_ended_where_its_lead_remembers() {
         (seen.takes_follow_up, seen.led) = (takes_follow_up, led);
         seen
     };
-    let began_with = Chosen { approval: ended(true, true).settings().approval, mode: ended(true, true).settings().mode };
-    let other = Chosen { mode: Some(aime_progress_management::PlanMode::Complex), ..began_with };
+    let began_with = SessionChoices { approval: ended(true, true).settings().approval, mode: ended(true, true).settings().mode };
+    let other = SessionChoices { mode: Some(aime_progress_management::PlanMode::Complex), ..began_with };
     for (last, chosen, expected) in [
         (ended(true, true), began_with, Next::Continue),
         // The next run is to be worked on in another way than this one.
@@ -82,8 +82,8 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         amended: Vec::new(),
         conflicts: Vec::new(),
         replans: 0,
-        usage: Spent::default(),
-        usage_by: SpentBy::default(),
+        usage: ModelCost::default(),
+        usage_by: CostByRole::default(),
         duration_ms: 0,
         error: code.map(|code| RunFailure { hint: Some("do this".into()), ..RunFailure::new(code, "so it is", None) }),
         notes: Vec::new(),

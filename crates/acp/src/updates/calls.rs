@@ -80,7 +80,7 @@ impl Updates {
             .content(diffs.into_iter().map(ToolCallContent::Diff).collect())
             .raw_input(Value::Object(parameters.clone()));
         // A client that was asked for consent has the call already.
-        Some(if self.asked.remove(&id) { SessionUpdate::ToolCallUpdate(shown.into()) } else { SessionUpdate::ToolCall(shown) })
+        Some(if self.consent_calls.remove(&id) { SessionUpdate::ToolCallUpdate(shown.into()) } else { SessionUpdate::ToolCall(shown) })
     }
 
     /// Returns the changes that a call will make.

@@ -13,7 +13,7 @@ fn published(events: &[Value]) -> Vec<PublishedEvent> {
 }
 
 /// Returns the updates for these events: the kind of each, and its content.
-fn shown(how: Shown, events: &[Value]) -> Vec<Value> {
+fn shown(how: UpdateSink, events: &[Value]) -> Vec<Value> {
     let mut updates = Updates::new("/work".as_ref(), how, None);
     published(events).iter().flat_map(|event| updates.take(event)).map(|update| serde_json::to_value(update).unwrap()).collect()
 }
@@ -70,13 +70,13 @@ fn run() -> Vec<Value> {
 // Requirement: 8.26
 #[test]
 fn a_run_is_shown_in_the_words_of_the_protocol() {
-    insta::assert_json_snapshot!(shown(Shown::Live, &run()));
+    insta::assert_json_snapshot!(shown(UpdateSink::Live, &run()));
 }
 
 #[test]
 fn who_loads_a_session_is_shown_what_they_had_typed() {
-    let live = shown(Shown::Live, &run());
-    let mut again = shown(Shown::Replay, &run());
+    let live = shown(UpdateSink::Live, &run());
+    let mut again = shown(UpdateSink::Replay, &run());
     let typed: Vec<String> = again
         .extract_if(.., |update| update["sessionUpdate"] == "user_message_chunk")
         .map(|update| update["content"]["text"].as_str().unwrap().to_owned())
@@ -108,7 +108,7 @@ fn a_call_that_was_asked_about_goes_on_as_the_same_call() {
         ("look", "yes", call("look/1/1", "bash", json!({})), vec![("tool_call_update", "completed"), ("tool_call", "in_progress")]),
         ("look", "no", answered("no"), vec![("tool_call_update", "failed")]),
     ] {
-        let mut updates = Updates::new("/work".as_ref(), Shown::Live, None);
+        let mut updates = Updates::new("/work".as_ref(), UpdateSink::Live, None);
         let mut events = begun();
         events.push(question(task));
         for event in published(&events) {
@@ -133,7 +133,7 @@ fn a_plan_of_one_actor_is_its_list() {
         json!({"type": "todos_changed", "task": "wash", "items": [
             {"id": "1", "text": "glasses", "status": "completed"}, {"id": "2", "text": "plates", "status": "in_progress"}]}),
     ];
-    let plan = shown(Shown::Live, &events).pop().unwrap();
+    let plan = shown(UpdateSink::Live, &events).pop().unwrap();
     let entries: Vec<(&str, &str)> = plan["entries"]
         .as_array()
         .unwrap()
@@ -151,7 +151,7 @@ fn a_file_is_shown_as_far_as_it_is_known() {
     };
     let content = |events: &[Value]| {
         let all = [&[started(), call("wash/1/1/1", "write_file", json!({"path": "a.txt", "content": "whole"}))], events].concat();
-        let last = shown(Shown::Live, &all).into_iter().rfind(|update| update["content"].is_array()).unwrap();
+        let last = shown(UpdateSink::Live, &all).into_iter().rfind(|update| update["content"].is_array()).unwrap();
         last["content"].as_array().unwrap().iter().map(|part| (part["oldText"].clone(), part["newText"].clone())).collect::<Vec<_>>()
     };
     let whole = vec![(Value::Null, json!("whole"))];

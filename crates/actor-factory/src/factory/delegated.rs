@@ -9,7 +9,7 @@ use crate::ActorInput;
 #[derive(Debug, Clone, Copy)]
 pub struct Delegated<'a> {
     /// Input of the calling actor.
-    pub by: &'a ActorInput,
+    pub caller: &'a ActorInput,
     /// Name of the call in events.
     pub call: &'a str,
     /// Profile that the call asks for; without one the factory selects the best fit.
@@ -30,7 +30,7 @@ pub(super) struct DelegationLevel {
 impl Delegated<'_> {
     /// Returns the depth and limits of the new actor: one level below the caller, bounded by the caller's own limits.
     pub(super) fn standing(&self) -> Result<DelegationLevel, ComposeError> {
-        let Self { by, .. } = self;
+        let Self { caller: by, .. } = self;
         let (depth, max) = (by.depth, by.settings.max_depth);
         if depth >= max {
             return Err(ComposeError::TooDeep { depth, max });
@@ -40,6 +40,6 @@ impl Delegated<'_> {
 
     /// Returns true if the caller has the tool itself.
     pub(super) fn may_have(&self, tool: &str) -> bool {
-        self.by.spec.tool(tool).is_some()
+        self.caller.spec.tool(tool).is_some()
     }
 }

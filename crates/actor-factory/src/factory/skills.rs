@@ -68,7 +68,7 @@ pub(super) fn preload<'a>(
 }
 
 /// Lists the skills that the actor can load, one line each. The list is empty if the actor lacks the tool.
-pub(super) fn told(skills: &SkillCatalog, spec: &ActorSpec) -> Vec<SkillNote> {
+pub(super) fn loadable_skills(skills: &SkillCatalog, spec: &ActorSpec) -> Vec<SkillNote> {
     if spec.tool(LOAD_SKILL).is_none() {
         return Vec::new();
     }

@@ -15,14 +15,14 @@ fn task(description: &str) -> TaskSpec {
 
 static NO_RULES: LazyLock<PermissionRules> = LazyLock::new(|| PermissionRules::at("/work", RuleLists::default()).unwrap());
 
-fn compose(task: &TaskSpec, change: impl FnOnce(&mut ActorContext<'_>)) -> Result<Composed, ComposeError> {
+fn compose(task: &TaskSpec, change: impl FnOnce(&mut ActorContext<'_>)) -> Result<ComposedActor, ComposeError> {
     let tools = builtin();
     let mut context = ActorContext::new("Count the TODOs", &tools, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(5));
     change(&mut context);
     ActorFactory::builtin().unwrap().compose(task, &context)
 }
 
-fn tools(composed: &Composed) -> Vec<&str> {
+fn tools(composed: &ComposedActor) -> Vec<&str> {
     composed.input.spec.tool_names()
 }
 
@@ -133,7 +133,7 @@ fn the_task_then_the_profile_choose_model_and_effort() {
     ];
     for (profile, model, level, role, effort, window) in table {
         let asked = TaskSpec { profile: profile.map(Into::into), model: model.map(Into::into), effort: level, ..task("Write a.rs") };
-        let Composed { input, selection } = factory.compose(&asked, &context).unwrap();
+        let ComposedActor { input, selection } = factory.compose(&asked, &context).unwrap();
         assert_eq!((input.spec.model.as_str(), input.spec.effort, input.limits.context_tokens), (role, effort, window), "{asked:?}");
         let few_tools = selection.reasons.iter().any(|reason| reason == "few tools: the model is a small one");
         assert_eq!(few_tools, profile.is_none() && role == "fast", "the tools are those for the model that is used: {asked:?}");
@@ -277,7 +277,7 @@ fn a_small_model_reads_shorter_descriptions() {
 }
 
 /// Composes a delegated actor in a run that allows more than its parent may do.
-fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed, ComposeError> {
+fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<ComposedActor, ComposeError> {
     let (tools, plan) = (builtin(), PlanId::new("p").unwrap());
     let context = ActorContext {
         delegated: Some(delegated),
@@ -288,8 +288,8 @@ fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed
     ActorFactory::builtin().unwrap().compose(&task(description), &context)
 }
 
-fn delegate(by: &ActorInput, description: &str, profile: Option<&str>) -> Result<Composed, ComposeError> {
-    compose_below(Delegated { by, call: "report/1/2/1", profile, frame: "" }, description)
+fn delegate(by: &ActorInput, description: &str, profile: Option<&str>) -> Result<ComposedActor, ComposeError> {
+    compose_below(Delegated { caller: by, call: "report/1/2/1", profile, frame: "" }, description)
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn skills() -> SkillCatalog {
     skills
 }
 
-fn compose_with_skills(profile: &str, added: &[String]) -> Composed {
+fn compose_with_skills(profile: &str, added: &[String]) -> ComposedActor {
     let mut profiles = ProfileCatalog::builtin();
     profiles
         .add_toml("name = \"baker\"\ndescription = \"d\"\nprompt = \"You bake.\"\nskills = [\"bake\", \"fly\"]\n", "baker.toml")
@@ -455,7 +455,7 @@ fn an_actor_is_told_to_answer_in_the_language_of_its_person() {
 fn the_whole_first_request_of_a_delegated_actor() {
     let parent = compose(&task("Write report.md"), |_| {}).unwrap().input;
     let frame = "Write the report: report.md names every file";
-    let delegated = Delegated { by: &parent, call: "report/1/2/1", profile: Some("explore"), frame };
+    let delegated = Delegated { caller: &parent, call: "report/1/2/1", profile: Some("explore"), frame };
     let composed = compose_below(delegated, "Count the lines of a.rs");
     let input = composed.unwrap().input;
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", input.system, input.task));

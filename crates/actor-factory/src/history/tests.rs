@@ -139,8 +139,8 @@ fn a_note_goes_with_its_result_and_words_stay() {
             ));
             history.all_seen();
             history.push(Message::tool(format!("c{at}"), "read_file", result));
-            history.say("Go on.", Speaker::Runtime);
-            history.say("The person says: slowly", Speaker::Person);
+            history.append_text("Go on.", Speaker::Runtime);
+            history.append_text("The person says: slowly", Speaker::Person);
         }
         let counted = |history: &History| history.messages().iter().map(|m| message_tokens(m)).sum::<u64>();
         assert_eq!(history.tokens(), counted(&history));
@@ -168,7 +168,7 @@ fn a_note_after_a_cut_result_stays_whole() {
     let mut history = History::new("system".into(), Message::user("task"));
     history.push(Message::assistant(String::new(), vec![ToolCall { id: "c".into(), name: "read_file".into(), arguments: "{}".into() }]));
     history.push(Message::tool("c", "read_file", marked("files", "c", &"x".repeat(8_000))));
-    history.say("Go on.", Speaker::Runtime);
+    history.append_text("Go on.", Speaker::Runtime);
     assert!(history.compact(500, "", KEPT, BEGINNING_LEFT));
     let Message::Tool { content, .. } = history.messages()[3].as_ref() else { panic!() };
     let (cut, note) = content.rsplit_once("\n\n").unwrap();
@@ -238,7 +238,7 @@ proptest! {
         small in any::<bool>(),
     ) {
         let mut history = history(&turns);
-        history.say("Go on.", Speaker::Runtime);
+        history.append_text("Go on.", Speaker::Runtime);
         let before = history.clone();
         let changed = history.compact(target, "[ ] #1: t", KEPT, if small { Removal::Size } else { BEGINNING_LEFT });
         prop_assert!(paired(history.messages()));

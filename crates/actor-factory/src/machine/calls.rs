@@ -9,7 +9,7 @@ use aime_tools::{
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
     think::SHOWN,
-    turn::{Call, CallState, TERMINATE, Way, harmless},
+    turn::{Call, CallProgress, CallState, harmless, is_end},
 };
 use crate::text::{cut, cut_with_note, id_text};
 
@@ -65,6 +65,9 @@ impl ActorMachine {
             if let Some(call) = self.call_mut(index) {
                 call.skipped = !was_tried;
             }
+            if was_tried {
+                self.note_malformed(index);
+            }
             self.finish(index, fault, CallOutcome::Error, 0, out);
             return;
         }
@@ -82,13 +85,13 @@ impl ActorMachine {
             (Executor::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
             (Executor::Actor, Some(Permission::Allow(allowed))) => {
                 // After a stop the actor may repeat a question to a person or a call to another actor.
-                self.set_way(index, Way::Allowed(allowed));
+                self.set_way(index, CallProgress::Allowed(allowed));
                 self.answer_own(index, &call, at, out);
             }
             (Executor::Runtime, Some(Permission::Allow(allowed))) => self.run(index, &call, allowed, out),
             (_, Some(Permission::Ask(open))) if self.input.attended => {
                 let question = open.question();
-                self.set_way(index, Way::Asked(open));
+                self.set_way(index, CallProgress::Asked(open));
                 self.ask(index, question, QuestionKind::Approval, out);
             }
             (_, Some(Permission::Ask(open))) => self.deny(index, &open.unanswered().to_string(), out),
@@ -100,18 +103,18 @@ impl ActorMachine {
     fn permission(&mut self, index: usize, call: &Call) -> Option<Permission> {
         let way = self.call_mut(index)?.way.take()?;
         Some(match way {
-            Way::Checked(checked) => {
+            CallProgress::Checked(checked) => {
                 let spec = &self.input.spec;
-                let (trust, origins) = (self.input.trust, self.origins.as_slice());
+                let (trust, origins) = (self.input.trust.as_ref(), self.origins.as_slice());
                 let permissions = Permissions { trust, origins, ..Permissions::new(spec.approval, &spec.rules) };
                 permissions.decide(spec.tool(&call.name)?, checked)
             }
-            Way::Asked(open) => Permission::Ask(open),
-            Way::Allowed(allowed) => Permission::Allow(allowed),
+            CallProgress::Asked(open) => Permission::Ask(open),
+            CallProgress::Allowed(allowed) => Permission::Allow(allowed),
         })
     }
 
-    fn set_way(&mut self, index: usize, way: Way) {
+    fn set_way(&mut self, index: usize, way: CallProgress) {
         if let Some(call) = self.call_mut(index) {
             call.way = Some(way);
         }
@@ -119,7 +122,7 @@ impl ActorMachine {
 
     /// Takes a person's answer to the question whether a call may be made.
     fn consented(&mut self, index: usize, answer: &str, out: &mut Outbox<Self>) {
-        let Some(Way::Asked(open)) = self.call_mut(index).and_then(|call| call.way.take()) else { return };
+        let Some(CallProgress::Asked(open)) = self.call_mut(index).and_then(|call| call.way.take()) else { return };
         match open.answered(answer) {
             Err(refused) => self.deny(index, &refused.to_string(), out),
             Ok(ConsentedCall { call: allowed, remember }) => {
@@ -129,7 +132,7 @@ impl ActorMachine {
                     out.emit(ProgressEvent::ConsentGiven { task: self.works_for(), rules });
                 }
                 if let Some(call) = self.call_mut(index) {
-                    call.way = Some(Way::Allowed(allowed));
+                    call.way = Some(CallProgress::Allowed(allowed));
                     call.state = CallState::Waiting;
                 }
             }
@@ -216,7 +219,7 @@ impl ActorMachine {
         }
         let text = match outcome {
             CallOutcome::Ok => text.clone(),
-            CallOutcome::Error if exited => text.clone(),
+            CallOutcome::Error if exited || value.get("stopped").is_some() => text.clone(),
             CallOutcome::Error => format!("Error: {text}"),
             CallOutcome::Cancelled => INTERRUPTED.to_owned(),
             CallOutcome::InDoubt if text.is_empty() => IN_DOUBT.to_owned(),
@@ -283,7 +286,7 @@ impl ActorMachine {
         let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else {
             return;
         };
-        let (Some(sheet), Some(trust)) = (self.sheet(&call.name), self.input.trust) else {
+        let (Some(sheet), Some(trust)) = (self.sheet(&call.name), &self.input.trust) else {
             return;
         };
         let (origin, untrusted) = (origin_of(sheet, &call.parameters), trust.untrusted(sheet, &call.parameters));
@@ -340,9 +343,9 @@ impl ActorMachine {
         }
     }
 
-    /// Keeps the error of the last failed call until a call of its tool succeeds. A refused `terminate` does not count.
+    /// Keeps the error of the last failed call until a call of its tool succeeds. A refused end does not count.
     fn note_error(&mut self, index: usize, text: &str, outcome: CallOutcome) {
-        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| tool != TERMINATE) else { return };
+        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| !is_end(tool)) else { return };
         match outcome {
             CallOutcome::Ok => drop(self.last_error.take_if(|(failed, _)| *failed == tool)),
             CallOutcome::Error => {

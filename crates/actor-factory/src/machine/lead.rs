@@ -2,15 +2,16 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress_management::{CallOutcome, Conclusion, LeadCommand, Origin, ProgressEvent, TaskId};
+use aime_tools::Executor;
 use serde::{Deserialize, Serialize};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep,
-    turn::{Call, CallState, Way},
+    turn::{Call, CallProgress, CallState},
 };
 use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
 
-/// Number of consecutive refused plan calls after which the lead gives up planning.
+/// Number of consecutive malformed or refused plan calls after which the lead gives up planning.
 const MOST_REFUSED: u32 = 3;
 const TAKEN: &str = "Taken up, together with the call that follows.";
 const TASKS_RUN: &str = "Error: not run: tasks of the plan are under way, and only they change files now. Change the plan, or wait";
@@ -126,7 +127,7 @@ impl ActorMachine {
         self.conclusion = None;
         Origin::merge(&mut self.origins, &wake.origins);
         if self.stopping.take().is_some() {
-            self.tell_ended_processes();
+            self.note_ended_processes();
         }
         (self.steps, self.plain_in_row, self.unread_in_row, self.failed_in_row) = (0, 0, 0, 0);
         self.repeats = Repeats::default();
@@ -137,7 +138,7 @@ impl ActorMachine {
             self.go(ActorStep::Calls);
             self.end_turn(at, out);
         } else {
-            self.history.say(&wake.text, Speaker::Person);
+            self.history.append_text(&wake.text, Speaker::Person);
             self.next_step(at, out);
         }
     }
@@ -162,7 +163,7 @@ impl ActorMachine {
         call.handed_on += 1;
         let effect = EffectId::new(format!("{name}/plan{}", call.handed_on));
         // After a stop the call is handed to the run again.
-        call.way = Some(Way::Allowed(allowed.clone()));
+        call.way = Some(CallProgress::Allowed(allowed.clone()));
         call.state = CallState::Delegated { effect: effect.clone() };
         out.issue(effect, ActorEffect::Plan { of, call: allowed });
     }
@@ -196,6 +197,14 @@ impl ActorMachine {
             }
         }
         self.rest_if_stopping_or_advance(at, out);
+    }
+
+    /// Counts a call of a plan tool that breaks the tool's schema: the run never sees it.
+    pub(super) fn note_malformed(&mut self, index: usize) {
+        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()) else { return };
+        if self.sheet(&tool).is_some_and(|sheet| sheet.handled_by == Executor::Run) {
+            self.lead.refused_in_row += 1;
+        }
     }
 
     /// Rests if the calls of the turn wait for the run. Returns true if it does.
@@ -238,12 +247,14 @@ impl ActorMachine {
             CallState::Accepted { command } => Some(command.as_ref().clone()),
             _ => None,
         });
+        let commands: Vec<LeadCommand> = commands.collect();
         Some(LeadRest {
             wake: self.lead.wake,
-            commands: commands.collect(),
             conclusion: self.conclusion.clone(),
             said: self.lead.said.clone(),
-            gave_up: self.lead.refused_in_row >= MOST_REFUSED,
+            // Accepted calls are carried out, no matter what was wrong with those after them.
+            gave_up: commands.is_empty() && self.lead.refused_in_row >= MOST_REFUSED,
+            commands,
             origins: self.origins.clone(),
         })
     }

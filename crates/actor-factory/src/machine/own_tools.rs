@@ -3,7 +3,7 @@
 use aime_durable::{Outbox, UnixMillis};
 use aime_progress_management::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
 use aime_tools::{
-    AskHuman, CriterionVerdict, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress,
+    AskHuman, CriterionVerdict, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress, VERDICT,
 };
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ impl ActorMachine {
                 Ok(request) => return self.delegate(index, request, out),
                 Err(error) => Err(error.to_string()),
             },
-            TERMINATE if self.input.audits > 0 => self.end_audit(&call.parameters),
+            VERDICT if self.input.audits > 0 => self.end_audit(&call.parameters),
             TERMINATE => self.terminate(index, &call.parameters),
             other => Err(format!("`{other}` cannot be used here")),
         };
@@ -142,7 +142,7 @@ impl ActorMachine {
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
         let success = said.status == TerminateStatus::Success;
-        if self.must_hear() {
+        if self.has_unread_messages() {
             return Err(SAID_MEANWHILE.to_owned());
         }
         if success && let Some(failed) = self.failed_before(index) {

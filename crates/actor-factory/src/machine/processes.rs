@@ -29,7 +29,7 @@ impl ActorMachine {
     }
 
     /// Tells a resumed actor that the interruption ended its commands.
-    pub(super) fn tell_ended_processes(&mut self) {
+    pub(super) fn note_ended_processes(&mut self) {
         let ended = std::mem::take(&mut self.processes);
         let Some((last, others)) = ended.split_last() else { return };
         let mut names = String::new();

@@ -10,7 +10,7 @@ use aime_progress_management::{CallOutcome, Origin};
 use super::{
     ActorMachine, ActorStep,
     own_tools::NOT_ENDED,
-    turn::{Call, CallState, TERMINATE, TODO, UPDATE_PROGRESS, harmless},
+    turn::{Call, CallState, TODO, UPDATE_PROGRESS, harmless, is_end},
 };
 use crate::{marks::marked, notes::Note, prompts::TODO_REMINDER};
 
@@ -94,7 +94,7 @@ impl ActorMachine {
         let most = self.input.settings.conclude_after_repeats;
         // Models other than small ones learn from failures.
         let hopeless = self.input.limits.small && self.failed_in_row >= most;
-        self.must_conclude = (done_again || hopeless || count >= most) && self.sheet(TERMINATE).is_some();
+        self.must_conclude = (done_again || hopeless || count >= most) && self.input.spec.tools.iter().any(|sheet| is_end(sheet.name()));
         self.hint(out);
         if self.rest_if_it_gave_up() {
             return;

@@ -51,7 +51,7 @@ impl ActorMachine {
         if let Some((note, text)) = note {
             let said = note.text(&self.input.notes, &[("text", &text)]);
             self.nudged(note.name(), &said, out);
-            self.history.say(&said, Speaker::Runtime);
+            self.history.append_text(&said, Speaker::Runtime);
         }
         self.next_step(at, out);
     }

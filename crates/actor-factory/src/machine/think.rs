@@ -5,11 +5,11 @@ use std::sync::Arc;
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_llm::{CallsInText, ChatRequest, ChatResponse, FinishReason, Message, ToolChoice, ToolDefinition, calls_in_text};
 use aime_messages::message;
-use aime_progress_management::{FailureCause, ProgressEvent, Spent, render_todos};
+use aime_progress_management::{FailureCause, ModelCost, ProgressEvent, render_todos};
 
 use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
-    turn::{TERMINATE, Turn},
+    turn::{Turn, is_end},
 };
 use crate::{
     history::{Removal, Speaker},
@@ -43,12 +43,12 @@ impl ActorMachine {
             self.out_of_steps();
             return;
         }
-        let heard = self.hear(out);
+        let heard = self.append_messages(out);
         // A request that is repeated after a stop or a refusal as too long already has its note.
         if std::mem::take(&mut self.note_due)
             && let Some(note) = self.step_note(heard)
         {
-            self.history.say(&note, Speaker::Runtime);
+            self.history.append_text(&note, Speaker::Runtime);
         }
         self.make_room(self.tools_tokens, out);
         self.requests += 1;
@@ -69,11 +69,11 @@ impl ActorMachine {
     /// Returns the tools of the next request. A small model that repeats a call does not get that tool. A request for the conclusion offers
     /// only the tool that ends the task, because some servers ignore a named tool choice.
     fn offered(&self) -> Arc<[ToolDefinition]> {
-        if let Some(terminate) = self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {
-            return Arc::from([terminate.clone()]);
+        if let Some(end) = self.tools.iter().find(|tool| self.must_conclude && is_end(&tool.name)) {
+            return Arc::from([end.clone()]);
         }
         match &self.withheld {
-            Some(repeated) if repeated != TERMINATE => self.tools.iter().filter(|tool| tool.name != *repeated).cloned().collect(),
+            Some(repeated) if !is_end(repeated) => self.tools.iter().filter(|tool| tool.name != *repeated).cloned().collect(),
             _ => Arc::clone(&self.tools),
         }
     }
@@ -140,7 +140,7 @@ impl ActorMachine {
             return;
         }
         match answer {
-            ModelAnswer::Response { response } => self.take_in(at, response, estimated, duration_ms, out),
+            ModelAnswer::Response { response } => self.record_answer(at, response, estimated, duration_ms, out),
             ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if !self.overflowed && self.shrink(estimated, out) => {
                 self.overflowed = true;
                 self.next_step(at, out);
@@ -160,7 +160,7 @@ impl ActorMachine {
         self.compact(refused * REFUSED / 100, extra, out)
     }
 
-    fn take_in(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
+    fn record_answer(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
         self.steps += 1;
         self.overflowed = false;
         self.history.all_seen();
@@ -173,7 +173,7 @@ impl ActorMachine {
             task: self.works_for(),
             purpose: if self.leads().is_some() { "lead" } else { "act" }.to_owned(),
             model: model.clone(),
-            spent: Spent {
+            spent: ModelCost {
                 requests: 1,
                 input_tokens: response.usage.input_tokens,
                 cached_input_tokens: response.usage.cached_input_tokens,
@@ -199,7 +199,7 @@ impl ActorMachine {
             let cut_off = response.finish == FinishReason::Length;
             let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
             self.remember_beside(if attempted { "" } else { &content }, &turn);
-            self.history.push(Message::Assistant { content, tool_calls: turn.spoken(), native: response.native.clone() });
+            self.history.push(Message::Assistant { content, tool_calls: turn.written_calls(), native: response.native.clone() });
             self.turn = Some(turn);
             self.go(ActorStep::Calls);
             self.advance(at, out);
@@ -253,8 +253,8 @@ impl ActorMachine {
         let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
         self.remember(&content);
         // Some servers refuse an empty message.
-        self.keep_words(if empty { "(no answer)".to_owned() } else { content }, response);
-        if self.must_hear() && *finish != FinishReason::ContentFilter {
+        self.record_text(if empty { "(no answer)".to_owned() } else { content }, response);
+        if self.has_unread_messages() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }
         let again = self.plain_in_row > 1;
@@ -280,10 +280,10 @@ impl ActorMachine {
         self.unread_in_row += 1;
         let again = self.unread_in_row > 1;
         let beginning = cut(&content.split_whitespace().collect::<Vec<_>>().join(" "), UNREAD);
-        self.keep_words(content, response);
+        self.record_text(content, response);
         match response.finish {
             FinishReason::ContentFilter => self.fail(message!("actor-withheld"), None),
-            _ if self.must_hear() => self.next_step(at, out),
+            _ if self.has_unread_messages() => self.next_step(at, out),
             FinishReason::Length if again => self.fail(message!("actor-cut"), None),
             _ if again => self.fail(message!("actor-unreadable", text = beginning), None),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
@@ -291,14 +291,14 @@ impl ActorMachine {
         }
     }
 
-    fn keep_words(&mut self, content: String, response: &ChatResponse) {
+    fn record_text(&mut self, content: String, response: &ChatResponse) {
         self.history.push(Message::Assistant { content, tool_calls: Vec::new(), native: response.native.clone() });
     }
 
     /// Asks the model again after an answer without a tool call.
     fn answer_nudged(&mut self, at: UnixMillis, note: Note, out: &mut Outbox<Self>) {
         let text = self.nudge(note, out);
-        self.history.say(&text, Speaker::Runtime);
+        self.history.append_text(&text, Speaker::Runtime);
         self.next_step(at, out);
     }
 

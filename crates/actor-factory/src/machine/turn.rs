@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
 use aime_progress_management::{CallOutcome, LeadCommand, Origin, QuestionId};
-use aime_tools::{CheckedCall, DELEGATE_TASK, Executor, OpenCall, ToolSpec, ValidatedCall};
+use aime_tools::{CheckedCall, DELEGATE_TASK, Executor, OpenCall, ToolSpec, VERDICT, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,6 +12,12 @@ use crate::ActorSpec;
 
 /// Tool that ends an actor.
 pub(super) const TERMINATE: &str = "terminate";
+
+/// Returns true for a tool whose call ends the actor.
+pub(super) fn is_end(tool: &str) -> bool {
+    [TERMINATE, VERDICT].contains(&tool)
+}
+
 /// Tool that replaces the TODO list.
 pub(super) const TODO: &str = "todo";
 /// Tool that reports progress.
@@ -45,7 +51,7 @@ pub(super) struct Call {
     /// Reason why the call cannot run.
     pub(super) fault: Option<String>,
     /// Progress of the call before it runs.
-    pub(super) way: Option<Way>,
+    pub(super) way: Option<CallProgress>,
     /// Number of times that the call was handed to a person or another actor. Each time is its own effect.
     pub(super) handed_on: u32,
     /// True if its start was reported.
@@ -71,7 +77,7 @@ pub(super) struct Call {
 /// Progress of a call before it runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Way {
+pub(super) enum CallProgress {
     /// Its arguments were parsed and checked.
     Checked(CheckedCall),
     /// A person is asked for consent.
@@ -140,7 +146,7 @@ impl Call {
         // Servers read the history too, and some refuse arguments that are not JSON.
         let arguments = if strict { call.arguments } else { Value::Object(parameters.clone()).to_string() };
         let (way, fault) = match checked {
-            Ok(checked) => (Some(Way::Checked(checked)), None),
+            Ok(checked) => (Some(CallProgress::Checked(checked)), None),
             Err(fault) => (None, Some(fault)),
         };
         Self {
@@ -194,7 +200,7 @@ impl Turn {
     }
 
     /// Returns the calls as the history holds them.
-    pub(super) fn spoken(&self) -> Vec<ToolCall> {
+    pub(super) fn written_calls(&self) -> Vec<ToolCall> {
         let call = |c: &Call| ToolCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
         self.calls.iter().map(call).collect()
     }
@@ -219,11 +225,11 @@ impl Turn {
     pub(super) fn next(&self) -> Option<usize> {
         let mut all_done = true;
         for (at, call) in self.calls.iter().enumerate() {
-            if matches!(call.state, CallState::Waiting) && (all_done || (self.parallel && call.name != TERMINATE)) {
+            if matches!(call.state, CallState::Waiting) && (all_done || (self.parallel && !is_end(&call.name))) {
                 return Some(at);
             }
             all_done &= call.done();
-            if !all_done && (!self.parallel || call.name == TERMINATE) {
+            if !all_done && (!self.parallel || is_end(&call.name)) {
                 return None;
             }
         }

@@ -163,7 +163,7 @@ proptest! {
         let spec = task(&words.join(" "));
         let selection = select(&catalog, &spec, category);
         let profile = catalog.get(&selection.profile).unwrap();
-        prop_assert!(!(Words::of(&spec).ask_to_write() && profile.read_only()));
+        prop_assert!(!(TaskWords::of(&spec).ask_to_write() && profile.read_only()));
         prop_assert_eq!(&selection, &select(&catalog, &spec, category));
     }
 

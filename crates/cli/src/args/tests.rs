@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 
 use super::{
     tips::with_tip,
-    told::{command, explained},
+    usage_error::{command, explained},
     *,
 };
 use aime_messages::Language;
@@ -27,27 +27,40 @@ fn every_command_and_option_says_what_it_is() {
         }
         command.get_subcommands().for_each(check);
     }
-    check(&Cli::command());
+    check(&whole_command());
+}
+
+/// Returns the command with all arguments, also those that clap learns late.
+fn whole_command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// Returns the arguments that this command does not share with all others.
+fn own_arguments(command: &clap::Command) -> impl Iterator<Item = &clap::Arg> {
+    command.get_arguments().filter(|argument| !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str()))
 }
 
 #[test]
 fn the_book_tells_every_command_and_option() {
     let book = include_str!("../../../../docs/src/reference/commands.md");
     let told = |words: &str| assert!(book.contains(words), "docs/src/reference/commands.md does not tell {words}");
-    let command = Cli::command();
+    let command = whole_command();
     for argument in command.get_arguments() {
         argument.get_long().iter().for_each(|long| told(&format!("--{long}")));
         argument.get_short().iter().for_each(|short| told(&format!("`-{short}")));
     }
-    for command in command.get_subcommands() {
+    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
         let name = command.get_name();
         told(&format!("aime {name}"));
         let shown = book.split(&format!("aime {name} ")).nth(1).unwrap_or(book).split("aime ").next().unwrap_or_default();
-        for argument in command.get_arguments() {
+        for argument in own_arguments(command) {
             argument.get_long().iter().for_each(|long| assert!(shown.contains(&format!("--{long}")), "aime {name} --{long} is not told"));
         }
         command
             .get_subcommands()
+            .filter(|inner| inner.get_name() != "help")
             .for_each(|inner| assert!(shown.contains(inner.get_name()), "aime {name} {} is not told", inner.get_name()));
     }
 }

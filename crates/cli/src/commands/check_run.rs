@@ -6,7 +6,7 @@ use aime_runs::Runs;
 use crate::{
     args::Output,
     failure::{Failure, code},
-    i18n::{msg, named, print},
+    i18n::{msg, print, word_name},
     output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     let checked = runs.check(&run, repair).await?;
-    let code = tell(&checked, form)?;
+    let code = print_check(&checked, form)?;
     if !repair && checked.findings.iter().any(|finding| finding.repair.is_some()) {
         output::note(&msg!("check-repairs", run));
     }
@@ -22,7 +22,7 @@ pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) ->
 }
 
 /// Prints the result of a check. Returns 0 if no fault is left, else 1.
-pub(super) fn tell(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
+pub(super) fn print_check(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Text => output::result(&text(checked)),
         Output::Json | Output::Jsonl => output::json(checked, form == Output::Json)?,
@@ -34,7 +34,7 @@ fn text(checked: &RunCheck) -> String {
     let looked_at = msg!("checked-run", events = count(checked.events, "event"), actors = count(checked.actors, "actor"));
     let mut lines = vec![format!("{BOLD}{}{BOLD:#}  {DIM}{looked_at}{DIM:#}", checked.run_id)];
     for Finding { place, detail, repair, repaired } in &checked.findings {
-        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", named("place", place.word()), plain(&print(detail))));
+        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", word_name("place", place.word()), plain(&print(detail))));
         lines.push(match (repair, repaired) {
             (Some(repair), true) => format!("  {GREEN}{}{GREEN:#}: {}", msg!("checked-repaired"), print(repair)),
             (Some(repair), false) => format!("  {DIM}{}{DIM:#}: {}", msg!("checked-repair"), print(repair)),

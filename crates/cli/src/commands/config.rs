@@ -4,7 +4,7 @@ use aime_messages::{Message, message};
 use aime_runs::{
     Environment,
     config::{Places, TEMPLATE, check_each, project_files, show},
-    models::{self, Chosen},
+    models::{self, EnvironmentProvider},
     working_folder, write_whole,
 };
 
@@ -33,7 +33,7 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
                 return Err(Failure::usage(message!("is-there", file = there.display())).hint(message!("never-overwritten")));
             }
             let path = folder.join("aime.toml");
-            let text = begun(global, environment)?;
+            let text = create_config(global, environment)?;
             write_whole(&path, &text, false).map_err(|error| {
                 Failure::usage(message!("not-written", file = path.display(), reason = Message::text(error.kind())))
                     .hint(message!("not-written-hint"))
@@ -45,9 +45,9 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
 }
 
 /// Returns the initial settings: the commented template, with a model of this machine unless one is chosen already. Prints what it found.
-fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
+fn create_config(global: &Global, environment: Environment) -> Result<String, Failure> {
     let keys = models::other_keys(&environment);
-    let chosen = Chosen::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
+    let chosen = EnvironmentProvider::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
     let chosen = chosen.or_else(|| environment.text("AIME_MODEL").map(|_| "AIME_MODEL"));
     // If the user's own file is broken, the other commands report it.
     let setup = setup_of(global, environment).ok();
@@ -71,7 +71,7 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
         output::note(&msg!("init-also", software = found.software, number = found.port, model = output::plain(&found.model)));
     }
     let Some(best) = running.first() else {
-        output::note(&msg!("init-none", places = models::looked_at()));
+        output::note(&msg!("init-none", places = models::searched_places()));
         return Ok(TEMPLATE.to_owned());
     };
     output::note(&msg!("init-best", model = output::plain(&best.model), software = best.software, number = best.port));

@@ -14,7 +14,7 @@ use super::mcp;
 use crate::{
     failure::Failure,
     hints,
-    i18n::{msg, named, print},
+    i18n::{msg, print, word_name},
     output::{self, GREEN, RED, YELLOW},
     screen::column,
 };
@@ -30,11 +30,11 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
         worst = failure.code;
         broken("own files", &failure, Some(message!("own-files-broken")));
     }
-    tell_skills(setup);
+    report_skills(setup);
     for (point, hook) in setup.config.hooks.all() {
         good(&format!("hook {point}"), describe(hook));
     }
-    if let Some(code) = tell_permissions(setup) {
+    if let Some(code) = report_permissions(setup) {
         worst = code;
     }
     match journal(setup) {
@@ -89,7 +89,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
 }
 
 /// Reports the number of rules and of permanent consents in this folder.
-fn tell_permissions(setup: &Setup) -> Option<u8> {
+fn report_permissions(setup: &Setup) -> Option<u8> {
     let config = &setup.config.permissions;
     let remembered = match setup.consents().map(|consents| consents.list()).transpose() {
         Ok(remembered) => remembered.unwrap_or_default().len(),
@@ -107,7 +107,7 @@ fn tell_permissions(setup: &Setup) -> Option<u8> {
 }
 
 /// Reports the skills by their folders, and those that were left out.
-fn tell_skills(setup: &Setup) {
+fn report_skills(setup: &Setup) {
     let found = setup.skills();
     if !found.catalog.is_empty() {
         let place = |folder: &Path| folder.parent().unwrap_or(folder).display().to_string();
@@ -157,8 +157,8 @@ fn line(style: Style, state: &str, what: &str, detail: &Message, hint: Option<Me
 
 /// Translates the name of the checked thing, which may have a kind, such as `tool bash`.
 fn thing(what: &str) -> String {
-    match (named("thing", what), what.split_once(' ')) {
-        (name, Some((kind, rest))) if name == what => format!("{} {rest}", named("thing", kind)),
+    match (word_name("thing", what), what.split_once(' ')) {
+        (name, Some((kind, rest))) if name == what => format!("{} {rest}", word_name("thing", kind)),
         (name, _) => name,
     }
 }

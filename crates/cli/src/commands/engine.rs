@@ -1,7 +1,7 @@
 //! Runs on an engine: the same commands, and workers.
 
+mod messages;
 mod runs;
-mod say;
 
 use std::{
     collections::BTreeSet,
@@ -24,25 +24,25 @@ use aime_runs::{
 };
 use aime_temporal::{
     Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, ImportOutcome, Runs, Seal, Side, Tree,
-    TreeError, Trees, Watched, connect, work,
+    TreeError, Trees, WatchReply, connect, work,
 };
 use tokio::sync::mpsc;
 
-use self::say::{Spoken, named};
+use self::messages::{MessageTarget, find_run};
 use super::{
-    models_in_use::tell_model,
-    outcome::tell,
+    models_in_use::print_model,
+    outcome::print_outcome,
+    run_display::DisplayedRun,
     settings::bounds,
-    showing::Carry,
     undo::recorder,
-    watch::{tell_end, tell_event},
+    watch::{print_event, print_result},
 };
 use crate::{
-    args::{Command, Global, Output, ResumeArgs, WorkerArgs},
+    args::{Command, Global, LazyArgs, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
     i18n::{msg, print},
     output,
-    screen::{Form, Screen, Sight},
+    screen::{DisplayOptions, Form, Screen},
     signals::interrupted,
 };
 
@@ -61,14 +61,16 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
     let setup = here.setup();
     let Some(on) = &global.engine.engine else { return Err(Failure::internal("no engine is named")) };
     match command {
-        Command::Resume(args) => resume(args, on, global, setup).await,
-        Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
-        Command::Tell { run, task, text } => {
-            Spoken::to(&run, &runs(on, global, setup).await?).await?.tell(task, text.join(" "), setup).await
+        Command::Resume(LazyArgs(args)) => resume(args, on, global, setup).await,
+        Command::Answer { run, text } => {
+            MessageTarget::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await
         }
-        Command::Pause { run } => Spoken::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
-        Command::Cancel { run, task } => Spoken::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
-        Command::Runs { command, output } => runs::show(command, output, on, global, here).await,
+        Command::Tell { run, task, text } => {
+            MessageTarget::to(&run, &runs(on, global, setup).await?).await?.message(task, text.join(" "), setup).await
+        }
+        Command::Pause { run } => MessageTarget::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
+        Command::Cancel { run, task } => MessageTarget::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
+        Command::Runs { command, output } => runs::show(command.map(LazyArgs::into_inner), output, on, global, here).await,
         _ => Err(not_there()),
     }
 }
@@ -78,8 +80,14 @@ fn not_there() -> Failure {
 }
 
 /// Starts a run on the engine and watches it until it ends.
-pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let Carry { run, output, models, .. } = carry;
+pub(super) async fn carry_out(
+    carry: DisplayedRun,
+    on: &Address,
+    request: RunRequest,
+    global: &Global,
+    setup: &Setup,
+) -> Result<u8, Failure> {
+    let DisplayedRun { run, output, models, .. } = carry;
     // External agents are a part of this feature.
     #[cfg(feature = "acp")]
     if let Some(plan) = &request.plan {
@@ -98,19 +106,19 @@ async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) 
         return Err(Failure::usage(message!("engine-model")).hint(message!("engine-model-hint")));
     }
     let runs = runs(on, global, setup).await?;
-    let run = named(&args.run, &runs).await?;
+    let run = find_run(&args.run, &runs).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(failure_of)?;
     if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
         let state = runs.progress(&run).await.map_err(failure_of)?;
         return Err(state.map_or_else(|| Failure::usage(message!("run-cancelled", run)), |state| has_ended(&run, &state).into()));
     }
-    setup.tell_notes();
+    setup.report_notes();
     if let (Some(_), false) = (&seen.result, seen.over) {
         let known = runs.view(&run).await.map_err(failure_of)?;
         let (before, reached) = (known.bounds, known.bounds_reached);
         let wanted = raised(bounds(&args.bounds, before.clone()), &reached, &setup.config.run);
         let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
-        runs.tell(&run, vec![fact]).await.map_err(failure_of)?;
+        runs.send_facts(&run, vec![fact]).await.map_err(failure_of)?;
         // The engine withdraws the old result as soon as the run continues.
         while runs.watch(&run, usize::MAX).await.is_ok_and(|now| now.all == seen.all && now.result.is_some()) {
             tokio::time::sleep(LOOK).await;
@@ -139,7 +147,8 @@ async fn watch(
     setup: &Setup,
 ) -> Result<u8, Failure> {
     // The keys of the whole-screen view act only on runs of this machine, so a run of an engine is shown in lines.
-    let sight = Sight { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
+    let sight =
+        DisplayOptions { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
     let screen = Screen::new(Form::of(output, sight), run);
     // Permanent consents and telemetry belong to the person who started the run.
     let own = watching == Watching::Own;
@@ -151,7 +160,7 @@ async fn watch(
         let look = async {
             tokio::time::sleep(pause).await;
             if stop && !told.load(Ordering::Relaxed) {
-                runs.tell(run, vec![RunFact::StopRequested { reason: message!("stopped-by-person") }]).await?;
+                runs.send_facts(run, vec![RunFact::StopRequested { reason: message!("stopped-by-person") }]).await?;
                 told.store(true, Ordering::Relaxed);
             }
             runs.watch(run, seen).await
@@ -169,18 +178,18 @@ async fn watch(
                 output::note(&msg!("engine-left", run));
                 return Ok(code::INTERRUPTED);
             }
-            screen.say(&msg!("engine-stopping"));
+            screen.note(&msg!("engine-stopping"));
             pause = Duration::ZERO;
             continue;
         };
         pause = LOOK;
-        let Watched { events, all, result, tree, .. } = match looked {
+        let WatchReply { events, all, result, tree, .. } = match looked {
             Ok(watched) => watched,
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(error)),
             Err(error) => {
                 away += 1;
                 if away == 1 {
-                    screen.say(&msg!("engine-untold", error));
+                    screen.note(&msg!("engine-untold", error));
                 }
                 if away > AWAY {
                     return Err(failure_of(error));
@@ -193,7 +202,7 @@ async fn watch(
             seen += 1;
             let published = PublishedEvent { seq: seen as u64, at: Timestamp::from_millis(event.at), event: event.what };
             if !own {
-                tell_event(&published, run, output)?;
+                print_event(&published, run, output)?;
                 continue;
             }
             if let Some(telemetry) = &mut telemetry {
@@ -201,7 +210,7 @@ async fn watch(
             }
             screen.show(&published)?;
             if let Some(lost) = remember(&published, consents.as_ref()) {
-                screen.say(&print(&lost));
+                screen.note(&print(&lost));
             }
         }
         if seen < all {
@@ -210,11 +219,11 @@ async fn watch(
         if let Some(result) = result.filter(|_| seen >= all) {
             screen.close();
             if !own {
-                return tell_end(&result, output).map(|()| 0);
+                return print_result(&result, output).map(|()| 0);
             }
             setup.end_telemetry().await;
             // The result is printed first, whatever happens to the files here.
-            let code = tell(&result, output)?;
+            let code = print_outcome(&result, output)?;
             let taken = match tree {
                 Some(tree) => take_back(run, &tree, global, setup).await,
                 None => Ok(true),
@@ -267,7 +276,7 @@ async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> 
         recorder.notes().iter().for_each(|note| output::note(note));
     }
     match taken.map_err(|error| tree_failure(&error))? {
-        ImportOutcome::Taken => {}
+        ImportOutcome::Imported => {}
         ImportOutcome::Elsewhere => output::note(&msg!("engine-elsewhere")),
         ImportOutcome::Conflict { paths, commit } => {
             output::note(&msg!("engine-conflict", paths = paths.join(", "), place = trees.repository().display(), commit));
@@ -323,7 +332,7 @@ async fn serve(
         let asks = serves.contains(&Capability::Llm) || serves.contains(&Capability::Planner);
         let models = match &choice {
             Some(choice) if asks => {
-                tell_model(Some(choice), setup);
+                print_model(Some(choice), setup);
                 Some(models::ready(choice, setup).await?)
             }
             _ => None,
@@ -367,7 +376,7 @@ fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
         None => setup.environment.text(PAYLOAD_KEY).map(|keys| (keys.to_owned(), PAYLOAD_KEY.to_owned())),
     };
     let seal = keys.map(|(keys, whence)| Seal::read(&keys).map_err(|error| Failure::usage(format!("{whence}: {error}")))).transpose()?;
-    let place = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
+    let place = global.engine.blobs.clone().unwrap_or_else(|| setup.data_folder().join("blobs"));
     let blobs = match place.to_str().filter(|address| Bucket::is_address(address)) {
         Some(address) => Blobs::in_bucket(bucket(address, setup)?),
         None => Blobs::new(place),

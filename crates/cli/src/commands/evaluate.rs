@@ -116,7 +116,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         }
     });
     let mut why = None;
-    let told = |outcome: &Outcome, evaluated| tell(outcome, evaluated, &mut why);
+    let told = |outcome: &Outcome, evaluated| print_trial(outcome, evaluated, &mut why);
     let evaluated = program
         .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, told)
         .await
@@ -216,12 +216,12 @@ fn scripts(setup: &Setup) -> Scripts {
 }
 
 /// Prints one line for a finished trial. The reason why one could not be made follows below, unless it was printed last.
-fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
+fn print_trial(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     let how = match outcome.failure {
         None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
         Some(failure) => format!("{RED}{}{RED:#}", print(&failure.describe())),
     };
-    let Evaluated { done, all, .. } = evaluated;
+    let Evaluated { finished: done, all, .. } = evaluated;
     let tokens = outcome.tokens().map_or_else(|| "–".to_owned(), |tokens| tokens.to_string());
     let trial = msg!("eval-trial", task = outcome.task, variant = outcome.variant.name(), how);
     let cost = msg!("eval-cost", seconds = outcome.seconds, tokens);
@@ -237,12 +237,12 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
     let below = folder.join("proofs");
     remove_tree(&below).map_err(|error| Failure::new(code::USAGE, format!("cannot remove {}: {error}", below.display())))?;
     let proofs = prove(suite, &below, &scripts(setup)).await.map_err(Failure::internal)?;
-    let bad = proofs.iter().filter(|proof| !proof.holds()).count();
+    let bad = proofs.iter().filter(|proof| !proof.is_proven()).count();
     match form {
         EvalFormat::Json => {
             let told = proofs
                 .iter()
-                .map(|proof| json!({"task": proof.task, "solved": proof.solved, "undone": proof.undone, "holds": proof.holds()}));
+                .map(|proof| json!({"task": proof.task, "solved": proof.solved, "undone": proof.undone, "holds": proof.is_proven()}));
             output::json(&json!({"schema": "aime.proofs/v1", "proofs": told.collect::<Vec<_>>()}), false)?;
         }
         EvalFormat::Text => {
@@ -255,7 +255,7 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
                 };
                 output::result(&format!("{}: {came_to}", proof.task));
                 // The end of the output explains the failure.
-                let said: Vec<&str> = proof.said.iter().flat_map(|said| said.trim_end().lines()).collect();
+                let said: Vec<&str> = proof.output.iter().flat_map(|said| said.trim_end().lines()).collect();
                 said.iter().skip(said.len().saturating_sub(PROOF_LINES)).for_each(|line| output::result(&format!("  {line}")));
             }
         }

@@ -84,7 +84,7 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     };
     let good = format!("{GREEN}{}{GREEN:#}", msg!("mcp-good"));
     output::note(&format!("{good} {}{beside} {}", count(offer.tools.len(), "tool"), output::plain(&software(&offer))));
-    servers.keep(setup);
+    servers.store(setup);
     servers.all.end().await;
     Ok(0)
 }

@@ -21,7 +21,7 @@ use crate::{
 use aime_runs::{
     Setup,
     config::{ModelConfig, Provider},
-    models::{self, Choice, Served},
+    models::{self, Choice, ProviderDefaults},
 };
 
 pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8, Failure> {
@@ -55,7 +55,7 @@ fn list_configured(choice: &Choice, setup: &Setup) {
         let local = model.provider == Provider::Local;
         let key = if local { String::new() } else { format!("{}{}", msg!("view-comma"), key(model, setup)) };
         let facts = if local { String::new() } else { facts(name, model, setup) };
-        let provider = Served::of(model.provider).map_or("local", |served| served.catalog).to_owned();
+        let provider = ProviderDefaults::of(model.provider).map_or("local", |served| served.catalog).to_owned();
         [name.clone(), models::model_name(model), provider, facts, format!("{}{key}{because}", print(&place))]
     };
     for [name, model, provider, facts, place] in aligned(choice.models.iter().map(row).collect()) {
@@ -110,7 +110,7 @@ fn list_catalog(setup: &Setup) {
     output::note(&format!("\n{}", msg!("models-catalog")));
     let store = local::store(&setup.environment).ok();
     let rows = catalog().into_iter().enumerate().map(|(index, model)| {
-        let here = match store.as_ref().map(|store| store.look(&model)) {
+        let here = match store.as_ref().map(|store| store.presence(&model)) {
             Some(Presence::Here { .. }) => format!("{GREEN}{}{GREEN:#}", msg!("models-here")),
             Some(Presence::Damaged { .. }) => msg!("models-damaged"),
             Some(Presence::Absent { kept }) if kept > 0 => msg!("models-part", size = DecimalBytes(kept)),
@@ -140,7 +140,7 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
 
     let model = in_catalog(name, setup)?;
     let store = local::store(&setup.environment)?;
-    if let Presence::Here { file } = store.look(&model) {
+    if let Presence::Here { file } = store.presence(&model) {
         let failed = |error: std::io::Error| {
             Failure::new(code::MODEL, message!("models-unusable", file = file.display(), error)).hint(message!("models-unusable-hint"))
         };
@@ -162,16 +162,16 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
 fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
     use crate::failure::code;
 
-    let file = match local::Wanted::named(name, setup)? {
-        local::Wanted::Catalog(model) => {
+    let file = match local::ConfiguredFile::from_name(name, setup)? {
+        local::ConfiguredFile::Catalog(model) => {
             let store = local::store(&setup.environment)?;
-            match store.look(&model) {
+            match store.presence(&model) {
                 Presence::Here { file } => file,
                 _ => return Err(local::absent(&model, &store.file(&model)).into()),
             }
         }
-        local::Wanted::File(file) if file.is_file() => file,
-        local::Wanted::File(file) => {
+        local::ConfiguredFile::File(file) if file.is_file() => file,
+        local::ConfiguredFile::File(file) => {
             return Err(Failure::new(code::MODEL, message!("not-there", what = file.display())).hint(message!("hint-path")));
         }
     };
@@ -181,8 +181,10 @@ fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
 
 #[cfg(feature = "local-model")]
 fn in_catalog(name: &str, setup: &Setup) -> Result<CatalogModel, Failure> {
-    match local::Wanted::named(name, setup)? {
-        local::Wanted::Catalog(model) => Ok(*model),
-        local::Wanted::File(file) => Err(Failure::usage(message!("models-own", file = file.display())).hint(message!("models-list"))),
+    match local::ConfiguredFile::from_name(name, setup)? {
+        local::ConfiguredFile::Catalog(model) => Ok(*model),
+        local::ConfiguredFile::File(file) => {
+            Err(Failure::usage(message!("models-own", file = file.display())).hint(message!("models-list")))
+        }
     }
 }

@@ -16,12 +16,12 @@ use crate::{
 /// Returns the models that are available for a replan when the run needs none; this downloads nothing.
 pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {
     let found = choice.and_then(|choice| Some((choice, models::build(choice, setup).ok()?)));
-    tell_model(found.as_ref().map(|(choice, _)| *choice), setup);
+    print_model(found.as_ref().map(|(choice, _)| *choice), setup);
     found.map(|(_, models)| models)
 }
 
 /// Names the models that a cost limit does not cover.
-pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, setup: &Setup) -> Result<(), Failure> {
+pub(super) fn print_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, setup: &Setup) -> Result<(), Failure> {
     let Some(choice) = choice.filter(|_| bounds.max_cost_usd.is_some()) else { return Ok(()) };
     let unpriced: Vec<String> = models::unpriced(choice, setup)?.into_iter().map(|name| format!("models.{name}")).collect();
     if !unpriced.is_empty() {
@@ -33,10 +33,10 @@ pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, se
 }
 
 /// Prints the model in use with the reason, then the notes on the configuration.
-pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
+pub(super) fn print_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
     output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), print(&setup.confinement().describe())));
-    setup.tell_notes();
+    setup.report_notes();
     setup.skills().notes.iter().for_each(|note| output::note(&print(note)));
     for missing in setup.missing_skills().unwrap_or_default() {
         output::note(&format!(

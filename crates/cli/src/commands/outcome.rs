@@ -9,19 +9,19 @@ use crate::{
     args::Output,
     failure::Failure,
     hints::{next_step, with_commands},
-    i18n::{msg, named, row},
+    i18n::{msg, row, word_name},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
 };
 
 /// Prints the documented result for a run that ends before it starts or resumes, because no model is available or planning for a review
 /// fails.
-pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
+pub(super) fn print_failure_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
     let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
     if let Some(code) = end.filter(|_| form != Output::Text) {
         let failed = RunFailure { hint: failure.hint.clone(), ..RunFailure::new(code, failure.message.clone(), None) };
-        if let Err(lost) = tell(&result(failed), form) {
+        if let Err(lost) = print_outcome(&result(failed), form) {
             return lost;
         }
     }
@@ -29,7 +29,7 @@ pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce
 }
 
 /// Prints the documented result of a run that was stopped immediately, as far as its journal has it.
-pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
+pub(super) fn print_interrupted(run: &RunId, form: Output, setup: &Setup) {
     if form == Output::Text {
         return;
     }
@@ -41,13 +41,13 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
             RunResult::unbegun(run.clone(), failure)
         }
     };
-    if let Err(failure) = tell(&result, form) {
+    if let Err(failure) = print_outcome(&result, form) {
         output::failure(&failure.message, failure.hint.as_ref());
     }
 }
 
 /// Prints the result and returns the exit code.
-pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
+pub(super) fn print_outcome(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Json => output::json(&with_commands(result), true)?,
         Output::Jsonl => output::json(&with_commands(result), false)?,
@@ -106,18 +106,22 @@ fn checks(result: &RunResult) -> Option<String> {
 /// Maximum width of the reason why a criterion was not checked.
 const REASON: usize = 160;
 
-/// Names the criteria that nobody checked, with the reasons, and those that held already before the work.
+/// Names the criteria that nobody checked or decided, with the reasons, those that held already before the work, and the amended ones.
 fn doubts(result: &RunResult) -> Vec<String> {
+    let reason = |text: &str| first_line(text, REASON);
     let line = |known: &CriterionOutcome| {
-        let (unchecked, before) = (known.how == CheckMethod::Unchecked && !known.evidence.is_empty(), known.held_before == Some(true));
-        let said = match (unchecked, before) {
-            (true, _) => msg!("run-unchecked", criterion = plain(&known.text), reason = first_line(&known.evidence, REASON)),
-            (false, true) => msg!("run-held-before", criterion = plain(&known.text)),
-            (false, false) => return None,
-        };
-        Some(format!("{DIM}{said}{DIM:#}"))
+        let open = known.holds.is_none() && !known.evidence.is_empty();
+        Some(match (open, known.how) {
+            (true, CheckMethod::Unchecked) => msg!("run-unchecked", criterion = plain(&known.text), reason = reason(&known.evidence)),
+            (true, _) => msg!("run-undecided", criterion = plain(&known.text), reason = reason(&known.evidence)),
+            (false, _) if known.held_before == Some(true) => msg!("run-held-before", criterion = plain(&known.text)),
+            (false, _) => return None,
+        })
     };
-    result.criteria.iter().filter_map(line).collect()
+    let amended = result.amended.iter().map(|known| {
+        msg!("run-amended", from = plain(&known.from.to_string()), to = plain(&known.to.to_string()), evidence = reason(&known.evidence))
+    });
+    result.criteria.iter().filter_map(line).chain(amended).map(|said| format!("{DIM}{said}{DIM:#}")).collect()
 }
 
 /// Returns the last line: the outcome and the cost of the run.
@@ -134,7 +138,7 @@ pub(super) fn summary(result: &RunResult) -> String {
         (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests), "request"))),
     ];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
-    let told = msg!("run-summary", run = result.run_id, ended = named("ended", &ended), told);
+    let told = msg!("run-summary", run = result.run_id, ended = word_name("ended", &ended), told);
     let cached = match result.usage.cached_input_tokens {
         0 => String::new(),
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens)),

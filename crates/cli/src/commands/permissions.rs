@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     args::{PermissionsCommand, PermissionsFormat},
     failure::Failure,
-    i18n::{msg, named},
+    i18n::{msg, word_name},
     output::{self, BOLD, DIM, plain},
     screen::{column, moment, rfc3339},
 };
@@ -45,7 +45,7 @@ fn list(consents: Option<&Consents>, form: PermissionsFormat, setup: &Setup) -> 
             true,
         );
     }
-    let head = |name: &str| column(&format!("{BOLD}{}{BOLD:#}", named("permissions", name)), 12);
+    let head = |name: &str| column(&format!("{BOLD}{}{BOLD:#}", word_name("permissions", name)), 12);
     let row = |name: &str, text: &str| output::result(&format!("{}{}", head(name), plain(text)));
     row("mode", serde_json::to_value(config.approve).ok().as_ref().and_then(|mode| mode.as_str()).unwrap_or_default());
     for (name, rules) in lists {

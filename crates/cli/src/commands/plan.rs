@@ -5,13 +5,13 @@ use std::{convert::Infallible, future::pending, path::Path};
 use aime_dynamic_planner::{dot, mermaid};
 use aime_messages::message;
 use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
-use aime_progress_management::{Plan, ProgressEvent, Spent};
+use aime_progress_management::{ModelCost, Plan, ProgressEvent};
 use aime_runs::{Review, Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     input::{read_goal, read_images},
-    models_in_use::tell_unpriced,
+    models_in_use::print_unpriced,
     settings::{bounds, mode_of},
 };
 use crate::{
@@ -46,7 +46,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
         bounds: bounds(&args.bounds, configured.bounds.clone()),
         ..configured
     };
-    tell_unpriced(&settings.bounds, Some(&choice), setup)?;
+    print_unpriced(&settings.bounds, Some(&choice), setup)?;
     let request = RunRequest { images, settings, ..RunRequest::new(new_run_id(), goal) };
     let (plan, _) = plan_here(request, models.clone(), None, runs).await?;
     output::note(&format!("{DIM}{}{DIM:#}", forecast_line(&plan, &models, runs)?));
@@ -86,7 +86,7 @@ pub(super) async fn plan_here(
         result = runs.plan(request, models, review, stop.clone(), show) => result?,
         never = stopping => match never {},
     };
-    tell_cost(&result.calls);
+    print_cost(&result.calls);
     let calls = result.calls.clone();
     let plan = result.plan.map_err(RunsError::from)?;
     Ok((plan, calls))
@@ -109,8 +109,8 @@ fn planning_line(published: &PublishedEvent) -> Option<String> {
     }
 }
 
-fn tell_cost(calls: &[ModelUse]) {
-    let mut spent = Spent::default();
+fn print_cost(calls: &[ModelUse]) {
+    let mut spent = ModelCost::default();
     calls.iter().for_each(|call| spent.add(&call.spent));
     if spent.requests == 0 {
         return;

@@ -29,7 +29,7 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
     }
     let path = match to {
         Some(path) => path.to_owned(),
-        None => beside(run, setup)?,
+        None => default_path(run, setup)?,
     };
     let unwritable = |error| {
         Failure::usage(message!("report-not-written", file = path.display(), reason = Message::text(error))).hint(message!("report-hint"))
@@ -43,8 +43,8 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
 }
 
 /// Returns the default path of a report.
-fn beside(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
-    let folder = setup.keep().join("runs").join(run.as_str());
+fn default_path(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
+    let folder = setup.data_folder().join("runs").join(run.as_str());
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("name-report")))?;
     Ok(folder.join(FILE))

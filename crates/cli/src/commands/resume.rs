@@ -5,11 +5,11 @@ use aime_runs::{Runs, Setup, models, raised};
 
 use super::{
     input::read_goal,
-    models_in_use::{at_hand, tell_model, tell_unpriced},
-    outcome::told_as_result,
+    models_in_use::{at_hand, print_model, print_unpriced},
+    outcome::print_failure_as_result,
     run::{Work, carry_out},
+    run_display::DisplayedRun,
     settings::bounds,
-    showing::Carry,
 };
 use crate::{
     args::{ContinueArgs, Global, ResumeArgs},
@@ -33,10 +33,10 @@ async fn go_on(args: ResumeArgs, follow_up: Option<String>, global: &Global, run
     let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
     let models = models_for(&seen, follow_up.is_some(), &wanted, args.model.as_deref(), setup).await.map_err(|failure| {
         let as_it_stands = |failed| RunOutput { status: seen.state.status, error: Some(failed) };
-        told_as_result(failure, args.output, |failed| RunResult::new(run.clone(), &seen.state, &as_it_stands(failed)))
+        print_failure_as_result(failure, args.output, |failed| RunResult::new(run.clone(), &seen.state, &as_it_stands(failed)))
     })?;
     let bounds = (wanted != seen.bounds).then(|| wanted.clone());
-    let carry = Carry { run, output: args.output, unattended: seen.settings().unattended, models, bounds: wanted };
+    let carry = DisplayedRun { run, output: args.output, unattended: seen.settings().unattended, models, bounds: wanted };
     carry_out(carry, global, runs, Work::Resume { bounds, follow_up, before: Box::new(seen.state) }).await
 }
 
@@ -49,12 +49,12 @@ async fn models_for(
     setup: &Setup,
 ) -> Result<Option<Models>, Failure> {
     let choice = models::choose(&setup.config, &setup.environment, named)?;
-    let plans = seen.can_plan() && (follows_up || !seen.over);
+    let plans = seen.can_plan() && (follows_up || !seen.is_over);
     match &choice {
         Some(choice) if plans => {
-            tell_model(Some(choice), setup);
+            print_model(Some(choice), setup);
             let models = models::ready(choice, setup).await?;
-            tell_unpriced(bounds, Some(choice), setup)?;
+            print_unpriced(bounds, Some(choice), setup)?;
             Ok(Some(models))
         }
         None if plans => Err(models::none_configured().into()),

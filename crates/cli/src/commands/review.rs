@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Outcome of a review.
-pub(super) enum Reviewed {
+pub(super) enum ReviewOutcome {
     /// It is run, with the person's edits.
     Accepted(Box<Plan>),
     /// It is made again with the person's comments.
@@ -23,12 +23,12 @@ pub(super) enum Reviewed {
 }
 
 /// Opens the plan until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the named file.
-pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -> Result<Reviewed, Failure> {
+pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -> Result<ReviewOutcome, Failure> {
     let editor = editor(setup)?;
-    let file = setup.keep().join("review.json");
+    let file = setup.data_folder().join("review.json");
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
     let lost = |error: std::io::Error| Failure::usage(message!("plan-not-written-why", file = file.display(), error));
-    std::fs::create_dir_all(setup.keep()).map_err(lost)?;
+    std::fs::create_dir_all(setup.data_folder()).map_err(lost)?;
     let (how, comment) = (msg!("review-how"), msg!("review-comment"));
     let head: String = forecast.into_iter().chain([how.as_str(), comment.as_str()]).map(|line| format!("# {line}\n")).collect();
     write_whole(&file, &format!("{head}{text}\n"), true).map_err(lost)?;
@@ -37,7 +37,7 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
         let ended = ended.map_err(|error| Failure::usage(message!("no-editor-start", error)))?;
         let written = std::fs::read_to_string(&file)
             .map_err(|error| Failure::usage(message!("unreadable", what = file.display(), reason = Message::text(error))))?;
-        let Written { body, comments } = Written::read(&written);
+        let ReviewFile { body, comments } = ReviewFile::read(&written);
         // `aime run --plan` reads what is left there.
         let stopped = |why: Message| match write_whole(&file, &body, true) {
             Ok(()) => stopped(why, &file),
@@ -49,7 +49,7 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
         if body.trim().is_empty() {
             return match comments.is_empty() {
                 true => Err(Failure { code: code::NOT_REACHED, ..Failure::usage(message!("plan-emptied")) }),
-                false => Ok(Reviewed::Commented(Box::new(Review { plan: plan.clone(), comments }))),
+                false => Ok(ReviewOutcome::Commented(Box::new(Review { plan: plan.clone(), comments }))),
             };
         }
         match setup.checked_plan(&body, &message!("plan-of-person")) {
@@ -58,12 +58,12 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
                 drop(std::fs::remove_file(&file));
                 let edited = edited.revised(plan, Owner::Person);
                 return Ok(match comments.is_empty() {
-                    true => Reviewed::Accepted(Box::new(edited)),
-                    false => Reviewed::Commented(Box::new(Review { plan: edited, comments })),
+                    true => ReviewOutcome::Accepted(Box::new(edited)),
+                    false => ReviewOutcome::Commented(Box::new(Review { plan: edited, comments })),
                 });
             }
             Err(fault) => {
-                output::tell(&print(&fault.message));
+                output::alert(&print(&fault.message));
                 if !output::can_type() || !confirms(&msg!("review-again")).await {
                     return Err(stopped(fault.message));
                 }
@@ -74,14 +74,14 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
 
 /// Content of the file of a review.
 #[derive(Debug, PartialEq, Eq)]
-struct Written {
+struct ReviewFile {
     /// The plan.
     body: String,
     /// The comments, without their marks.
     comments: String,
 }
 
-impl Written {
+impl ReviewFile {
     /// Takes the lines that begin with `#` out, and those that begin with `>` as comments. No line of a plan in JSON begins so.
     fn read(text: &str) -> Self {
         let (mut body, mut comments) = (String::new(), Vec::new());
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn comments_and_the_plan_are_told_apart() {
         let read = |text: &str| {
-            let Written { body, comments } = Written::read(text);
+            let ReviewFile { body, comments } = ReviewFile::read(text);
             (body, comments)
         };
         assert_eq!(

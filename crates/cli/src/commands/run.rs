@@ -9,12 +9,12 @@ use aime_runs::{Drive, Review, Runs, Setup, models};
 
 use super::{
     input::{read_goal, read_images, read_text},
-    models_in_use::{at_hand, tell_model, tell_unpriced},
-    outcome::{tell, tell_as_it_stands, told_as_result},
+    models_in_use::{at_hand, print_model, print_unpriced},
+    outcome::{print_failure_as_result, print_interrupted, print_outcome},
     plan::{forecast_line, plan_here},
-    review::{Reviewed, editor, review},
+    review::{ReviewOutcome, editor, review},
+    run_display::{DisplayedRun, RunDisplay, finish_screen, is_first, show, stopped_twice, teach},
     settings::settings,
-    showing::{Carry, Shown, finish_screen, is_first, show, stopped_twice, teach},
 };
 use crate::{
     args::{Global, Output, RunArgs},
@@ -26,7 +26,9 @@ use crate::{
 pub(super) async fn run(args: RunArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     runs.ready().await?;
     let (run, form) = (runs.new_name(args.run_id.as_deref())?, args.output);
-    begin(args, run.clone(), global, runs).await.map_err(|failure| told_as_result(failure, form, |failed| RunResult::unbegun(run, failed)))
+    begin(args, run.clone(), global, runs)
+        .await
+        .map_err(|failure| print_failure_as_result(failure, form, |failed| RunResult::unbegun(run, failed)))
 }
 
 async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Result<u8, Failure> {
@@ -56,11 +58,11 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     let models = match &choice {
         // A plan for review is created here, before the engine carries it out.
         _ if elsewhere && !(args.review && plan.is_none()) => {
-            setup.tell_notes();
+            setup.report_notes();
             None
         }
         Some(choice) if needs_model || plan.is_none() => {
-            tell_model(Some(choice), setup);
+            print_model(Some(choice), setup);
             Some(models::ready(choice, setup).await?)
         }
         None if needs_model => return Err(models::none_configured().into()),
@@ -69,14 +71,19 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     let settings = settings(&args, &setup.config, plan.is_some() || args.review);
     let bounds = settings.bounds.clone();
     if models.is_some() {
-        tell_unpriced(&bounds, choice.as_ref(), setup)?;
+        print_unpriced(&bounds, choice.as_ref(), setup)?;
     }
     let mut request = RunRequest { images, plan, settings, ..RunRequest::new(run.clone(), goal) };
     if args.review {
         request = reviewed(request, models.as_ref(), runs).await?;
     }
-    carry_out(Carry { run, output: args.output, unattended: args.unattended, models, bounds }, global, runs, Work::Start(Box::new(request)))
-        .await
+    carry_out(
+        DisplayedRun { run, output: args.output, unattended: args.unattended, models, bounds },
+        global,
+        runs,
+        Work::Start(Box::new(request)),
+    )
+    .await
 }
 
 /// Lets the person edit the plan or comment on it. A plan that was commented on is made again and shown again.
@@ -96,8 +103,8 @@ async fn reviewed(mut request: RunRequest, models: Option<&Models>, runs: &Runs)
     loop {
         let forecast = models.map(|models| forecast_line(&plan, models, runs)).transpose()?;
         match review(&plan, forecast.as_deref(), runs.setup()).await? {
-            Reviewed::Accepted(accepted) => return Ok(RunRequest { plan: Some(*accepted), ..request }),
-            Reviewed::Commented(review) => {
+            ReviewOutcome::Accepted(accepted) => return Ok(RunRequest { plan: Some(*accepted), ..request }),
+            ReviewOutcome::Commented(review) => {
                 let (changed, calls) = again(&request, Some(&review)).await?;
                 request.planning.extend(calls);
                 plan = changed;
@@ -139,7 +146,7 @@ pub(super) enum Work {
 }
 
 /// Carries a run out: screen, signals, result, exit code.
-pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: Work) -> Result<u8, Failure> {
+pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs, work: Work) -> Result<u8, Failure> {
     let setup = runs.setup();
     #[cfg(feature = "temporal")]
     if let (Some(on), Work::Start(request)) = (&global.engine.engine, &work) {
@@ -150,8 +157,8 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
         Work::Start(_) => None,
     };
     let first = is_first(before, setup);
-    let seen = Shown::begin(&carry, global, setup, before)?;
-    let Carry { run, output, models, .. } = carry;
+    let seen = RunDisplay::begin(&carry, global, setup, before)?;
+    let DisplayedRun { run, output, models, .. } = carry;
     let drive = Drive::default().models(models).human(Arc::clone(&seen.human));
     let mut driven = match work {
         Work::Start(request) => runs.start(*request, drive).await?,
@@ -169,7 +176,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
             drop(shown.await);
             drop(seen);
             output::note(&msg!("stopped-at-once", run));
-            tell_as_it_stands(&run, output, setup);
+            print_interrupted(&run, output, setup);
             return Ok(FailureCode::Interrupted.exit_code());
         }
     };
@@ -177,7 +184,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
     drop(seen);
     setup.end_telemetry().await;
     shown?;
-    let code = tell(&result?, output)?;
+    let code = print_outcome(&result?, output)?;
     if first && code == 0 && output == Output::Text {
         teach();
     }

@@ -1,7 +1,7 @@
 //! `aime runs`.
 
 use aime_orchestrator::{CriterionOutcome, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress_management::{ChangedMember, CheckMethod, Edge, FileChange, PlanDiff, ProgressEvent, ProgressState, RunId, Task, TaskId};
+use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, ProgressState, RunId, Task, TaskId};
 use aime_runs::{Runs, RunsError, list_document, outcome};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
     hints::with_commands,
-    i18n::{asked, msg, named, plain_message, print, row},
+    i18n::{msg, plain_message, print, row, translated_question, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
         column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
@@ -41,7 +41,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
         RunsCommand::Fork { run, at, run_id } => {
             let run = runs.find(&run)?;
             let new = runs.fork(&run, at, run_id.as_deref()).await?;
-            told_of_fork((&run, at), &new, form)?;
+            print_fork((&run, at), &new, form)?;
         }
         RunsCommand::Watch { run } => return super::watch::watch(&run, form, global, runs).await,
         RunsCommand::Events { run } => {
@@ -55,7 +55,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
         RunsCommand::Check { run, repair } => return super::check_run::check(&run, repair, form, runs).await,
         RunsCommand::Stats { run } => {
             let run = run.map(|run| runs.find(&run)).transpose()?;
-            super::stats::tell(&runs.stats(run.as_ref())?, form)?;
+            super::stats::print_stats(&runs.stats(run.as_ref())?, form)?;
         }
         RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, runs).await,
         RunsCommand::Redo { args } => return super::undo::redo(&args, form, runs).await,
@@ -88,7 +88,7 @@ fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
 
 /// Formats the line of a run in the list.
 pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
-    format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
+    format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&word_name("status", status), 18), first_line(goal, 80))
 }
 
 /// Prints a run, or a version of its plan; `driven` if some process works on it.
@@ -112,7 +112,7 @@ pub(super) fn show(
     }
     let state = &seen.state;
     let mut lines = vec![
-        head("head-run", &format!("{} {}", result.run_id, named("status", &result.status.to_string()))),
+        head("head-run", &format!("{} {}", result.run_id, word_name("status", &result.status.to_string()))),
         head("head-goal", &plain(&state.goal)),
     ];
     let images = seen.images().iter().map(|image| image.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -128,7 +128,7 @@ pub(super) fn show(
         lines.extend(answer.map(|answer| format!("  {DIM}{}{DIM:#}", first_line(answer, WIDTH))));
     }
     if let Some(mode) = state.mode {
-        lines.push(head("head-mode", &named("mode", &mode.to_string())));
+        lines.push(head("head-mode", &word_name("mode", &mode.to_string())));
     }
     if state.version > 0 {
         lines.push(head("head-plan", &format!("v{}", state.version)));
@@ -146,7 +146,7 @@ pub(super) fn show(
     lines.extend(result.conflicts.iter().map(conflict_line));
     lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
-        lines.push(head("head-asks", &plain(&asked(&question.question))));
+        lines.push(head("head-asks", &plain(&translated_question(&question.question))));
     }
     let requests = count(usize::try_from(state.spent.requests).unwrap_or(usize::MAX), "request");
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
@@ -156,8 +156,8 @@ pub(super) fn show(
     if let Some(error) = &result.error {
         // The answer below may tell the whole error.
         let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message.to_string()));
-        let message = if is_said { String::new() } else { format!(" {}", plain(&asked(&print(&error.message)))) };
-        lines.push(format!("{BOLD}{}{BOLD:#}{message}", named("code", error.code.word())));
+        let message = if is_said { String::new() } else { format!(" {}", plain(&translated_question(&print(&error.message)))) };
+        lines.push(format!("{BOLD}{}{BOLD:#}{message}", word_name("code", error.code.word())));
         lines.extend(hint_of(error).map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), print(&hint))));
     }
     if let Some(answer) = &state.answer {
@@ -174,14 +174,17 @@ fn criterion_line(known: &CriterionOutcome) -> String {
         Some(false) => "head-fails",
         None => "head-unknown",
     };
-    let how = match known.how {
-        CheckMethod::Executed => "executed",
-        CheckMethod::Audited => "audited",
-        CheckMethod::Unchecked => "unchecked",
-    };
     let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&known.evidence, WIDTH)) };
     let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
-    head(id, &format!("{} ({}, {}{before}){shown}", plain(&known.text), named("owner", known.owner.word()), named("checked", how)))
+    head(
+        id,
+        &format!(
+            "{} ({}, {}{before}){shown}",
+            plain(&known.text),
+            word_name("owner", known.owner.word()),
+            word_name("checked", known.how.word())
+        ),
+    )
 }
 
 /// Describes the actor that was last made for a task in one line.
@@ -281,7 +284,7 @@ fn describe_member(member: &ChangedMember) -> String {
 }
 
 /// Prints the name of a new run that continues from a version of another one.
-pub(super) fn told_of_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
+pub(super) fn print_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => output::result(new.as_str()),
         _ => output::json(&json!({"run_id": new, "forked_from": run, "version": at}), form == Output::Json)?,

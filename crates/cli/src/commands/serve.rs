@@ -18,7 +18,7 @@ use crate::{
 /// working folder.
 pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u8, Failure> {
     let others: Vec<Setup> = more.iter().map(|folder| setup.opener().open(Some(folder))).collect::<Result<_, _>>()?;
-    others.iter().for_each(Setup::tell_notes);
+    others.iter().for_each(Setup::report_notes);
     let taken =
         |error: std::io::Error| Failure::usage(message!("port-taken", port = port.to_string(), error)).hint(message!("port-taken-hint"));
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Prints the statistics.
-pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {
+pub(super) fn print_stats(stats: &RunStats, form: Output) -> Result<(), Failure> {
     for left_out in &stats.left_out {
         output::note(&msg!("stats-not-counted", what = left_out));
     }

@@ -11,15 +11,15 @@ use aime_progress_management::RunId;
 use aime_runs::{Runs, Setup};
 use aime_sandbox::ConfinedFolder;
 #[cfg(feature = "temporal")]
-use aime_undo::{Author, Kept};
-use aime_undo::{Change, Conflict, LeftOut, NotKept, Recorder, Scope, UndoError, UndoPlan, Undone};
+use aime_undo::{Author, UndoData};
+use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UndoResult, UnrecordedEntry, UnrecordedReason};
 use anstyle::Style;
 use serde_json::{Value, json};
 
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
-    i18n::{msg, named, print},
+    i18n::{msg, print, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
@@ -65,8 +65,8 @@ pub(super) async fn undo_on_engine(
     form: Output,
     setup: &Setup,
 ) -> Result<u8, Failure> {
-    let kept = kept_here((run, seen), setup)?;
-    let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == aime_temporal::brought());
+    let kept = load_undo_data((run, seen), setup)?;
+    let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == aime_temporal::importer());
     if task.is_some() && kept.is_some_and(|kept| kept.changes().any(of_nobody)) {
         return Err(Failure::usage(message!("engine-as-one", run)).hint(message!("engine-as-one-hint")));
     }
@@ -76,17 +76,17 @@ pub(super) async fn undo_on_engine(
 /// Does the same for the last undo of such a run.
 #[cfg(feature = "temporal")]
 pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    kept_here(known, setup)?;
+    load_undo_data(known, setup)?;
     of_last_undo(known.0, args, form, setup).await
 }
 
 /// Returns this folder's record of a left run of an engine; none if there is nothing to record.
 #[cfg(feature = "temporal")]
-fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Kept>, Failure> {
+fn load_undo_data((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<UndoData>, Failure> {
     if seen.output.is_none() {
         return Err(Failure::usage(message!("engine-under-way", run)).hint(message!("stop-first")));
     }
-    let kept = Kept::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let kept = UndoData::read(&setup.data_folder(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
     if kept.is_none() && may_have_changed(seen) {
         return Err(Failure::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
     }
@@ -111,7 +111,7 @@ fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
 /// Returns the record of a run in this folder.
 pub(super) fn recorder(run: &RunId, setup: &Setup) -> Result<Arc<Recorder>, Failure> {
     let folder = ConfinedFolder::open(&setup.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    Ok(Arc::new(Recorder::new(folder, &setup.keep(), run.as_str(), setup.config.undo.settings())))
+    Ok(Arc::new(Recorder::new(folder, &setup.data_folder(), run.as_str(), setup.config.undo.settings())))
 }
 
 async fn carry_out(
@@ -122,7 +122,7 @@ async fn carry_out(
     setup: &Setup,
     scope: impl FnOnce(&Recorder) -> Result<Option<Scope>, UndoError>,
 ) -> Result<u8, Failure> {
-    let kept = setup.keep().join("runs").join(run.as_str());
+    let kept = setup.data_folder().join("runs").join(run.as_str());
     let lock = RunLock::take(&kept.join("lock"));
     let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("stop-first")))?;
     let recorder = recorder(run, setup)?;
@@ -132,12 +132,12 @@ async fn carry_out(
     };
     let plan = recorder.plan(&scope, args.force).map_err(failed)?;
     let lost = recorder.lost().map_err(failed)?;
-    let left_out = recorder.left_out().map_err(failed)?;
+    let left_out = recorder.unrecorded().map_err(failed)?;
     let done = if plan.changes.is_empty() {
         None
     } else {
         if form == Output::Text {
-            output::tell(&listing(&plan, what));
+            output::alert(&listing(&plan, what));
         }
         if !args.yes && !consent(&plan).await? {
             output::note(&msg!("undo-nothing-changed"));
@@ -146,12 +146,12 @@ async fn carry_out(
         Some(recorder.undo(&plan).map_err(failed)?)
     };
     recorder.finish();
-    let report = Report { run, plan: &plan, done: done.as_ref(), lost: lost.as_deref(), left_out: &left_out };
+    let report = Report { run, plan: &plan, result: done.as_ref(), lost_reason: lost.as_deref(), left_out: &left_out };
     match form {
         Output::Text => output::result(&report.text(what)),
         Output::Json | Output::Jsonl => output::json(&report.document(), form == Output::Json)?,
     }
-    if form == Output::Text && plan.conflicts.iter().any(|conflict| conflict.why.can_be_forced()) {
+    if form == Output::Text && plan.conflicts.iter().any(|conflict| conflict.kind.can_be_forced()) {
         output::note(&msg!("undo-force"));
     }
     Ok(if report.is_whole() { 0 } else { code::NOT_REACHED })
@@ -188,18 +188,18 @@ const fn deed(change: &Change) -> &'static str {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     plain(&path.to_string_lossy()).into_owned()
 }
 
 fn change_line(change: &Change) -> String {
-    let (deed, path) = (deed(change), shown(&change.path));
+    let (deed, path) = (deed(change), display_path(&change.path));
     let color = match deed {
         "delete" => RED,
         "recreate" => GREEN,
         _ => YELLOW,
     };
-    format!("  {}{path}", word(color, &named("deed", deed)))
+    format!("  {}{path}", word(color, &word_name("deed", deed)))
 }
 
 /// Formats the leading word of a line, padded.
@@ -209,41 +209,45 @@ fn word(color: Style, word: &str) -> String {
 
 /// Formats a path with a remark.
 fn of_path(path: &Path, why: &Message) -> String {
-    msg!("undo-path", path = shown(path), why = plain(&print(why)))
+    msg!("undo-path", path = display_path(path), why = plain(&print(why)))
 }
 
 /// Result of the undo.
 struct Report<'a> {
     run: &'a RunId,
     plan: &'a UndoPlan,
-    done: Option<&'a Undone>,
-    lost: Option<&'a str>,
-    left_out: &'a (Vec<LeftOut>, usize),
+    result: Option<&'a UndoResult>,
+    lost_reason: Option<&'a str>,
+    left_out: &'a (Vec<UnrecordedEntry>, usize),
 }
 
 impl Report<'_> {
     /// Returns true if everything that was requested was done.
     fn is_whole(&self) -> bool {
-        self.plan.conflicts.is_empty() && self.done.is_none_or(|done| done.failed.is_empty()) && self.lost.is_none()
+        self.plan.conflicts.is_empty() && self.result.is_none_or(|done| done.failed.is_empty()) && self.lost_reason.is_none()
     }
 
     fn text(&self, what: &str) -> String {
         let mut lines = Vec::new();
-        match self.done {
+        match self.result {
             Some(done) => {
                 lines.push(format!("{GREEN}{}{GREEN:#} {}", msg!("undo-put-back"), count(done.changes.len(), "path")));
                 for failed in &done.failed {
-                    lines.push(format!("  {}{}", word(RED, &named("did", "failed")), of_path(&failed.path, &Message::text(&failed.why))));
+                    lines.push(format!(
+                        "  {}{}",
+                        word(RED, &word_name("did", "failed")),
+                        of_path(&failed.path, &Message::text(&failed.error))
+                    ));
                 }
             }
-            None if self.plan.is_empty() && self.lost.is_none() => lines.push(msg!("undo-nothing-for", what)),
+            None if self.plan.is_empty() && self.lost_reason.is_none() => lines.push(msg!("undo-nothing-for", what)),
             None => lines.push(msg!("undo-nothing-changed")),
         }
-        for Conflict { path, why } in self.plan.conflicts.iter().take(LISTED) {
+        for Conflict { path, kind: why } in self.plan.conflicts.iter().take(LISTED) {
             lines.push(format!("  {}{}", word(YELLOW, &msg!("undo-left")), of_path(path, &why.describe())));
         }
         lines.extend(more(self.plan.conflicts.len()));
-        if let Some(lost) = self.lost {
+        if let Some(lost) = self.lost_reason {
             lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(lost)));
         }
         lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
@@ -252,28 +256,31 @@ impl Report<'_> {
 
     fn document(&self) -> Value {
         let path = |path: &Path| path.to_string_lossy().into_owned();
-        let done = self.done.map(|done| done.changes.as_slice()).unwrap_or_default();
+        let done = self.result.map(|done| done.changes.as_slice()).unwrap_or_default();
         let changes = done.iter().map(|change| json!({"path": path(&change.path), "did": deed(change)}));
-        let failed = self.done.map(|done| done.failed.as_slice()).unwrap_or_default();
-        let failed = failed.iter().map(|failed| json!({"path": path(&failed.path), "reason": failed.why.to_string()}));
+        let failed = self.result.map(|done| done.failed.as_slice()).unwrap_or_default();
+        let failed = failed.iter().map(|failed| json!({"path": path(&failed.path), "reason": failed.error.to_string()}));
         let conflicts = self.plan.conflicts.iter().map(
-            |conflict| json!({"path": path(&conflict.path), "reason": conflict.why.describe(), "can_be_forced": conflict.why.can_be_forced()}),
+            |conflict| json!({"path": path(&conflict.path), "reason": conflict.kind.describe(), "can_be_forced": conflict.kind.can_be_forced()}),
         );
         let left_out = self.left_out.0.iter().map(|left| json!({"path": path(&left.path), "reason": left.why.describe()}));
         json!({
-            "schema": SCHEMA, "run_id": self.run, "undo": self.done.and_then(|done| done.number),
+            "schema": SCHEMA, "run_id": self.run, "undo": self.result.and_then(|done| done.number),
             "changes": changes.collect::<Vec<_>>(), "conflicts": conflicts.collect::<Vec<_>>(), "failed": failed.collect::<Vec<_>>(),
-            "not_covered": left_out.collect::<Vec<_>>(), "lost": self.lost,
+            "not_covered": left_out.collect::<Vec<_>>(), "lost": self.lost_reason,
         })
     }
 }
 
 /// Names in one line the parts of the folder that an undo does not cover.
-fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
+fn not_covered((first, number): &(Vec<UnrecordedEntry>, usize)) -> Option<String> {
     /// Number of parts that are named.
     const NAMED: usize = 5;
-    let mut named: Vec<String> =
-        first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), print(&why.describe()))).collect();
+    let mut named: Vec<String> = first
+        .iter()
+        .take(NAMED)
+        .map(|UnrecordedEntry { path, why }| format!("{} ({})", display_path(path), print(&why.describe())))
+        .collect();
     let rest = number.saturating_sub(named.len());
     if named.is_empty() {
         return None;
@@ -282,6 +289,6 @@ fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
         named.push(msg!("undo-more-paths", number = rest));
     }
     let covered = msg!("undo-not-covered", what = named.join(", "));
-    let small = first.iter().any(|left| matches!(left.why, NotKept::TooLarge | NotKept::NoRoom));
+    let small = first.iter().any(|left| matches!(left.why, UnrecordedReason::TooLarge | UnrecordedReason::NoRoom));
     Some(if small { msg!("undo-bounds", covered) } else { covered })
 }

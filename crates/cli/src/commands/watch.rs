@@ -9,9 +9,9 @@ use aime_terminal::Part;
 use tokio::sync::Notify;
 
 use super::{
+    act_listener::{ActListener, acts},
     outcome::summary,
-    showing::sight,
-    viewing::{Hearing, acts},
+    run_display::sight,
 };
 use crate::{
     args::{Global, Output},
@@ -33,7 +33,7 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
         let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&watch.bounds()?));
         if let Ok(Some(whole)) = Whole::open(screen, heard) {
             let screen = Arc::new(Screen::Whole(whole));
-            let hearing = tokio::spawn(Hearing::new(&run, &screen, setup, None, &stops)?.hear(acts));
+            let hearing = tokio::spawn(ActListener::new(&run, &screen, setup, None, &stops)?.handle_acts(acts));
             let ended = tokio::select! {
                 ended = follow(&mut watch, &screen) => ended,
                 () = stops.notified() => Ok(()),
@@ -48,12 +48,12 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
         ended = print(&mut watch, &run, form) => ended?,
         () = interrupted() => return Ok(0),
     }
-    tell_end(&runs.result(&run)?, form)?;
+    print_result(&runs.result(&run)?, form)?;
     Ok(0)
 }
 
 /// Prints an event for a watcher.
-pub(super) fn tell_event(event: &PublishedEvent, run: &RunId, form: Output) -> Result<(), Failure> {
+pub(super) fn print_event(event: &PublishedEvent, run: &RunId, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => line_of(event).iter().for_each(|line| output::result(line)),
         Output::Json => {}
@@ -63,7 +63,7 @@ pub(super) fn tell_event(event: &PublishedEvent, run: &RunId, form: Output) -> R
 }
 
 /// Prints the result of a run, or its state, for a watcher.
-pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> {
+pub(super) fn print_result(result: &RunResult, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => output::note(&summary(result)),
         Output::Json => output::json(&with_commands(result), true)?,
@@ -87,7 +87,7 @@ async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure
 async fn print(watch: &mut RunWatch<'_>, run: &RunId, form: Output) -> Result<(), Failure> {
     loop {
         match watch.next().await? {
-            WatchNews::Events(events) => events.iter().try_for_each(|event| tell_event(event, run, form))?,
+            WatchNews::Events(events) => events.iter().try_for_each(|event| print_event(event, run, form))?,
             WatchNews::Quiet { driven: false } => return Ok(()),
             WatchNews::Quiet { driven: true } => {}
         }

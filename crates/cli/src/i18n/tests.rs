@@ -5,7 +5,7 @@ use std::cell::Cell;
 use aime_messages::Language;
 use aime_runs::Environment;
 
-use super::{LanguageChoice, asked, counted, msg, named, plain_message};
+use super::{LanguageChoice, counted, msg, plain_message, translated_question, word_name};
 
 thread_local! {
     static LANGUAGE: Cell<Option<Language>> = const { Cell::new(None) };
@@ -57,12 +57,12 @@ fn messages_hold_their_values() {
     assert_eq!([0, 1, 2].map(|number| counted(number, "task")), ["0 tasks", "1 task", "2 tasks"]);
     assert_eq!(counted(1_234_567, "request"), "1234567 requests", "a number is not grouped");
     assert_eq!(counted(2, "thing that no catalogue has"), "2 thing that no catalogue hass");
-    assert_eq!(named("status", "waiting_for_human"), "waiting_for_human");
+    assert_eq!(word_name("status", "waiting_for_human"), "waiting_for_human");
     in_language(Language::Chinese, || {
         assert_eq!(msg!("tree-after", tasks = "find, count"), "在 find, count 之后");
         assert_eq!([1, 2].map(|number| counted(number, "task")), ["1 个任务", "2 个任务"]);
-        assert_eq!(named("status", "waiting_for_human"), "等待答复");
-        assert_eq!(named("status", "half way there"), "half way there");
+        assert_eq!(word_name("status", "waiting_for_human"), "等待答复");
+        assert_eq!(word_name("status", "half way there"), "half way there");
         assert_eq!(plain_message("no-such-message"), "no-such-message");
     });
 }
@@ -84,8 +84,8 @@ fn what_a_question_asks_about_is_never_touched() {
         ("Which colour?", "Which colour?"),
     ];
     for (english, chinese) in table {
-        assert_eq!(asked(english), english);
-        in_language(Language::Chinese, || assert_eq!(asked(english), chinese));
+        assert_eq!(translated_question(english), english);
+        in_language(Language::Chinese, || assert_eq!(translated_question(english), chinese));
     }
 }
 

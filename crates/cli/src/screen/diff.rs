@@ -3,7 +3,7 @@
 use aime_progress_management::{FileChange, FileDeed};
 
 use crate::{
-    i18n::named,
+    i18n::word_name,
     output::{CYAN, DIM, GREEN, RED, YELLOW, plain},
 };
 
@@ -17,7 +17,7 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
         _ => YELLOW,
     };
     let mut lines =
-        vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", named("did", did.name()), plain(path))];
+        vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", word_name("did", did.name()), plain(path))];
     // The number of lines says enough of a file that is new or deleted.
     let shown = if *did == FileDeed::Changed { diff.as_str() } else { "" };
     lines.extend(shown.lines().map(|line| {

@@ -19,7 +19,7 @@ pub(crate) enum Form {
 
 /// Options and properties of the terminal that determine the display.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight {
+pub(crate) struct DisplayOptions {
     /// `--quiet`.
     pub(crate) quiet: bool,
     /// `--plain`, or its setting.
@@ -36,7 +36,7 @@ pub(crate) struct Sight {
 
 impl Form {
     /// Returns the form for an output. A log, or a terminal without cursor movement, excludes live displays.
-    pub(crate) const fn of(output: Output, sight: Sight) -> Self {
+    pub(crate) const fn of(output: Output, sight: DisplayOptions) -> Self {
         match output {
             Output::Jsonl => Self::Events,
             _ if sight.quiet => Self::Quiet,
@@ -59,20 +59,20 @@ mod tests {
     // Requirement: 12.16
     #[test]
     fn the_whole_terminal_is_taken_where_somebody_sees_it_and_can_type() {
-        let all = Sight { quiet: false, plain: false, logs: false, watched: true, alone: true, attended: true };
+        let all = DisplayOptions { quiet: false, plain: false, logs: false, watched: true, alone: true, attended: true };
         for (output, sight, form) in [
             (Output::Text, all, Form::Whole),
-            (Output::Text, Sight { attended: false, ..all }, Form::Checklist),
-            (Output::Text, Sight { alone: false, ..all }, Form::Checklist),
-            (Output::Text, Sight { watched: false, ..all }, Form::Lines),
-            (Output::Text, Sight { plain: true, ..all }, Form::Lines),
-            (Output::Text, Sight { plain: true, attended: false, ..all }, Form::Lines),
-            (Output::Text, Sight { logs: true, ..all }, Form::Lines),
-            (Output::Text, Sight { quiet: true, ..all }, Form::Quiet),
+            (Output::Text, DisplayOptions { attended: false, ..all }, Form::Checklist),
+            (Output::Text, DisplayOptions { alone: false, ..all }, Form::Checklist),
+            (Output::Text, DisplayOptions { watched: false, ..all }, Form::Lines),
+            (Output::Text, DisplayOptions { plain: true, ..all }, Form::Lines),
+            (Output::Text, DisplayOptions { plain: true, attended: false, ..all }, Form::Lines),
+            (Output::Text, DisplayOptions { logs: true, ..all }, Form::Lines),
+            (Output::Text, DisplayOptions { quiet: true, ..all }, Form::Quiet),
             (Output::Json, all, Form::Lines),
-            (Output::Json, Sight { quiet: true, ..all }, Form::Quiet),
+            (Output::Json, DisplayOptions { quiet: true, ..all }, Form::Quiet),
             (Output::Jsonl, all, Form::Events),
-            (Output::Jsonl, Sight { quiet: true, ..all }, Form::Events),
+            (Output::Jsonl, DisplayOptions { quiet: true, ..all }, Form::Events),
         ] {
             assert_eq!(Form::of(output, sight), form, "{output:?} {sight:?}");
         }

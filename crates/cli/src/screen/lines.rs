@@ -10,9 +10,9 @@ use aime_progress_management::{
 use anstyle::Style;
 use serde_json::{Map, Value};
 
-use super::{column, describe_file_change, first_line, span, telling_line, tree::describe_plan};
+use super::{column, describe_file_change, first_line, span, summary_line, tree::describe_plan};
 use crate::{
-    i18n::{asked, messages, msg, named, plain_message, print},
+    i18n::{messages, msg, plain_message, print, translated_question, word_name},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -28,7 +28,7 @@ pub(crate) fn head(style: Style, id: &str) -> String {
 }
 
 /// Returns the task of an event, or the lead for events before its own work.
-fn who(task: Option<&TaskId>) -> String {
+fn actor_name(task: Option<&TaskId>) -> String {
     task.map_or_else(|| plain_message("head-lead"), ToString::to_string)
 }
 
@@ -40,7 +40,7 @@ fn images_line(images: &[GoalImage]) -> Option<String> {
 
 /// Formats an answer. For a withdrawn question it is the run's own text.
 fn answered(answer: &str) -> String {
-    withdrawal(answer).map_or_else(|| named("answer", answer), |message| print(&message))
+    withdrawal(answer).map_or_else(|| word_name("answer", answer), |message| print(&message))
 }
 
 /// Formats an event; `None` if it needs no line.
@@ -55,7 +55,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             }
         }
         E::Routed { mode, by, category, reasons, .. } => {
-            let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), messages(reasons));
+            let (mode, by, reasons) = (word_name("mode", &mode.to_string()), word_name("by", by), messages(reasons));
             let route = match category.as_str() {
                 "" => msg!("line-route", mode, by, reasons),
                 category => msg!("line-route-category", mode, by, category, reasons),
@@ -67,7 +67,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         // The lead's own lines follow.
         E::PlanningStarted { purpose } if purpose == "lead" => return None,
         E::PlanningStarted { purpose } => {
-            format!("{DIM}{}{DIM:#}", msg!("line-asking", what = named("purpose", purpose)))
+            format!("{DIM}{}{DIM:#}", msg!("line-asking", what = word_name("purpose", purpose)))
         }
         E::PlanRefused { attempt, faults } => {
             format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt, faults = plain(&messages(faults))))
@@ -119,39 +119,42 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{DIM}{task}: {}{DIM:#}", first_line(&conclusion.summary, WIDTH))
         }
         E::ActorCreated { task, profile, model, .. } => {
-            let task = who(task.as_ref());
+            let task = actor_name(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile, model))
         }
         E::ToolCallStarted { tool, .. } if SHOWN_BY_EFFECT.contains(&tool.as_str()) => return None,
         E::ToolCallStarted { task, tool, parameters, .. } => {
-            let task = who(task.as_ref());
+            let task = actor_name(task.as_ref());
             format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters))
         }
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
-            let task = who(task.as_ref());
-            let what = format!("{YELLOW}{tool} {}{YELLOW:#}", named("outcome", outcome_word(*outcome)));
-            format!("{task}: {}", msg!("line-call", what, span = span(*duration_ms), output = first_line(output, WIDTH)))
+            let task = actor_name(task.as_ref());
+            let what = format!("{YELLOW}{tool} {}{YELLOW:#}", word_name("outcome", outcome_word(*outcome)));
+            format!("{task}: {}", msg!("line-call", what, span = span(*duration_ms), output = first_line(end_line(output), WIDTH)))
         }
         E::ProgressReported { task, report } => {
-            let task = who(task.as_ref());
-            format!("{task}: {}: {}", named("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
+            let task = actor_name(task.as_ref());
+            format!("{task}: {}: {}", word_name("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
         }
         E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
         E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&print(reason))),
-        E::QuestionAsked { kind, question, .. } => format!("{BOLD}{}{BOLD:#} {}", named("kind", kind), plain(&asked(question))),
+        E::QuestionAsked { kind, question, .. } => {
+            format!("{BOLD}{}{BOLD:#} {}", word_name("kind", kind), plain(&translated_question(question)))
+        }
         E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&answered(answer), WIDTH)),
         E::ConsentGiven { rules, .. } => format!("{}{}", head(BOLD, "head-always"), plain(&rules.join(", "))),
-        E::CriterionChecked { criterion, passed, reason, .. } => {
+        E::CriterionChecked { criterion, how, passed, reason, .. } => {
             let verdict = match passed {
                 Some(true) => head(GREEN, "head-holds"),
                 Some(false) => head(RED, "head-fails"),
                 None => head(YELLOW, "head-unknown"),
             };
-            format!("{verdict}{} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
+            let how = word_name("checked", how.word());
+            format!("{verdict}{} {DIM}({how}: {}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
         }
         E::MergeConflicted { conflicts, .. } => conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n"),
         E::BoundReached { bound, detail } => {
-            format!("{}{}: {}", head(RED, "head-bound"), named("bound", bound), plain(&print(detail)))
+            format!("{}{}: {}", head(RED, "head-bound"), word_name("bound", bound), plain(&print(detail)))
         }
         E::RunInterrupted { reason } => {
             format!("{}{}", head(YELLOW, "head-run"), plain(&print(reason)))
@@ -159,16 +162,16 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::RunContinued { goal } => format!("{}{}", head(BOLD, "head-follow-up"), first_line(goal, WIDTH)),
         E::RunResumed {} => format!("{BOLD}{}{BOLD:#}", msg!("head-resumed")),
         E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => {
-            format!("{}{}", head(BOLD, "head-run"), named("status", &to.to_string()))
+            format!("{}{}", head(BOLD, "head-run"), word_name("status", &to.to_string()))
         }
         E::HistoryCompacted { task, tokens_before, tokens_after } => {
-            let task = who(task.as_ref());
+            let task = actor_name(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-compacted", before = tokens_before, after = tokens_after))
         }
         E::ActorNudged { task, kind, .. } if kind == "stuck" => {
-            format!("{YELLOW}{}: {}{YELLOW:#}", who(task.as_ref()), msg!("line-stuck"))
+            format!("{YELLOW}{}: {}{YELLOW:#}", actor_name(task.as_ref()), msg!("line-stuck"))
         }
-        E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", who(task.as_ref()), msg!("line-told")),
+        E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", actor_name(task.as_ref()), msg!("line-told")),
         E::HookActed(act) => hook_line(act),
         E::FileChanged(change) => describe_file_change(change),
         // A line for each of the first files follows.
@@ -207,7 +210,7 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
 /// Describes a conflict between the changes of tasks in one line.
 pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
     let MergeConflict { task, path, kind, kept, resolved } = conflict;
-    let kind = named("conflict", kind.name());
+    let kind = word_name("conflict", kind.name());
     let (style, told) = if *resolved {
         (GREEN, msg!("line-conflict-resolved", task, path, kind))
     } else {
@@ -222,6 +225,12 @@ pub(crate) fn plan_notes(repairs: &[Message], fallback: Option<&Message>) -> Vec
     let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-repaired", repair = print(repair))));
     let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = print(why))));
     repairs.chain(fallback).collect()
+}
+
+/// Returns what the last line of an output says about the end of a program, or else the output itself.
+fn end_line(output: &str) -> &str {
+    let last = output.lines().next_back().unwrap_or_default();
+    last.strip_prefix('[').and_then(|last| last.strip_suffix(']')).unwrap_or(output)
 }
 
 /// Formats recalled items: memories of earlier runs on one line, passages of documents on another.
@@ -247,7 +256,7 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
 fn hook_line(HookAct { hook, point, task, did, detail }: &HookAct) -> String {
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
     let color = if *did == HookDeed::Changed { DIM } else { YELLOW };
-    let what = msg!("line-hook", hook = plain(hook), did = named("did", did.name()), point = point);
+    let what = msg!("line-hook", hook = plain(hook), did = word_name("did", did.name()), point = point);
     format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(detail, WIDTH))
 }
 
@@ -286,7 +295,7 @@ pub(super) fn parameter_text(parameters: &Map<String, Value>) -> String {
             Value::String(text) => {
                 let more = text.trim().lines().count().saturating_sub(1);
                 let more = if more > 0 { format!(" {}", msg!("line-more", lines = count(more, "line"))) } else { String::new() };
-                format!("{name}={}{more}", first_line(telling_line(text), 60))
+                format!("{name}={}{more}", first_line(summary_line(text), 60))
             }
             other => format!("{name}={}", first_line(&other.to_string(), 60)),
         })

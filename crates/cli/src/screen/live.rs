@@ -12,7 +12,7 @@ use super::{
     tree::{checklist, progress},
 };
 use crate::{
-    i18n::{msg, named},
+    i18n::{msg, word_name},
     output::{self, BOLD, DIM, by_who, count},
 };
 
@@ -65,7 +65,7 @@ impl Live {
     }
 
     /// Shows a text above the checklist, or directly below the input while a person types.
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         let mut view = self.view();
         if view.still {
             output::note(&format!("\n{text}"));
@@ -185,7 +185,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
         RunStatus::Executing => msg!("view-working"),
         RunStatus::Replanning => msg!("view-replanning"),
         RunStatus::WaitingForHuman => msg!("view-waiting"),
-        RunStatus::Interrupted => named("status", "interrupted"),
+        RunStatus::Interrupted => word_name("status", "interrupted"),
         RunStatus::Completed => msg!("view-run-done"),
         RunStatus::Failed => msg!("view-run-failed"),
         RunStatus::Cancelled => msg!("view-run-cancelled"),

@@ -4,12 +4,12 @@ use aime_progress_management::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
 
 use crate::{
-    i18n::{asked, msg, named, print},
+    i18n::{msg, print, translated_question, word_name},
     output::count,
 };
 
 /// Translates a phrase to the person's language.
-pub(super) fn say(phrase: Phrase<'_>) -> String {
+pub(super) fn phrase_text(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
         P::Comma => msg!("view-comma"),
@@ -53,8 +53,8 @@ pub(super) fn say(phrase: Phrase<'_>) -> String {
         P::NothingToTell => msg!("view-nothing-to-tell"),
         P::NothingToCancel => msg!("view-nothing-to-cancel"),
         P::NobodyHears(task) => msg!("view-nobody-hears", task),
-        P::HasSettled(task, status) => msg!("view-has-settled", task, status = named("status", &status.to_string())),
-        P::Held => msg!("view-held"),
+        P::HasSettled(task, status) => msg!("view-has-settled", task, status = word_name("status", &status.to_string())),
+        P::KeyHeld => msg!("view-held"),
         P::IsTheRun(task) => msg!("view-is-the-run", task),
         P::Hint(hint) => hinted(hint),
         P::Help(help) => helped(help),
@@ -67,20 +67,20 @@ pub(super) fn say(phrase: Phrase<'_>) -> String {
         | P::WaitsForYou
         | P::Thinking
         | P::Status(_)
-        | P::Said { .. }
+        | P::Report { .. }
         | P::CameTo(_)
         | P::Tool { .. }
         | P::Actor { .. }
         | P::Call(_)
-        | P::Reason(_) => tells_of_a_task(phrase),
+        | P::Reason(_) => task_phrase_text(phrase),
     }
 }
 
 fn asks(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
-        P::Kind(kind) => named("kind", kind),
-        P::Question(question) => asked(question).into_owned(),
+        P::Kind(kind) => word_name("kind", kind),
+        P::Question(question) => translated_question(question).into_owned(),
         P::Approves { always: true } => msg!("view-approve-always"),
         P::Approves { always: false } => msg!("view-approve"),
         P::SurePause => msg!("view-sure-pause"),
@@ -90,7 +90,7 @@ fn asks(phrase: Phrase<'_>) -> String {
     }
 }
 
-fn tells_of_a_task(phrase: Phrase<'_>) -> String {
+fn task_phrase_text(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
         P::NoneYet => msg!("view-none-yet"),
@@ -101,8 +101,8 @@ fn tells_of_a_task(phrase: Phrase<'_>) -> String {
         P::After(tasks) => msg!("tree-after", tasks),
         P::WaitsForYou => msg!("view-waits-for-you"),
         P::Thinking => msg!("view-thinking"),
-        P::Status(status) => named("status", &status.to_string()),
-        P::Said { status, message } => msg!("view-said", status = named("status", status), message),
+        P::Status(status) => word_name("status", &status.to_string()),
+        P::Report { status, message } => msg!("view-said", status = word_name("status", status), message),
         P::CameTo(text) => msg!("view-came-to", text),
         P::Tool { tool, parameters } => msg!("view-tool", tool, parameters),
         P::Actor { profile, model, requests, tokens } => {

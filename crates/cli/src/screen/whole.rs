@@ -8,7 +8,7 @@ use std::{
 
 use aime_orchestrator::{Bounds, PublishedEvent};
 use aime_progress_management::ProgressEvent;
-use aime_terminal::{Heard, Limits, Screen, Theme, View};
+use aime_terminal::{ActHandler, Limits, Screen, Theme, View};
 
 use super::{
     head, line_of,
@@ -26,14 +26,14 @@ const MOST_NEWS: usize = 2_000;
 /// View, with the lines to leave behind.
 pub(crate) struct Whole {
     view: View,
-    news: Mutex<News>,
+    log: Mutex<ScreenLog>,
 }
 
 #[derive(Default)]
-struct News {
+struct ScreenLog {
     lines: VecDeque<String>,
     left_out: usize,
-    stands: ScreenState,
+    state: ScreenState,
 }
 
 /// State of the screen.
@@ -53,21 +53,21 @@ pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
 
 impl Whole {
     /// Takes over the terminal; `None` in the background.
-    pub(crate) fn open(screen: Screen, heard: Heard) -> io::Result<Option<Self>> {
-        let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::say);
+    pub(crate) fn open(screen: Screen, heard: ActHandler) -> io::Result<Option<Self>> {
+        let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::phrase_text);
         let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), heard)?;
-        Ok(view.map(|view| Self { view, news: Mutex::default() }))
+        Ok(view.map(|view| Self { view, log: Mutex::default() }))
     }
 
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    fn news(&self) -> MutexGuard<'_, ScreenLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn show(&self, published: &PublishedEvent) {
         let line = line_of(published);
         if let Some(line) = &line {
             let mut news = self.news();
-            match news.stands {
+            match news.state {
                 ScreenState::Whole if is_news(&published.event) => news.keep(line.clone()),
                 ScreenState::Broken => output::note(line),
                 ScreenState::Whole | ScreenState::Closed => {}
@@ -76,11 +76,11 @@ impl Whole {
         self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
     }
 
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         let mut news = self.news();
-        if news.stands == ScreenState::Whole {
+        if news.state == ScreenState::Whole {
             news.keep(text.to_owned());
-            self.view.say(&output::bare(text));
+            self.view.log(&output::bare(text));
         } else {
             output::note(text);
         }
@@ -94,10 +94,10 @@ impl Whole {
     /// Prints every later event as a line, because the screen is gone.
     pub(crate) fn lose(&self) {
         let mut news = self.news();
-        if news.stands != ScreenState::Whole {
+        if news.state != ScreenState::Whole {
             return;
         }
-        news.stands = ScreenState::Broken;
+        news.state = ScreenState::Broken;
         news.leave_behind();
         output::note(&msg!("view-lost"));
     }
@@ -105,7 +105,7 @@ impl Whole {
     /// Restores the terminal once, and leaves the important lines behind.
     pub(crate) fn close(&self) {
         let mut news = self.news();
-        news.stands = ScreenState::Closed;
+        news.state = ScreenState::Closed;
         let screen = self.view.close();
         news.leave_behind();
         let Some(screen) = screen else { return };
@@ -115,7 +115,7 @@ impl Whole {
     }
 }
 
-impl News {
+impl ScreenLog {
     /// Prints the kept lines on the previous screen.
     fn leave_behind(&mut self) {
         let left_out = std::mem::take(&mut self.left_out);

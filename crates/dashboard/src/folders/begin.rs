@@ -30,7 +30,7 @@ pub(super) async fn start(runs: &Arc<Runs>, request: RunRequest) -> Result<RunId
     let runs = Arc::clone(runs);
     unhurried(async move {
         let run = request.run.clone();
-        begun(&runs, runs.start(request, Drive::default().human(Arc::new(InThePage))).await?).await?;
+        wait_for_start(&runs, runs.start(request, Drive::default().human(Arc::new(InThePage))).await?).await?;
         Ok(run)
     })
     .await
@@ -41,7 +41,7 @@ pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsErro
     let (runs, run) = (Arc::clone(runs), run.clone());
     unhurried(async move {
         runs.check_resumable(&run)?;
-        begun(&runs, runs.resume(&run, None, Drive::default().human(Arc::new(InThePage))).await?).await
+        wait_for_start(&runs, runs.resume(&run, None, Drive::default().human(Arc::new(InThePage))).await?).await
     })
     .await
 }
@@ -49,8 +49,10 @@ pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsErro
 /// Continues a run that has ended.
 pub(super) async fn continue_run(runs: &Arc<Runs>, run: &RunId, goal: String) -> Result<(), RunsError> {
     let (runs, run) = (Arc::clone(runs), run.clone());
-    unhurried(async move { begun(&runs, runs.continue_run(&run, goal, None, Drive::default().human(Arc::new(InThePage))).await?).await })
-        .await
+    unhurried(async move {
+        wait_for_start(&runs, runs.continue_run(&run, goal, None, Drive::default().human(Arc::new(InThePage))).await?).await
+    })
+    .await
 }
 
 /// Runs `work` to its end even if the caller stops waiting: a browser may leave at any time.
@@ -59,7 +61,7 @@ async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, RunsE
 }
 
 /// Waits until a run has emitted an event, or has failed before.
-async fn begun(runs: &Arc<Runs>, mut driven: RunHandle) -> Result<(), RunsError> {
+async fn wait_for_start(runs: &Arc<Runs>, mut driven: RunHandle) -> Result<(), RunsError> {
     let mut news = driven.take_news();
     if news.recv().await.is_none() {
         return driven.result().await.map(drop);

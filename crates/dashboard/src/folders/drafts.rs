@@ -21,14 +21,14 @@ const MOST: usize = 50;
 #[derive(Default)]
 pub(super) struct Drafts {
     /// Oldest first.
-    kept: Arc<Mutex<Vec<Kept>>>,
+    drafts: Arc<Mutex<Vec<StoredDraft>>>,
     planning: Mutex<JoinSet<()>>,
     stop: CancellationToken,
 }
 
 /// Request whose plan is reviewed.
 #[derive(Clone)]
-struct Kept {
+struct StoredDraft {
     /// Its `planning` has the model calls so far, so that the run counts them.
     request: RunRequest,
     /// Stops the planner; set while it works.
@@ -42,12 +42,12 @@ impl Drafts {
     pub(super) fn plan(&self, runs: &Arc<Runs>, request: RunRequest) -> Result<RunId, Refusal> {
         let run = request.run.clone();
         {
-            let mut kept = locked(&self.kept);
+            let mut kept = locked(&self.drafts);
             if kept.len() >= MOST {
                 let message = format!("{MOST} plans wait for a review");
                 return Err(Refusal { problem: Problem::Refused, message, hint: Some("run or drop one of them".to_owned()) });
             }
-            kept.push(Kept { request, stop: None, planned: None, failure: None });
+            kept.push(StoredDraft { request, stop: None, planned: None, failure: None });
         }
         self.make(runs, &run, None)?;
         Ok(run)
@@ -55,7 +55,7 @@ impl Drafts {
 
     /// Returns all drafts, newest first.
     pub(super) fn all(&self, redactor: &Redactor, prefix: &str) -> Vec<Draft> {
-        locked(&self.kept).iter().rev().map(|kept| kept.draft(redactor, prefix)).collect()
+        locked(&self.drafts).iter().rev().map(|kept| kept.draft(redactor, prefix)).collect()
     }
 
     /// Carries out a person's decision on a draft. Returns the run if one was started.
@@ -66,10 +66,10 @@ impl Drafts {
             dropped.stop.iter().for_each(CancellationToken::cancel);
             return Ok(None);
         }
-        let edit = |kept: &mut Kept| kept.edit(edited.as_deref(), runs.setup());
+        let edit = |kept: &mut StoredDraft| kept.edit(edited.as_deref(), runs.setup());
         if let ReviewVerdict::Comment(comments) = verdict {
             let review = {
-                let mut kept = locked(&self.kept);
+                let mut kept = locked(&self.drafts);
                 let known = kept.iter_mut().find(|kept| kept.request.run.as_str() == draft).ok_or_else(|| unknown(draft))?;
                 Review { plan: edit(known)?, comments }
             };
@@ -81,7 +81,7 @@ impl Drafts {
         let plan = taken.planned.as_ref().map(|(plan, _)| plan.clone());
         let started = begin::start(runs, RunRequest { plan, ..taken.request.clone() }).await;
         if started.is_err() {
-            locked(&self.kept).push(taken);
+            locked(&self.drafts).push(taken);
         }
         started.map(Some).map_err(refusal)
     }
@@ -94,8 +94,8 @@ impl Drafts {
     }
 
     /// Takes a draft out of the list if `check` accepts it.
-    fn take(&self, draft: &str, check: impl FnOnce(&mut Kept) -> Result<(), Refusal>) -> Result<Kept, Refusal> {
-        let mut kept = locked(&self.kept);
+    fn take(&self, draft: &str, check: impl FnOnce(&mut StoredDraft) -> Result<(), Refusal>) -> Result<StoredDraft, Refusal> {
+        let mut kept = locked(&self.drafts);
         let place = kept.iter().position(|kept| kept.request.run.as_str() == draft).ok_or_else(|| unknown(draft))?;
         check(kept.get_mut(place).ok_or_else(|| unknown(draft))?)?;
         Ok(kept.remove(place))
@@ -105,13 +105,13 @@ impl Drafts {
     fn make(&self, runs: &Arc<Runs>, run: &RunId, review: Option<Review>) -> Result<(), Refusal> {
         let stop = self.stop.child_token();
         let request = {
-            let mut kept = locked(&self.kept);
+            let mut kept = locked(&self.drafts);
             let draft = kept.iter_mut().find(|kept| kept.request.run == *run).ok_or_else(|| unknown(run.as_str()))?;
             draft.stop = Some(stop.clone());
             draft.failure = None;
             draft.request.clone()
         };
-        let (runs, run, kept) = (Arc::clone(runs), run.clone(), Arc::clone(&self.kept));
+        let (runs, run, kept) = (Arc::clone(runs), run.clone(), Arc::clone(&self.drafts));
         let mut planning = self.planning.lock().unwrap_or_else(PoisonError::into_inner);
         while planning.try_join_next().is_some() {}
         planning.spawn(async move {
@@ -131,7 +131,7 @@ impl Drafts {
     }
 }
 
-impl Kept {
+impl StoredDraft {
     /// Takes in the plan as the person edited it. Returns the plan.
     fn edit(&mut self, edited: Option<&str>, setup: &Setup) -> Result<Plan, Refusal> {
         let refused = |message: &str| Refusal { problem: Problem::Refused, message: message.to_owned(), hint: None };
@@ -191,7 +191,7 @@ fn document(plan: &Plan, redactor: &Redactor) -> Value {
     document
 }
 
-fn locked(kept: &Mutex<Vec<Kept>>) -> MutexGuard<'_, Vec<Kept>> {
+fn locked(kept: &Mutex<Vec<StoredDraft>>) -> MutexGuard<'_, Vec<StoredDraft>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -8,12 +8,12 @@ use std::{
 use aime_durable::{EventRecord, Journal, RunRecord};
 use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
 use aime_progress_management::{RunId, Timestamp};
-use aime_runs::{Answered, Runs, RunsError, Setup, named, outcome, report_view, rfc3339};
+use aime_runs::{AnswerReceipt, Runs, RunsError, Setup, matching_runs, outcome, report_view, rfc3339};
 use aime_terminal::plain;
 use aime_tools::offers_always;
 
 use super::{begin, drafts, refusal, search};
-use crate::{Act, Asked, Draft, Event, Found, Looked, NewRun, PlanReview, Problem, Refusal, RunEntry};
+use crate::{Act, Draft, Event, Found, NewRun, OpenQuestion, PlanReview, Problem, Refusal, RunDetails, RunEntry};
 
 /// Number of runs whose views are cached, so that the next page reads only new events.
 const KEPT: usize = 8;
@@ -28,12 +28,12 @@ pub(super) struct FolderRuns {
     /// Opened once it exists.
     journal: OnceLock<Journal>,
     /// Cached views, the most recent one last.
-    seen: Mutex<Vec<(RunId, RunView)>>,
+    views: Mutex<Vec<(RunId, RunView)>>,
 }
 
 impl FolderRuns {
     pub(super) fn new(name: String, prefix: String, runs: Runs) -> Self {
-        Self { name, prefix, runs: Arc::new(runs), drafts: drafts::Drafts::default(), journal: OnceLock::new(), seen: Mutex::default() }
+        Self { name, prefix, runs: Arc::new(runs), drafts: drafts::Drafts::default(), journal: OnceLock::new(), views: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -78,14 +78,14 @@ impl FolderRuns {
         // A page that follows a run gives its full name and polls often, so this is the fast path.
         let whole = journal.run(text).map_err(refusal)?;
         let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
-        match named(text, &records).as_slice() {
+        match matching_runs(text, &records).as_slice() {
             [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(RunsError::usage(error.to_string())))?)),
             [] => unknown(),
             many => refused(Problem::Refused, format!("{text:?} may mean {}", many.join(", "))),
         }
     }
 
-    fn named(&self, run: &str) -> String {
+    fn public_id(&self, run: &str) -> String {
         format!("{}{run}", self.prefix)
     }
 
@@ -95,7 +95,7 @@ impl FolderRuns {
 
     pub(super) fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
         let entry = |run: RunRecord| RunEntry {
-            run: self.named(&run.id),
+            run: self.public_id(&run.id),
             folder: self.name.clone(),
             goal: self.goal(&run),
             status: run.status,
@@ -106,10 +106,10 @@ impl FolderRuns {
         Ok(self.records()?.into_iter().map(entry).collect())
     }
 
-    /// Reads the state of a run. It takes the cached view out; [`Self::keep`] puts it back.
+    /// Reads the state of a run. It takes the cached view out; [`Self::cache_view`] puts it back.
     fn see(&self, journal: &Journal, run: &RunId) -> Result<RunView, Refusal> {
         let kept = {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = self.views.lock().unwrap_or_else(PoisonError::into_inner);
             let place = seen.iter().position(|(known, _)| known == run);
             place.map(|place| seen.remove(place).1)
         };
@@ -120,8 +120,8 @@ impl FolderRuns {
         seen.map_err(refusal)
     }
 
-    fn keep(&self, run: RunId, view: RunView) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    fn cache_view(&self, run: RunId, view: RunView) {
+        let mut seen = self.views.lock().unwrap_or_else(PoisonError::into_inner);
         // Another page may have cached a view meanwhile.
         seen.retain(|(known, _)| *known != run);
         seen.push((run, view));
@@ -129,7 +129,7 @@ impl FolderRuns {
         seen.drain(..surplus);
     }
 
-    pub(super) fn look(&self, run: &str) -> Result<Looked, Refusal> {
+    pub(super) fn details(&self, run: &str) -> Result<RunDetails, Refusal> {
         let (journal, run) = self.find(run)?;
         // This comes first: whatever is read after the driver is gone is the final state.
         let driven = self.runs.is_driven(&run);
@@ -139,24 +139,24 @@ impl FolderRuns {
         let mut result = serde_json::to_value(result).map_err(|error| refusal(RunsError::internal(error)))?;
         redactor.document(&mut result);
         let open = seen.state.questions.iter().filter(|question| question.answer.is_none());
-        let asked = open.map(|question| Asked {
+        let asked = open.map(|question| OpenQuestion {
             id: question.id.to_string(),
             kind: question.kind.clone(),
             task: question.task.as_ref().map(ToString::to_string),
             question: redactor.text(&plain(&question.question)).into_owned(),
             always: question.kind == "approval" && offers_always(&question.question),
         });
-        let looked = Looked {
-            run: self.named(run.as_str()),
+        let looked = RunDetails {
+            run: self.public_id(run.as_str()),
             view: report_view(&run, &seen, driven, self.setup()),
             result,
             questions: asked.collect(),
             seq: seen.events.last().map_or(0, |event| event.seq),
             driven,
-            over: seen.over,
+            is_over: seen.is_over,
             takes_follow_up: seen.takes_follow_up,
         };
-        self.keep(run, seen);
+        self.cache_view(run, seen);
         Ok(looked)
     }
 
@@ -184,20 +184,20 @@ impl FolderRuns {
         let Some(journal) = self.journal()? else { return Ok(Found::default()) };
         let mut search = search::Search::new(words);
         for run in self.records()? {
-            let (named, goal) = (self.named(&run.id), self.goal(&run));
-            if !search.begin(&named, &goal, &rfc3339(run.created_at)) {
+            let (id, goal) = (self.public_id(&run.id), self.goal(&run));
+            if !search.begin(&id, &goal, &rfc3339(run.created_at)) {
                 break;
             }
             let Ok(id) = RunId::new(run.id) else { continue };
             let mut after = 0;
-            while search.goes_on() {
+            while search.has_room() {
                 let page = journal.events(id.as_str(), after + 1, search::PAGE);
                 let page = page.map_err(refusal)?;
                 let Some(last) = page.last() else { break };
                 after = last.seq;
                 for record in &page {
                     if search.may_be_in(&record.body) {
-                        search.look_at(&self.event(&id, record)?.document);
+                        search.scan_event(&self.event(&id, record)?.document);
                     }
                 }
             }
@@ -208,14 +208,14 @@ impl FolderRuns {
     pub(super) async fn start(&self, new: NewRun) -> Result<String, Refusal> {
         let request = begin::request(&self.runs, new).map_err(refusal)?;
         let run = begin::start(&self.runs, request).await.map_err(refusal)?;
-        Ok(self.named(run.as_str()))
+        Ok(self.public_id(run.as_str()))
     }
 
     /// Starts to plan a goal for a review.
     pub(super) fn plan(&self, new: NewRun) -> Result<String, Refusal> {
         let request = begin::request(&self.runs, new).map_err(refusal)?;
         let draft = self.drafts.plan(&self.runs, request)?;
-        Ok(self.named(draft.as_str()))
+        Ok(self.public_id(draft.as_str()))
     }
 
     pub(super) fn drafts(&self) -> Vec<Draft> {
@@ -223,25 +223,25 @@ impl FolderRuns {
     }
 
     pub(super) fn draft(&self, draft: &str) -> Result<Draft, Refusal> {
-        let named = self.named(draft);
-        self.drafts().into_iter().find(|known| known.draft == named).ok_or_else(|| drafts::unknown(draft))
+        let id = self.public_id(draft);
+        self.drafts().into_iter().find(|known| known.draft == id).ok_or_else(|| drafts::unknown(draft))
     }
 
     pub(super) async fn review(&self, draft: &str, review: PlanReview) -> Result<Option<String>, Refusal> {
         let run = self.drafts.review(&self.runs, draft, review).await?;
-        Ok(run.map(|run| self.named(run.as_str())))
+        Ok(run.map(|run| self.public_id(run.as_str())))
     }
 
     pub(super) async fn act(&self, run: &str, act: Act) -> Result<String, Refusal> {
         let (_, run) = self.find(run)?;
-        self.said(&run, act).await.map_err(refusal)
+        self.perform(&run, act).await.map_err(refusal)
     }
 
-    async fn said(&self, run: &RunId, act: Act) -> Result<String, RunsError> {
+    async fn perform(&self, run: &RunId, act: Act) -> Result<String, RunsError> {
         let runs = &self.runs;
         match act {
             Act::Answer { question, text, resume } => {
-                let Answered { left, .. } = runs.answer(run, question.as_deref(), text).await?;
+                let AnswerReceipt { was_left: left, .. } = runs.answer(run, question.as_deref(), text).await?;
                 if resume && !runs.is_driven(run) {
                     begin::resume(runs, run).await?;
                     return Ok("answered, and it goes on".to_owned());
@@ -249,7 +249,7 @@ impl FolderRuns {
                 let then = if left { "; resume it to go on".to_owned() } else { String::new() };
                 Ok(format!("answered{then}"))
             }
-            Act::Tell { task, text } => runs.tell(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
+            Act::Tell { task, text } => runs.message(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
             Act::Pause => runs.pause(run).await.map(|()| "it stops, and can be resumed".to_owned()),
             Act::Resume => begin::resume(runs, run).await.map(|()| "it goes on".to_owned()),
             Act::Continue { goal } => begin::continue_run(runs, run, goal).await.map(|()| "it goes on".to_owned()),

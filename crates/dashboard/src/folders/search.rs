@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns true if the run may yield more hits.
-    pub(super) fn goes_on(&mut self) -> bool {
+    pub(super) fn has_room(&mut self) -> bool {
         let full = self.room == 0 || self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST;
         self.found.more |= full;
         !full
@@ -65,7 +65,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches an event as it is shown.
-    pub(super) fn look_at(&mut self, event: &Value) {
+    pub(super) fn scan_event(&mut self, event: &Value) {
         if self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST {
             return;
         }
@@ -137,8 +137,8 @@ mod tests {
         let mut search = Search::new(&words);
         assert!(search.begin("r", goal, "then"));
         for event in events {
-            if search.goes_on() && search.may_be_in(&event.to_string()) {
-                search.look_at(event);
+            if search.has_room() && search.may_be_in(&event.to_string()) {
+                search.scan_event(event);
             }
         }
         search.found()

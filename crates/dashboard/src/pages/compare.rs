@@ -8,7 +8,7 @@ use axum::{
 };
 use maud::{PreEscaped, html};
 
-use super::{address, failed, home, shown};
+use super::{address, failed, home, render_page};
 use crate::{api::compared, server::Shared};
 
 /// Serves the comparison of the two runs that the query names.
@@ -26,5 +26,5 @@ pub(crate) async fn compare(State(shared): State<Shared>, RawQuery(query): RawQu
             (PreEscaped(Comparison::new(&one.view, &other.view).fragment(place)))
         }
     };
-    shown(StatusCode::OK, access, "Two runs", &content)
+    render_page(StatusCode::OK, access, "Two runs", &content)
 }

@@ -9,7 +9,7 @@ use axum::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{address, draft_address, failed, fields, form, home, list::new_run, see, shown};
+use super::{address, draft_address, failed, fields, form, home, list::new_run, render_page, see};
 use crate::{
     Draft, PlanReview, Refusal, ReviewVerdict,
     access::Access,
@@ -34,7 +34,7 @@ pub(crate) async fn plan(State(shared): State<Shared>, body: Bytes) -> Response 
 pub(crate) async fn draft(State(shared): State<Shared>, Path(draft): Path<String>) -> Response {
     let access = &shared.access;
     match reading(&shared, move |runs| runs.draft(&draft)).await {
-        Ok(draft) => page(StatusCode::OK, access, &draft, &Typed::default()),
+        Ok(draft) => page(StatusCode::OK, access, &draft, &RefusedText::default()),
         Err(refusal) => failed(&refusal, access, &home(access)),
     }
 }
@@ -55,7 +55,7 @@ pub(crate) async fn review(State(shared): State<Shared>, Path((draft, act)): Pat
         Ok((None, true)) => see(&home(access)),
         Ok((None, false)) => see(&draft_address(access, &draft)),
         Err(refusal) => match reading(&shared, move |runs| runs.draft(&draft)).await {
-            Ok(draft) => page(status(refusal.problem), access, &draft, &Typed { plan, comments, refusal: Some(refusal) }),
+            Ok(draft) => page(status(refusal.problem), access, &draft, &RefusedText { plan, comments, refusal: Some(refusal) }),
             Err(_) => failed(&refusal, access, &home(access)),
         },
     }
@@ -63,13 +63,13 @@ pub(crate) async fn review(State(shared): State<Shared>, Path((draft, act)): Pat
 
 /// Text of a person that was refused, with the reason.
 #[derive(Default)]
-struct Typed {
+struct RefusedText {
     plan: Option<String>,
     comments: String,
     refusal: Option<Refusal>,
 }
 
-fn page(status: StatusCode, access: &Access, draft: &Draft, typed: &Typed) -> Response {
+fn page(status: StatusCode, access: &Access, draft: &Draft, typed: &RefusedText) -> Response {
     let at = draft_address(access, &draft.draft);
     let content = html! {
         main.alone.review {
@@ -97,7 +97,7 @@ fn page(status: StatusCode, access: &Access, draft: &Draft, typed: &Typed) -> Re
             (form(access, &format!("{at}/drop"), &html! { button.danger { "Drop it" } }))
         }
     };
-    let mut shown = shown(status, access, "Plan to review", &content);
+    let mut shown = render_page(status, access, "Plan to review", &content);
     if draft.planning {
         shown.headers_mut().insert(header::REFRESH, HeaderValue::from_static("2"));
     }

@@ -9,7 +9,7 @@ use axum::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{address, choice, draft_address, failed, fields, form, home, see, shown};
+use super::{address, choice, draft_address, failed, fields, form, home, render_page, see};
 use crate::{
     Approve, Found, Mode, NewRun, Problem, Refusal, RunEntry,
     access::Access,
@@ -70,7 +70,7 @@ pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery
             }
         }
     };
-    shown(StatusCode::OK, access, "Runs", &content)
+    render_page(StatusCode::OK, access, "Runs", &content)
 }
 
 fn begin(access: &Access, folders: &[String]) -> Markup {

@@ -10,18 +10,18 @@ use axum::{
 };
 use maud::{Markup, PreEscaped, html};
 
-use super::{address, choice, failed, fields, form, home, see, shown};
+use super::{address, choice, failed, fields, form, home, render_page, see};
 use crate::{
-    Asked, Looked, Problem, Refusal,
+    OpenQuestion, Problem, Refusal, RunDetails,
     access::Access,
-    api::Said,
+    api::MessageBody,
     server::{Shared, reading},
 };
 
 /// Serves the page of a run in its present state; the script adds later changes.
 pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery) -> Response {
     let access = &shared.access;
-    let looked = match reading(&shared, move |runs| runs.look(&run)).await {
+    let looked = match reading(&shared, move |runs| runs.details(&run)).await {
         Ok(looked) => looked,
         Err(refusal) => return failed(&refusal, access, &home(access)),
     };
@@ -32,17 +32,17 @@ pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, R
         div #now data-live=(format!("{}/live", address(access, &looked.run))) data-seq=(looked.seq) data-over[looked.is_settled()] { (PreEscaped(looked.view.fragment())) }
         script src=(format!("{}/static/report.js", access.base())) defer {}
     };
-    shown(StatusCode::OK, access, &looked.run, &content)
+    render_page(StatusCode::OK, access, &looked.run, &content)
 }
 
 /// Returns everything that may change in the page of a run, in pieces. The questions to a person come first.
-pub(crate) fn pieces(looked: &Looked, access: &Access) -> Vec<Piece> {
+pub(crate) fn pieces(looked: &RunDetails, access: &Access) -> Vec<Piece> {
     let asks = Piece { id: "asks".to_owned(), list: None, html: asks(looked, access).into_string() };
     std::iter::once(asks).chain(looked.view.pieces()).collect()
 }
 
 /// Renders the open questions, and the forms for messages.
-fn asks(looked: &Looked, access: &Access) -> Markup {
+fn asks(looked: &RunDetails, access: &Access) -> Markup {
     let form = |act: &str, inside: &Markup| form(access, &format!("{}/{act}", address(access, &looked.run)), inside);
     html! {
         div #asks.panel {
@@ -56,7 +56,7 @@ fn asks(looked: &Looked, access: &Access) -> Markup {
                     p.quiet { "The run goes on with this goal, and remembers what was done." }
                 }
             }
-            @if !looked.over {
+            @if !looked.is_over {
                 // Shown even with an open question, since the run may have been left just when the answer came.
                 @if !looked.driven {
                     section.question aria-label="It was left" { p { "Nobody carries it out." } (form("resume", &html! { button { "Resume" } })) }
@@ -67,7 +67,7 @@ fn asks(looked: &Looked, access: &Access) -> Markup {
     }
 }
 
-fn question(asked: &Asked, driven: bool, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
+fn question(asked: &OpenQuestion, driven: bool, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
     // The form names its question, so that it cannot answer another one.
     let of = html! { input type="hidden" name="question" value=(asked.id); @if !driven { input type="hidden" name="resume" value="yes"; } };
     let words: &[&str] = if asked.always { &["yes", "always", "no"] } else { &["yes", "no"] };
@@ -89,7 +89,7 @@ fn question(asked: &Asked, driven: bool, form: &impl Fn(&str, &Markup) -> Markup
 }
 
 /// Renders the forms for unasked messages.
-fn steering(looked: &Looked, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
+fn steering(looked: &RunDetails, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
     let open = |kinds: &[TaskKind]| -> Vec<(&str, &str)> {
         let tasks = looked.view.tasks.iter().filter(|task| !task.status.is_settled() && kinds.contains(&task.kind));
         tasks.map(|task| (task.id.as_str(), task.title.as_str())).collect()
@@ -116,7 +116,7 @@ fn steering(looked: &Looked, form: &impl Fn(&str, &Markup) -> Markup) -> Markup 
 /// Handles a message or command to a run.
 pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
     let access = &shared.access;
-    let done = match said(&body).and_then(|said| said.act(&act)) {
+    let done = match parse_form(&body).and_then(|said| said.act(&act)) {
         Ok(act) => shared.runs.act(&run, act).await,
         Err(refusal) => Err(refusal),
     };
@@ -127,11 +127,11 @@ pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(St
 }
 
 /// Parses a form. A form for a task must name one, and never falls back to the whole run.
-fn said(body: &[u8]) -> Result<Said, Refusal> {
+fn parse_form(body: &[u8]) -> Result<MessageBody, Refusal> {
     let field = |name: &str| fields(body, name).next();
     if field("of").is_some() && field("task").is_none() {
         return Err(Refusal { problem: Problem::Refused, message: "no task is chosen".to_owned(), hint: None });
     }
     let (question, resume) = (field("question"), field("resume").is_some());
-    Ok(Said { text: field("text").unwrap_or_default(), task: field("task"), question, resume })
+    Ok(MessageBody { text: field("text").unwrap_or_default(), task: field("task"), question, resume })
 }

@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use aime_dashboard::{
-    Act, Asked, Draft, Event, Found, Hit, Looked, NewRun, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict, RunEntry, Runs, app,
+    Act, Draft, Event, Found, Hit, NewRun, OpenQuestion, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict, RunDetails, RunEntry,
+    Runs, app,
 };
 use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, Timestamp};
 use aime_redact::Redactor;
@@ -118,7 +119,7 @@ impl Runs for MadeUp {
         }])
     }
 
-    fn look(&self, run: &str) -> Result<Looked, Refusal> {
+    fn details(&self, run: &str) -> Result<RunDetails, Refusal> {
         if run != "river" {
             return Err(unknown());
         }
@@ -131,14 +132,14 @@ impl Runs for MadeUp {
         let noted: Vec<ProgressEvent> = numbers.iter().map(|seq| ProgressEvent::MemoryFailed { message: format!("event {seq}") }).collect();
         let events = std::iter::once(&begun).chain(&noted).map(|event| (at, event)).collect();
         let source = Source { run: &id, state: &state, events, failure: None, files: None, notes: vec![], made_at: at };
-        Ok(Looked {
+        Ok(RunDetails {
             run: run.to_owned(),
             view: ReportView::new(&source, &Redactor::default()),
             result: json!({"run_id": run}),
-            questions: vec![Asked { id: "q1".into(), kind: "approval".into(), task: None, question: goal, always: true }],
+            questions: vec![OpenQuestion { id: "q1".into(), kind: "approval".into(), task: None, question: goal, always: true }],
             seq: numbers.last().copied().unwrap_or(0),
             driven: true,
-            over: false,
+            is_over: false,
             takes_follow_up: false,
         })
     }

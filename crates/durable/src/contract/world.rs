@@ -12,7 +12,7 @@ use crate::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue};
 
 /// An effect that was started, and whether it was said to have been started before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Started {
+pub struct StartedEffect {
     /// The effect.
     pub id: EffectId,
     /// [`Issue::reissued`].
@@ -24,7 +24,7 @@ pub struct Started {
 pub struct World {
     /// Give every answer twice.
     pub duplicates: bool,
-    started: Mutex<Vec<Started>>,
+    started: Mutex<Vec<StartedEffect>>,
 }
 
 impl World {
@@ -36,14 +36,14 @@ impl World {
 
     /// Returns the effects that were started so far.
     #[must_use]
-    pub fn started(&self) -> Vec<Started> {
+    pub fn started(&self) -> Vec<StartedEffect> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Does an effect; `cancelled` is ready when it is revoked. A host that does not use [`EffectRunner`] calls this.
     pub async fn perform(&self, issue: Issue<ToyEffect>, cancelled: impl Future<Output = ()> + Send) -> ToyFact {
         let Issue { id, effect, reissued } = issue;
-        self.started.lock().unwrap_or_else(PoisonError::into_inner).push(Started { id: id.clone(), reissued });
+        self.started.lock().unwrap_or_else(PoisonError::into_inner).push(StartedEffect { id: id.clone(), reissued });
         let value = match effect {
             ToyEffect::Work(value) => value,
             ToyEffect::Timer(value) => {

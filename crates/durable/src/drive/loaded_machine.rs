@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resume, Run, UnderWay};
+use super::{OpenEffect, Resume, Run};
 use crate::{EffectId, Issue, Machine, Outbox, Reason, Recorded, UnixMillis};
 
 /// Machine after one of its facts, with the names of the effects in progress.
@@ -41,11 +41,11 @@ impl<M: Machine> LoadedMachine<M> {
 
     /// Restores a snapshot after a fact of this time, before which there were this number of events.
     pub(crate) fn after(snapshot: Snapshot<M>, at: UnixMillis, events: usize) -> Self {
-        let forgotten = |(id, revoked)| (id, UnderWay { waiting: None, forgotten: true, revoked });
+        let forgotten = |(id, revoked)| (id, OpenEffect { waiting: None, forgotten: true, revoked });
         let run = Run {
             machine: snapshot.machine,
             out: Outbox::default(),
-            under_way: snapshot.under_way.into_iter().map(forgotten).collect(),
+            open_effects: snapshot.under_way.into_iter().map(forgotten).collect(),
             orders: Vec::new(),
             input: None,
             facts: Vec::new(),
@@ -114,7 +114,7 @@ impl<M: Machine> LoadedMachine<M> {
 
     /// Returns the snapshot as it is kept: JSON, which [`Snapshot`] reads.
     pub(crate) fn snapshot(&self) -> serde_json::Result<Vec<u8>> {
-        let under_way = self.run.under_way.iter().map(|(id, under_way)| (id, under_way.revoked.as_ref())).collect();
+        let under_way = self.run.open_effects.iter().map(|(id, under_way)| (id, under_way.revoked.as_ref())).collect();
         with_ids(|| serde_json::to_vec(&SnapshotRef { machine: &self.run.machine, under_way }))
     }
 }
@@ -124,7 +124,7 @@ impl<M: Machine> Run<M> {
     /// acknowledged instead.
     pub(super) fn recall(&mut self) -> Result<(), EffectId> {
         let mut recalled = Vec::new();
-        for (id, under_way) in self.under_way.iter_mut().filter(|(_, under_way)| under_way.forgotten && under_way.revoked.is_none()) {
+        for (id, under_way) in self.open_effects.iter_mut().filter(|(_, under_way)| under_way.forgotten && under_way.revoked.is_none()) {
             let effect = self.machine.again(id).ok_or_else(|| id.clone())?;
             under_way.waiting = Some(Box::new(Issue { id: id.clone(), effect, reissued: true }));
             under_way.forgotten = false;

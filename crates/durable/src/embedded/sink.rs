@@ -33,7 +33,7 @@ pub trait Sink<M: Machine>: Send {
     }
 }
 
-struct Kept<M: Machine> {
+struct MemoryJournal<M: Machine> {
     input: Option<Recorded<M::Input>>,
     facts: Vec<Recorded<M::Fact>>,
     events: Vec<Recorded<M::Event>>,
@@ -42,28 +42,28 @@ struct Kept<M: Machine> {
 /// Journal of one machine in memory, for tests and for programs that need no durability. Clones are further writers
 /// of the same journal. As on disk, a writer that falls behind is fenced off.
 pub struct MemoryStream<M: Machine> {
-    kept: Arc<Mutex<Kept<M>>>,
+    journal: Arc<Mutex<MemoryJournal<M>>>,
     /// Number of records that this writer has seen.
-    seen: usize,
+    known_records: usize,
 }
 
 /// Another writer has continued a journal in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("another writer continues the journal in memory")]
-pub struct Overtaken;
+pub struct FencedWriter;
 
 impl<M: Machine> MemoryStream<M> {
     /// Returns an empty journal.
     #[must_use]
     pub fn new() -> Self {
-        Self { kept: Arc::new(Mutex::new(Kept { input: None, facts: Vec::new(), events: Vec::new() })), seen: 0 }
+        Self { journal: Arc::new(Mutex::new(MemoryJournal { input: None, facts: Vec::new(), events: Vec::new() })), known_records: 0 }
     }
 
     /// Continues after what was loaded.
     #[cfg(feature = "journal")]
     #[must_use]
     pub fn after(mut self, loaded: &Loaded<M>) -> Self {
-        self.seen = loaded.facts.len() + 1;
+        self.known_records = loaded.facts.len() + 1;
         self
     }
 
@@ -80,8 +80,8 @@ impl<M: Machine> MemoryStream<M> {
         self.with(|kept| kept.events.clone())
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Kept<M>) -> T) -> T {
-        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, work: impl FnOnce(&mut MemoryJournal<M>) -> T) -> T {
+        work(&mut self.journal.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -93,19 +93,19 @@ impl<M: Machine> Default for MemoryStream<M> {
 
 impl<M: Machine> Clone for MemoryStream<M> {
     fn clone(&self) -> Self {
-        Self { kept: Arc::clone(&self.kept), seen: self.seen }
+        Self { journal: Arc::clone(&self.journal), known_records: self.known_records }
     }
 }
 
 impl<M: Machine> Sink<M> for MemoryStream<M> {
-    type Error = Overtaken;
+    type Error = FencedWriter;
 
-    async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), Overtaken> {
-        let seen = self.seen;
-        self.seen = self.with(|kept| {
+    async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), FencedWriter> {
+        let seen = self.known_records;
+        self.known_records = self.with(|kept| {
             let held = usize::from(kept.input.is_some()) + kept.facts.len();
             if seen != held {
-                return Err(Overtaken);
+                return Err(FencedWriter);
             }
             if let Some(input) = commit.input {
                 kept.input = Some(input.clone());

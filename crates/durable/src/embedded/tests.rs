@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use super::*;
 use crate::{
     DriveError, FailedEffect, Journal, JournalError, NewRun, RUN_STREAM, Resume, StreamWriter,
-    contract::{self, Broken, Hosts, Kept, LATE, Sum, Toy, ToyEffect, ToyFact, ToyInput, World},
+    contract::{self, ContractViolation, Hosts, LATE, StoredToy, Sum, Toy, ToyEffect, ToyFact, ToyInput, World},
     drive,
 };
 
@@ -16,22 +16,22 @@ use crate::{
 struct OnDisk(tempfile::TempDir);
 
 impl Hosts for OnDisk {
-    type Opened = (EmbeddedHost<Toy, World, StreamWriter>, Option<Kept>);
+    type Opened = (EmbeddedHost<Toy, World, StreamWriter>, Option<StoredToy>);
 
-    async fn open(&self, run: &str, world: Arc<World>) -> Result<Self::Opened, Broken> {
-        let journal = Journal::open(self.0.path().join("aime.db")).map_err(Broken::because)?;
-        if journal.run(run).map_err(Broken::because)?.is_none() {
+    async fn open(&self, run: &str, world: Arc<World>) -> Result<Self::Opened, ContractViolation> {
+        let journal = Journal::open(self.0.path().join("aime.db")).map_err(ContractViolation::because)?;
+        if journal.run(run).map_err(ContractViolation::because)?.is_none() {
             let new = NewRun { id: run, at: 1, machine_version: 1, title: "a toy", status: "running" };
-            journal.create_run(new).await.map_err(Broken::because)?;
+            journal.create_run(new).await.map_err(ContractViolation::because)?;
         }
         let writer = journal.stream(run, RUN_STREAM);
-        let Some(loaded) = journal.load::<Toy>(run, RUN_STREAM).map_err(Broken::because)? else {
+        let Some(loaded) = journal.load::<Toy>(run, RUN_STREAM).map_err(ContractViolation::because)? else {
             return Ok((EmbeddedHost::new(world, writer), None));
         };
-        let events = journal.events(run, 1, usize::MAX).map_err(Broken::because)?;
+        let events = journal.events(run, 1, usize::MAX).map_err(ContractViolation::because)?;
         let events = events.into_iter().map(|event| Recorded { at: event.at, fact: serde_json::from_str(&event.body).unwrap() });
         let host = EmbeddedHost::new(world, writer.after(&loaded));
-        Ok((host, Some(Kept { input: loaded.input, facts: loaded.facts, events: events.collect() })))
+        Ok((host, Some(StoredToy { input: loaded.input, facts: loaded.facts, events: events.collect() })))
     }
 }
 
@@ -39,15 +39,15 @@ impl Hosts for OnDisk {
 struct InMemory(Mutex<HashMap<String, MemoryStream<Toy>>>);
 
 impl Hosts for InMemory {
-    type Opened = (EmbeddedHost<Toy, World, MemoryStream<Toy>>, Option<Kept>);
+    type Opened = (EmbeddedHost<Toy, World, MemoryStream<Toy>>, Option<StoredToy>);
 
-    async fn open(&self, run: &str, world: Arc<World>) -> Result<Self::Opened, Broken> {
+    async fn open(&self, run: &str, world: Arc<World>) -> Result<Self::Opened, ContractViolation> {
         let stream = self.0.lock().unwrap().entry(run.to_owned()).or_default().clone();
         let Some(loaded) = stream.load() else {
             return Ok((EmbeddedHost::new(world, stream), None));
         };
         let (events, stream) = (stream.events(), stream.after(&loaded));
-        Ok((EmbeddedHost::new(world, stream), Some(Kept { input: loaded.input, facts: loaded.facts, events })))
+        Ok((EmbeddedHost::new(world, stream), Some(StoredToy { input: loaded.input, facts: loaded.facts, events })))
     }
 }
 
@@ -270,6 +270,32 @@ async fn facts_from_outside_and_on_the_way_reach_the_machine() {
     let ended = drive::<Toy, _>(&mut host, Resume::Fresh(input)).await.unwrap();
     assert_eq!(ended.output, Sum { total: 5, answers: 1 });
     assert_eq!(stream.load().unwrap().facts.len(), 3);
+}
+
+#[tokio::test]
+async fn a_fact_is_committed_before_its_sender_goes_on() {
+    let journal: Arc<OnceLock<MemoryStream<Toy>>> = Arc::default();
+    let seen = Arc::clone(&journal);
+    let mut host = host(move |issue, context| {
+        let journal = Arc::clone(&seen);
+        async move {
+            let note = ToyFact::Note { text: "the call was made".to_owned() };
+            assert!(context.facts.commit(note.clone()).await);
+            let facts = journal.get().unwrap().load().unwrap().facts;
+            assert_eq!(facts.into_iter().map(|recorded| recorded.fact).collect::<Vec<_>>(), [note]);
+            ToyFact::Done { id: issue.id, value: 5 }
+        }
+    });
+    journal.set(host.sink.clone()).ok().unwrap();
+    let input = Recorded { at: 0, fact: ToyInput { lanes: 1, steps: 1 } };
+    let outside = host.sender();
+    assert_eq!(drive::<Toy, _>(&mut host, Resume::Fresh(input)).await.unwrap().output, Sum { total: 5, answers: 1 });
+    drop(host);
+    assert!(!outside.commit(ToyFact::Note { text: "too late".to_owned() }).await, "the machine is gone");
+
+    let (elsewhere, mut facts) = fact_channel::<Toy>();
+    assert!(elsewhere.commit(ToyFact::Note { text: "with the answer".to_owned() }).await, "its host commits later");
+    assert!(facts.ready().is_some());
 }
 
 #[tokio::test]

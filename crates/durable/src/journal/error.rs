@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::ErrorCode;
 
-use crate::Overtaken;
+use crate::FencedWriter;
 
 /// Reason why a journal cannot be opened, read or written. Each text names the place, and the fix unless only the caller knows it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -178,8 +178,8 @@ pub enum JournalError {
     },
 }
 
-impl From<Overtaken> for JournalError {
-    fn from(_: Overtaken) -> Self {
+impl From<FencedWriter> for JournalError {
+    fn from(_: FencedWriter) -> Self {
         Self::Fenced { run: "in memory".into(), stream: "".into() }
     }
 }

@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::{
     Journal, JournalError, RUN_STREAM,
     rows::{Rows, checksum},
-    stream::{Cut, number},
+    stream::{StreamDamage, number},
 };
 use crate::{Commit, Machine, Recorded, Resume, UnixMillis, replay};
 
@@ -23,7 +23,7 @@ pub struct Loaded<M: Machine> {
     /// Description of the damage, if there is any. The facts above precede it; the next append removes the rest and
     /// repairs the events.
     pub damage: Option<String>,
-    pub(super) cut: Option<Arc<Cut>>,
+    pub(super) cut: Option<Arc<StreamDamage>>,
 }
 
 impl<M: Machine> Loaded<M> {
@@ -93,7 +93,7 @@ impl Entry {
 }
 
 /// A stream as yet without facts, and what is wrong with the events that follow from its input.
-type Begun<M> = (Loaded<M>, Option<String>);
+type NewStream<M> = (Loaded<M>, Option<String>);
 
 /// Returns the lines of a text.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -198,7 +198,7 @@ impl<'a> Loading<'a> {
     }
 
     /// Returns the input of the stream, without facts as yet, and the fault of the events that follow from it.
-    pub(super) fn input<M: Machine>(&self) -> Result<Option<Begun<M>>, JournalError> {
+    pub(super) fn input<M: Machine>(&self) -> Result<Option<NewStream<M>>, JournalError> {
         let mut entries = self.entries().map_err(|error| self.fault(error))?;
         let first = self.after(&mut entries, -1, -1).and_then(|mut entries| entries.next().transpose());
         let Some(first) = first.map_err(|error| self.fault(error))? else { return Ok(None) };
@@ -250,7 +250,7 @@ impl<'a> Loading<'a> {
         })?;
         loaded.events = replayed.events.len();
         loaded.damage = Some(format!("{damage}; {} facts before it are good", loaded.facts.len()));
-        loaded.cut = Some(Arc::new(Cut { from: number(loaded.facts.len()) + 1, last: self.last, rows }));
+        loaded.cut = Some(Arc::new(StreamDamage { from: number(loaded.facts.len()) + 1, last: self.last, rows }));
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub struct RunLock {
 pub enum LockError {
     /// Another process has it.
     #[error("{} is held by {}: wait for it or stop it", path.display(), pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}")))]
-    Held {
+    Locked {
         /// The lock file.
         path: PathBuf,
         /// The process, if it has written its number.
@@ -60,7 +60,7 @@ impl RunLock {
                 // then.
                 let read = file.take(32).read_to_string(&mut text).ok();
                 let pid = read.and_then(|_| text.trim().parse().ok());
-                return Err(LockError::Held { path: path.to_owned(), pid });
+                return Err(LockError::Locked { path: path.to_owned(), pid });
             }
             Err(TryLockError::Error(source)) => return Err(fault(source)),
         }

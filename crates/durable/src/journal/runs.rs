@@ -170,7 +170,7 @@ impl Journal {
                 .prepare_cached("UPDATE run SET status = ?2, updated_at = max(updated_at, ?3) WHERE id = ?1")
                 .and_then(|mut update| update.execute(params![run, status, at]))
                 .map_err(|error| JournalError::from_sqlite(path, error))?;
-            found(changed, &run)
+            require_run(changed, &run)
         })
     }
 
@@ -188,14 +188,14 @@ impl Journal {
                 Ok(changed)
             };
             let changed = delete().map_err(|error| JournalError::from_sqlite(path, error))?;
-            found(changed, &run)
+            require_run(changed, &run)
         })
         .await
     }
 }
 
 /// Returns an error if a change affected no run.
-fn found(changed: usize, run: &Arc<str>) -> Result<(), JournalError> {
+fn require_run(changed: usize, run: &Arc<str>) -> Result<(), JournalError> {
     if changed == 0 {
         return Err(JournalError::NoRun { run: Arc::clone(run) });
     }

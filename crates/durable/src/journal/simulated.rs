@@ -24,7 +24,7 @@ pub enum Fate {
     #[default]
     Written,
     /// The write succeeds, and the process dies before it is reported.
-    Kept,
+    Unreported,
     /// The process or the power fails before any of it is durable.
     Lost,
     /// The write is begun and rolled back when the file is opened again. It is never reported.
@@ -70,9 +70,9 @@ impl Simulated {
                 drop(self.commit(&mut job, path));
                 first
             }
-            fate @ (Fate::Kept | Fate::Lost | Fate::Torn) => {
+            fate @ (Fate::Unreported | Fate::Lost | Fate::Torn) => {
                 match fate {
-                    Fate::Kept => drop(self.commit(&mut job, path)),
+                    Fate::Unreported => drop(self.commit(&mut job, path)),
                     Fate::Torn => torn(&self.connection(), job.as_mut()),
                     _ => {}
                 }

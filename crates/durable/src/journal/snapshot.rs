@@ -9,7 +9,7 @@ use super::{
     Journal, JournalError, Loaded,
     load::Loading,
     rows::{Json, checksum},
-    stream::{Cut, number},
+    stream::{StreamDamage, number},
 };
 use crate::{LoadedMachine, Machine, Recorded, UnixMillis, drive::Snapshot};
 
@@ -30,7 +30,7 @@ pub struct LoadedSnapshot<M: Machine> {
     /// The number of the last fact.
     pub(super) facts: i64,
     pub(super) last_at: UnixMillis,
-    pub(super) cut: Option<Arc<Cut>>,
+    pub(super) cut: Option<Arc<StreamDamage>>,
 }
 
 impl<M: Machine> LoadedSnapshot<M> {
@@ -72,13 +72,13 @@ impl SnapshotRecord {
 }
 
 /// A row of the table.
-struct Kept {
+struct SnapshotRow {
     record: SnapshotRecord,
     intact: bool,
     body: Vec<u8>,
 }
 
-impl Kept {
+impl SnapshotRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let events = usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
         let record = SnapshotRecord { seq: row.get(0)?, at: row.get(1)?, version: row.get(2)?, form: row.get(3)?, events };
@@ -161,7 +161,7 @@ impl Journal {
     pub fn snapshots(&self, run: &str, stream: &str) -> Result<Vec<SnapshotRecord>, JournalError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached(SNAPSHOTS)?;
-            select.query_map(params![run, stream], Kept::read)?.map(|kept| Ok(kept?.record)).collect()
+            select.query_map(params![run, stream], SnapshotRow::read)?.map(|kept| Ok(kept?.record)).collect()
         })
     }
 
@@ -204,7 +204,7 @@ impl Loading<'_> {
     fn load_machine<M: Machine>(&self) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
         let Some((Loaded { input, events, .. }, damage)) = self.input::<M>()? else { return Ok(None) };
         let mut unused = Vec::new();
-        for kept in self.kept()? {
+        for kept in self.stored_snapshots()? {
             let seq = kept.record.seq;
             match self.load_from_snapshot(&input, kept) {
                 Ok(snapshot) => return Ok(Some(LoadedSnapshot { unused, ..snapshot })),
@@ -229,16 +229,16 @@ impl Loading<'_> {
         Ok(Some(LoadedSnapshot { input: loaded.input, state, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
     }
 
-    fn kept(&self) -> Result<Vec<Kept>, JournalError> {
+    fn stored_snapshots(&self) -> Result<Vec<SnapshotRow>, JournalError> {
         let mut select = self.connection.prepare_cached(SNAPSHOTS).map_err(|error| self.fault(error))?;
-        let kept = select.query_map(params![self.run, self.stream], Kept::read).map_err(|error| self.fault(error))?;
+        let kept = select.query_map(params![self.run, self.stream], SnapshotRow::read).map_err(|error| self.fault(error))?;
         // One that cannot be read at all is as good as lost.
         Ok(kept.filter_map(Result::ok).collect())
     }
 
     /// Continues from a snapshot with the facts after it. A replay of all facts would find the same faults, so the
     /// caller falls back to that on any error.
-    fn load_from_snapshot<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<LoadedSnapshot<M>, String> {
+    fn load_from_snapshot<M: Machine>(&self, input: &Recorded<M::Input>, kept: SnapshotRow) -> Result<LoadedSnapshot<M>, String> {
         let record = kept.record;
         let state = kept.read_as::<M>()?;
         let sql = "SELECT at FROM entry WHERE stream = ?1 AND last_event = ?2 AND last_fact = ?3";
@@ -290,7 +290,7 @@ impl Loading<'_> {
     }
 
     fn check_snapshots<M: Machine>(&self) -> Result<Vec<(SnapshotRecord, String)>, JournalError> {
-        let mut kept = self.kept()?;
+        let mut kept = self.stored_snapshots()?;
         kept.reverse();
         let Some(loaded) = self.load::<M>()? else { return Ok(Vec::new()) };
         let (mut state, mut applied, mut wrong) = (LoadedMachine::<M>::started(&loaded.input), 0, Vec::new());
@@ -313,7 +313,7 @@ impl Loading<'_> {
     }
 }
 
-impl Kept {
+impl SnapshotRow {
     fn read_as<M: Machine>(&self) -> Result<LoadedMachine<M>, String> {
         let SnapshotRecord { at, version, form, events, .. } = self.record;
         if !self.intact {

@@ -21,7 +21,7 @@ const UNDER_WAY: usize = 256;
 
 /// Damage that a load has found, and its repair by the next append.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct StreamDamage {
     /// Records from this one on go.
     pub(super) from: i64,
     /// Number of the last record at the load. If it has changed, another writer continues the stream.
@@ -39,11 +39,11 @@ pub struct StreamWriter {
     /// The stream's number, once something of it is durable.
     id: Option<i64>,
     /// The appends that are on their way to the disk, in order, each with the end that it came after.
-    under_way: VecDeque<(OnItsWay, End)>,
+    pending: VecDeque<(PendingAppend, End)>,
 }
 
 /// An append on its way. It gives the number of the stream.
-type OnItsWay = BoxFuture<'static, Result<Option<i64>, JournalError>>;
+type PendingAppend = BoxFuture<'static, Result<Option<i64>, JournalError>>;
 
 /// End of a stream from a writer's view.
 #[derive(Clone)]
@@ -52,14 +52,14 @@ struct End {
     next: i64,
     /// Events so far.
     events: i64,
-    cut: Option<Arc<Cut>>,
+    cut: Option<Arc<StreamDamage>>,
     last: UnixMillis,
 }
 
 impl StreamWriter {
     pub(super) fn new(journal: Journal, run: &str, stream: &str) -> Self {
         let end = End { next: 0, events: 0, cut: None, last: UnixMillis::MIN };
-        Self { journal, run: run.into(), stream: stream.into(), end, id: None, under_way: VecDeque::new() }
+        Self { journal, run: run.into(), stream: stream.into(), end, id: None, pending: VecDeque::new() }
     }
 
     /// Continues after what was loaded of this stream.
@@ -100,7 +100,7 @@ impl StreamWriter {
         let Some(row) = append.rows.last() else { return Ok(()) };
         let after = End { next: row.last_fact + 1, events: row.last_event, cut: None, last: row.at.max(self.end.last) };
         let written = self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append)));
-        self.under_way.push_back((Box::pin(written), std::mem::replace(&mut self.end, after)));
+        self.pending.push_back((Box::pin(written), std::mem::replace(&mut self.end, after)));
         Ok(())
     }
 
@@ -114,15 +114,15 @@ impl StreamWriter {
     }
 
     async fn flush_to(&mut self, most: usize) -> Result<(), JournalError> {
-        while self.under_way.len() > most {
+        while self.pending.len() > most {
             // It stays in its place while it is waited for, so that a flush that is dropped forgets nothing.
-            let Some((written, _)) = self.under_way.front_mut() else { break };
+            let Some((written, _)) = self.pending.front_mut() else { break };
             let outcome = written.await;
-            let before = self.under_way.pop_front();
+            let before = self.pending.pop_front();
             match (outcome, before) {
                 (Err(error), Some((_, before))) => {
                     self.end = before;
-                    self.under_way.clear();
+                    self.pending.clear();
                     return Err(error);
                 }
                 (outcome, _) => self.id = outcome?,
@@ -209,7 +209,7 @@ struct Append {
     /// The number of its first fact.
     first: i64,
     rows: Vec<Row>,
-    cut: Option<Arc<Cut>>,
+    cut: Option<Arc<StreamDamage>>,
     /// True if the record has a later second than the last one of the stream. Within one second the run's time is
     /// already up to date.
     touches: bool,
@@ -292,7 +292,7 @@ impl Append {
     }
 
     /// Takes away what is damaged, and writes what stays anew.
-    fn repair(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
+    fn repair(&self, connection: &Connection, cut: &StreamDamage) -> Result<(), Fault> {
         let stream = self.advance(connection, cut.last, cut.from - 1)?;
         connection.execute("DELETE FROM entry WHERE stream = ?1", [stream])?;
         // Snapshots that depend on the deleted facts.

@@ -81,7 +81,7 @@ fn requests_differ_by_goal_mode_and_tools() {
     for (at, one) in keys.iter().enumerate() {
         assert!(!keys.iter().skip(at + 1).any(|other| other == one || other.name() == one.name()), "{one:?}");
     }
-    let same = PlanRequest { goal: " goal ".to_owned(), known: "much".to_owned(), folder: "a.txt".to_owned(), ..base.clone() };
+    let same = PlanRequest { goal: " goal ".to_owned(), recalled: "much".to_owned(), folder: "a.txt".to_owned(), ..base.clone() };
     assert_eq!(key_of(&base), key_of(&same));
 }
 

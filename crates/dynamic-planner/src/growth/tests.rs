@@ -41,7 +41,7 @@ fn an_update_is_due_after_a_failure_after_three_completions_and_when_nothing_is_
     let (open, done) = (state(&numbered(3), 2), state(&numbered(3), 3));
     let look = |state: &ProgressState| {
         let mut growth = Growth::default();
-        growth.look(state);
+        growth.observe(state);
         growth
     };
     let table: [DueCase<'_>; 8] = [
@@ -72,15 +72,15 @@ fn a_plan_that_was_changed_and_does_not_move_is_looked_at_again_and_that_is_coun
     let mut growth = Growth::default();
     for round in 1..=4 {
         assert!(growth.update_due(&state, true, &settings).is_some(), "{round}");
-        assert_eq!(growth.look(&state), round);
+        assert_eq!(growth.observe(&state), round);
         assert_eq!(growth.update_due(&state, true, &settings), None, "the same plan is not looked at twice");
         state.version += 1;
     }
     growth.completed();
-    assert_eq!(growth.look(&state), 0, "a completion is progress");
+    assert_eq!(growth.observe(&state), 0, "a completion is progress");
     growth.lost();
     assert!(growth.update_due(&state, false, &settings).is_some(), "what came to nothing is done again");
-    growth.look(&state);
+    growth.observe(&state);
     assert_eq!(growth.update_due(&state, true, &settings), None);
 }
 

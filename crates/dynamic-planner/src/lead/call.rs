@@ -19,7 +19,7 @@ impl<'a> Call<'a> {
 
     /// Returns a required text. Ids may be enclosed in backticks, as messages show them.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
-        let text = self.given(name).and_then(text);
+        let text = self.argument(name).and_then(text);
         let text = text.filter(|text| !text.is_empty());
         if text.is_none() {
             self.faults.push(PlanFault::new(name, "is missing"));
@@ -29,7 +29,7 @@ impl<'a> Call<'a> {
 
     /// Returns a required criterion.
     pub(super) fn criterion(&mut self, name: &str) -> Option<Criterion> {
-        let Some(given) = self.given(name) else {
+        let Some(given) = self.argument(name) else {
             self.faults.push(PlanFault::new(name, "is missing"));
             return None;
         };
@@ -38,7 +38,7 @@ impl<'a> Call<'a> {
 
     /// Returns a list of texts; a text alone is a list of one.
     pub(super) fn texts(&self, name: &str) -> Vec<String> {
-        match self.given(name) {
+        match self.argument(name) {
             Some(Value::Array(items)) => items.iter().filter_map(text).filter(|text| !text.is_empty()).collect(),
             Some(one) => text(one).into_iter().filter(|text| !text.is_empty()).collect(),
             None => Vec::new(),
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
 
     /// Returns a required number.
     pub(super) fn number(&mut self, name: &str) -> Option<usize> {
-        if self.given(name).is_none() {
+        if self.argument(name).is_none() {
             self.faults.push(PlanFault::new(name, "is missing"));
         }
         self.count(name)
@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
 
     /// Returns an optional number.
     pub(super) fn count(&mut self, name: &str) -> Option<usize> {
-        let given = self.given(name)?;
+        let given = self.argument(name)?;
         let count = text(given).and_then(|text| text.parse().ok());
         if count.is_none() {
             self.faults.push(PlanFault::new(name, format!("{given} is no whole number")));
@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn given(&self, name: &str) -> Option<&'a Value> {
+    fn argument(&self, name: &str) -> Option<&'a Value> {
         self.parameters.get(name).filter(|value| !value.is_null())
     }
 }

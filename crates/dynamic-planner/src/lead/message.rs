@@ -34,20 +34,32 @@ pub type TaskChanges = BTreeMap<TaskId, Vec<ChangedFile>>;
 #[must_use]
 pub fn wake_message(wake: &Wake, state: &ProgressState, changes: &TaskChanges, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
-    draft.fixed(opening(wake));
+    let goes_on = goes_on_after_end(wake, state);
+    draft.fixed(if goes_on { GOES_ON } else { opening(wake) });
     draft.fixed("\n");
     if wake.guide {
         draft.fixed(format!("\n{CHANGING}"));
     }
     reasons(wake, &mut draft);
-    words(&wake.words, &mut draft);
+    words(&wake.words, goes_on, &mut draft);
     not_done(wake, &mut draft);
     settled::section(wake, state, changes, &mut draft);
     evidence(wake, state, &mut draft);
-    criteria::section(state, &mut draft);
-    tasks::section(state, wake.kind == WakeKind::Begin, &mut draft);
+    if !goes_on {
+        criteria::section(state, &mut draft);
+        tasks::section(state, wake.kind == WakeKind::Begin, &mut draft);
+    }
     draft.fixed(closing(wake));
     draft.into_text(budget_tokens)
+}
+
+/// The first line for a person who goes on with a plan whose tasks are all settled.
+const GOES_ON: &str = "A person spoke, and every task is settled. Do what is wanted now, or add tasks for it.";
+
+/// Returns true if a person spoke and nothing of the plan is open, so that a lead that knows the plan needs only the new words.
+fn goes_on_after_end(wake: &Wake, state: &ProgressState) -> bool {
+    let is_settled = !state.tasks.is_empty() && state.tasks.values().all(|task| task.status.is_settled());
+    wake.kind == WakeKind::Person && wake.number > 1 && is_settled
 }
 
 const fn opening(wake: &Wake) -> &'static str {
@@ -83,11 +95,14 @@ fn reasons(wake: &Wake, draft: &mut Draft) {
     }
 }
 
-fn words(words: &[PersonWords], draft: &mut Draft) {
+fn words(words: &[PersonWords], goes_on: bool, draft: &mut Draft) {
     if words.is_empty() {
         return;
     }
-    draft.fixed("\n## Words of people, not handled yet\nWhen you have acted on them, name their ids in `handled` of `change_plan`.\n");
+    draft.fixed("\n## Words of people, not handled yet\n");
+    if !goes_on {
+        draft.fixed("When you have acted on them, name their ids in `handled` of `change_plan`.\n");
+    }
     for PersonWords { id, task, text } in words {
         let to = task.as_ref().map(|task| format!(", to the worker of `{task}`")).unwrap_or_default();
         draft.fixed(format!("- {id}{to}:\n"));

@@ -5,7 +5,7 @@ use aime_progress_management::PlanMode;
 use aime_tools::Bundle;
 use serde::Serialize;
 
-use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, ToolLine};
+use crate::{PlanLimits, PlannerPromptError, ProfileBrief, Prompts, ToolLine};
 
 /// Facts about the run and its machine in the lead's prompt. Texts may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -87,8 +87,8 @@ impl Prompts {
     /// the [guide](Self::plan_guide) if it wants to plan.
     ///
     /// # Errors
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn lead(&self, brief: &LeadBrief) -> Result<LeadPrompt, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub fn lead(&self, brief: &LeadBrief) -> Result<LeadPrompt, PlannerPromptError> {
         let plans = if brief.must_plan { self.plan_guide(brief)? } else { String::new() };
         let mut prompt = LeadPrompt { system: String::new(), task: String::new() };
         for message in self.render("lead", &LeadContext { brief, plans })? {
@@ -104,8 +104,8 @@ impl Prompts {
     /// Returns the text that tells the lead how to write a plan, with the profiles, bundles and tools that it may name.
     ///
     /// # Errors
-    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn plan_guide(&self, brief: &LeadBrief) -> Result<String, PromptError> {
+    /// [`PlannerPromptError::InvalidTemplate`] if a replaced prompt cannot be filled in.
+    pub fn plan_guide(&self, brief: &LeadBrief) -> Result<String, PlannerPromptError> {
         let texts = self.render("lead_plans", brief)?.into_iter().filter_map(|message| match message {
             Message::System { content } | Message::User { content, .. } => Some(content),
             Message::Assistant { .. } | Message::Tool { .. } => None,

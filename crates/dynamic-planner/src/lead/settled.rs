@@ -104,11 +104,16 @@ fn changed(files: &[ChangedFile], draft: &mut Draft) {
 }
 
 fn outcome(task: &Task) -> String {
-    let times = if task.failures > 1 { format!(" {} times", task.failures) } else { String::new() };
+    // A change of the task lets its failures count from the beginning.
+    let times = match (task.failures, task.attempts) {
+        (2.., _) => format!(" {} times", task.failures),
+        (_, 2..) => format!(" in attempt {}", task.attempts),
+        _ => String::new(),
+    };
     match task.status {
         TaskStatus::Completed => "completed".to_owned(),
-        TaskStatus::Failed if task.failed_for_good => format!("failed{times}, for good"),
-        TaskStatus::Failed => format!("failed{times}, and is tried again"),
+        TaskStatus::Failed if task.failed_for_good => format!("failed{times}, and is not tried again"),
+        TaskStatus::Failed => format!("failed{times}, and is tried again if you leave it as it is"),
         TaskStatus::Skipped => "was skipped".to_owned(),
         TaskStatus::RolledBack => "failed, and what it had done was undone".to_owned(),
         TaskStatus::Blocked if task.held => format!("is held back; failed{times}"),

@@ -94,7 +94,7 @@ fn write_status(state: &ProgressState, task: &Task, draft: &mut Draft) {
             }
         }
         TaskStatus::Ready => draft.fixed(" — ready"),
-        TaskStatus::Failed => draft.fixed(if task.failed_for_good { " — failed for good" } else { " — is tried again" }),
+        TaskStatus::Failed => draft.fixed(if task.failed_for_good { " — failed" } else { " — failed, waits for your answer" }),
         TaskStatus::Completed | TaskStatus::Skipped | TaskStatus::RolledBack => {}
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn normalise(text: &str) -> Option<TaskId> {
 #[derive(Debug, Default)]
 pub(super) struct Names {
     ids: Vec<TaskId>,
-    written: BTreeMap<String, TaskId>,
+    by_text: BTreeMap<String, TaskId>,
     titles: BTreeMap<String, Option<TaskId>>,
 }
 
@@ -36,7 +36,7 @@ impl Names {
     pub(super) fn reserve(&mut self, written: &str) {
         if let Ok(id) = TaskId::new(written) {
             self.push(&id);
-            self.written.insert(written.to_owned(), id);
+            self.by_text.insert(written.to_owned(), id);
         }
     }
 
@@ -68,7 +68,7 @@ impl Names {
     }
 
     fn named(&mut self, text: &str, position: usize, notes: &mut Notes) -> TaskId {
-        if let Some(id) = self.written.get(text) {
+        if let Some(id) = self.by_text.get(text) {
             return id.clone();
         }
         let id = match normalise(text) {
@@ -79,7 +79,7 @@ impl Names {
         if id.as_str() != text {
             notes.add(message!("repair-id", id = format!("{text:?}"), new = id));
         }
-        self.written.insert(text.to_owned(), id.clone());
+        self.by_text.insert(text.to_owned(), id.clone());
         id
     }
 
@@ -107,7 +107,7 @@ impl Names {
 
     /// Returns the task that a mention refers to: by the model's text, by id, by name, or by number.
     pub(super) fn find(&self, mention: &str) -> Option<TaskId> {
-        if let Some(id) = self.written.get(mention) {
+        if let Some(id) = self.by_text.get(mention) {
             return Some(id.clone());
         }
         let normal = normalise(mention);
@@ -135,7 +135,7 @@ impl Names {
         let found = self.find(mention);
         if let Some(id) = &found
             && id.as_str() != mention
-            && !self.written.contains_key(mention)
+            && !self.by_text.contains_key(mention)
         {
             notes.add(message!("repair-mention", mention = format!("{mention:?}"), id));
         }
@@ -144,7 +144,7 @@ impl Names {
 
     /// Returns the ids that differ from the model's text.
     pub(super) fn renamed(&self) -> impl Iterator<Item = (&str, &TaskId)> {
-        self.written.iter().map(|(text, id)| (text.as_str(), id)).filter(|(text, id)| *text != id.as_str())
+        self.by_text.iter().map(|(text, id)| (text.as_str(), id)).filter(|(text, id)| *text != id.as_str())
     }
 
     /// Renames the ids in the references `@{steps.ID…}` of a value.

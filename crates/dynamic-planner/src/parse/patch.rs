@@ -9,7 +9,7 @@ use super::{
         Members, Notes, criteria, criterion, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level,
     },
     ids::{Names, normalise},
-    left_out, read_edge, read_whole, spec_of, strategic,
+    omission_message, read_edge, read_whole, spec_of, strategic,
     task::{kind_of, read_object},
     unread_effort, unwrap,
 };
@@ -337,7 +337,7 @@ impl Reader<'_> {
             return None;
         }
         if let Some(written) = &draft.unread_effort {
-            self.notes.add(left_out(&unread_effort(&place, written)));
+            self.notes.add(omission_message(&unread_effort(&place, written)));
         }
         let written = draft.id.clone();
         let position = self.names.len() + 1;
@@ -389,7 +389,7 @@ impl Reader<'_> {
         let model = model.filter(|model| !is_nothing(model));
         let level = fields.take_where("effort", &[], self.notes, is_level).cloned();
         if let Some(written) = level.as_ref().and_then(unread_level) {
-            self.notes.add(left_out(&unread_effort(&format!("{}.change", self.place), &written)));
+            self.notes.add(omission_message(&unread_effort(&format!("{}.change", self.place), &written)));
         }
         let mut one = |name: &str, others: &[&str], notes: &mut Notes| fields.take(name, others, notes).cloned();
         let mut change = TaskChange {

@@ -4,22 +4,30 @@ use std::sync::PoisonError;
 
 use aime_llm::ChatModel;
 use aime_messages::{Describe, Message, message};
-use aime_progress_management::{Plan, Spent};
+use aime_progress_management::{ModelCost, Plan};
 
 use super::{Planned, Planner};
 use crate::{KeptPlan, PlanCache, PlanKey, PlanRequest};
 
 /// Origin of a reused plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reused {
+pub struct ReusedPlan {
     /// Owner of the kept plan; see [`KeptPlan::by`].
-    pub by: Option<String>,
+    pub owner: Option<String>,
 }
 
 impl Planned {
     /// Returns the result for a plan without any request.
     pub(super) fn new(plan: Plan) -> Self {
-        Self { plan, repairs: Vec::new(), refused: Vec::new(), fallback: None, reused: None, spent: Spent::default(), model: String::new() }
+        Self {
+            plan,
+            repairs: Vec::new(),
+            refused: Vec::new(),
+            fallback: None,
+            reused: None,
+            spent: ModelCost::default(),
+            model: String::new(),
+        }
     }
 }
 
@@ -32,11 +40,11 @@ impl Planner {
 
     /// Returns the plan of the same request, if it still passes every check. Removes one that does not, and adds a
     /// note.
-    pub(super) fn again(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<Message>) -> Option<(Plan, Reused)> {
+    pub(super) fn reuse_plan(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<Message>) -> Option<(Plan, ReusedPlan)> {
         let kept = self.with_plans(|plans| plans.get(key, &request.folder).cloned())??;
         let document = serde_json::to_value(&kept.plan).ok()?;
         match self.checker(request, request.mode).check_value(&document) {
-            Ok(checked) => Some((Plan { goal: request.goal.clone(), ..checked.plan }, Reused { by: kept.by })),
+            Ok(checked) => Some((Plan { goal: request.goal.clone(), ..checked.plan }, ReusedPlan { owner: kept.by })),
             Err(faults) => {
                 let faults: Vec<Message> = faults.iter().map(Describe::describe).collect();
                 notes.push(message!("earlier-plan", reason = Message::list("; ", &faults)));

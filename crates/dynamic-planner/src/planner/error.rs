@@ -2,11 +2,11 @@
 
 use std::{error::Error, fmt};
 
-use aime_llm::{ModelError, Refused, StructuredError};
+use aime_llm::{InvalidAnswer, ModelError, StructuredError};
 use aime_messages::{Describe, Message, message};
-use aime_progress_management::Spent;
+use aime_progress_management::ModelCost;
 
-use crate::{PromptError, spent};
+use crate::{PlannerPromptError, spent};
 
 /// Reason why there is no plan or patch, with the cost so far.
 #[derive(Debug)]
@@ -19,39 +19,39 @@ pub enum PlannerError {
         /// The error.
         source: Box<ModelError>,
         /// The refused answers before the error.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost until the error.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// No answer could be used, and the settings forbid the fallback.
     NoPlan {
         /// The model.
         model: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost of the requests.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// No patch could be used: the plan stays unchanged.
     NoPatch {
         /// The model.
         model: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost of the requests.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// No verdict could be parsed.
     NoVerdict {
         /// The model.
         model: String,
         /// Each answer with its faults.
-        refused: Vec<Refused>,
+        refused: Vec<InvalidAnswer>,
         /// Cost of the requests.
-        spent: Spent,
+        spent: ModelCost,
     },
     /// A prompt that a user replaced cannot be filled in.
-    Prompt(PromptError),
+    Prompt(PlannerPromptError),
     /// The schema of a request is invalid, for example because of a tool's odd name.
     Question {
         /// The fault.
@@ -59,7 +59,7 @@ pub enum PlannerError {
     },
 }
 
-fn last_faults(refused: &[Refused]) -> Message {
+fn last_faults(refused: &[InvalidAnswer]) -> Message {
     refused.last().map(|last| Message::list("; ", &last.faults)).unwrap_or_default()
 }
 
@@ -92,15 +92,15 @@ impl Error for PlannerError {
     }
 }
 
-impl From<PromptError> for PlannerError {
-    fn from(source: PromptError) -> Self {
+impl From<PlannerPromptError> for PlannerError {
+    fn from(source: PlannerPromptError) -> Self {
         Self::Prompt(source)
     }
 }
 
 impl PlannerError {
     /// Converts the error of a request. `refused` makes the error if every answer was refused.
-    pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<Refused>, Spent) -> Self) -> Self {
+    pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<InvalidAnswer>, ModelCost) -> Self) -> Self {
         match error {
             StructuredError::Refused { refused: all, spent, .. } => refused(model, all, spent::of(spent)),
             StructuredError::Model { source, refused, spent, .. } => {
@@ -112,16 +112,16 @@ impl PlannerError {
 
     /// Returns the cost until the failure.
     #[must_use]
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ModelCost {
         match self {
             Self::Model { spent, .. } | Self::NoPlan { spent, .. } | Self::NoPatch { spent, .. } | Self::NoVerdict { spent, .. } => *spent,
-            Self::Prompt(_) | Self::Question { .. } => Spent::default(),
+            Self::Prompt(_) | Self::Question { .. } => ModelCost::default(),
         }
     }
 
     /// Returns the refused answers.
     #[must_use]
-    pub fn refused(&self) -> &[Refused] {
+    pub fn refused(&self) -> &[InvalidAnswer] {
         match self {
             Self::Model { refused, .. }
             | Self::NoPlan { refused, .. }

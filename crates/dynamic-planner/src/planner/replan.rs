@@ -2,14 +2,14 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use aime_llm::{ChatModel, Image, Refused};
+use aime_llm::{ChatModel, Image, InvalidAnswer};
 use aime_messages::{Message, message};
 use aime_progress_management::{
-    Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
-    TriggerReason,
+    Evidence, ModelCost, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Task, TaskId, TaskKind,
+    TaskStatus, TriggerReason,
 };
 
-use super::{Answered, AskError, Planner, PlannerError, PlannerSettings, request::choice, with_images};
+use super::{AskError, Planner, PlannerAnswer, PlannerError, PlannerSettings, request::choice, with_images};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
@@ -41,7 +41,7 @@ pub struct ReplanRequest {
     /// The plan and its progress, as Markdown.
     pub state: String,
     /// Memories of earlier runs and documents on the goal, as Markdown, limited by the caller; may be empty.
-    pub known: String,
+    pub recalled: String,
     /// Names in the working folder, one per line; may be empty.
     pub folder: String,
     /// Reasons for the replan.
@@ -53,7 +53,7 @@ pub struct ReplanRequest {
     /// The failed tasks.
     pub failed: Vec<FailedTask>,
     /// Results of completed tasks, the latest last.
-    pub found: Vec<String>,
+    pub results: Vec<String>,
     /// Room of a plan that has to grow; absent for a plan that has to be repaired.
     pub room: Option<Room>,
     /// The tools that the runtime calls.
@@ -70,15 +70,15 @@ pub struct ReplanRequest {
 
 /// An applicable patch, and the course of its making.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replanned {
+pub struct ReplanResult {
     /// The patch; one without changes leaves the plan unchanged.
     pub patch: PlanPatch,
     /// Descriptions of the harmless faults that were repaired.
     pub repairs: Vec<Message>,
     /// The refused answers.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<InvalidAnswer>,
     /// Cost of all requests.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// The model that was asked.
     pub model: String,
 }
@@ -101,9 +101,9 @@ impl ReplanRequest {
             evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
             risks: state.strategic.risks.clone(),
             failed: failed(state),
-            found: found(state),
+            results: completed_results(state),
             room: None,
-            known: String::new(),
+            recalled: String::new(),
             folder: String::new(),
             tools: PlanTools::default(),
             actor_tools: Vec::new(),
@@ -128,7 +128,7 @@ impl ReplanRequest {
         let failed = |task: &FailedTask| FailedTask { error: line(&task.error), ..task.clone() };
         PatchContext {
             goal: self.goal.trim().to_owned(),
-            known: self.known.trim().to_owned(),
+            known: self.recalled.trim().to_owned(),
             folder: cut(self.folder.trim(), settings.folder_chars),
             state: cut(self.state.trim(), settings.state_chars),
             risks: self.risks.iter().take(MAX_LINES).map(|risk| line(&format!("{}: {}", risk.description, risk.mitigation))).collect(),
@@ -138,7 +138,7 @@ impl ReplanRequest {
                 .take(MAX_LINES)
                 .map(|evidence| line(&format!("{}{}: {}", significance(evidence.significance), from(evidence), evidence.content)))
                 .collect(),
-            found: compressed(&self.found),
+            found: compressed(&self.results),
             room: self.room,
             triggers: triggers.into_iter().map(|trigger| line(&trigger.detail.to_string())).collect(),
             tools: Arc::clone(self.tools.lines()),
@@ -158,7 +158,7 @@ fn from(evidence: &Evidence) -> String {
 }
 
 /// Returns the results of completed tasks, the latest last.
-fn found(state: &ProgressState) -> Vec<String> {
+fn completed_results(state: &ProgressState) -> Vec<String> {
     let mut done: Vec<&Task> = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).collect();
     done.sort_by_key(|task| task.finished_at);
     done.into_iter().filter_map(|task| Some(format!("{}: {}", task.spec.id, task.conclusion.as_ref()?.text()))).collect()
@@ -290,7 +290,7 @@ impl Planner {
         &self,
         request: &ReplanRequest,
         judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>>,
-    ) -> Result<Replanned, PlannerError> {
+    ) -> Result<ReplanResult, PlannerError> {
         let model = self.model.name().to_owned();
         let context = request.context(&self.settings, self.model.limits().small);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
@@ -329,9 +329,9 @@ impl Planner {
             if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }
         });
         match answer.await {
-            Ok(Answered { value: (patch, more), mut repairs, refused, spent }) => {
+            Ok(PlannerAnswer { value: (patch, more), mut repairs, refused, spent }) => {
                 repairs.extend(more);
-                Ok(Replanned { patch, repairs, refused, spent, model })
+                Ok(ReplanResult { patch, repairs, refused, spent, model })
             }
             Err(AskError::Prompt(error)) => Err(error.into()),
             Err(AskError::Structured(error)) => {

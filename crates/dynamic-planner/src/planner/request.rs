@@ -78,7 +78,7 @@ pub struct PlanRequest {
     /// The project's description of itself, such as `AGENTS.md`; may be empty.
     pub project: String,
     /// Memories of earlier runs and documents on the goal, as Markdown, limited by the caller; may be empty.
-    pub known: String,
+    pub recalled: String,
     /// Names in the working folder, one per line; may be empty.
     pub folder: String,
     /// The tools that the runtime calls.
@@ -104,7 +104,7 @@ impl PlanRequest {
             images: Vec::new(),
             mode,
             project: String::new(),
-            known: String::new(),
+            recalled: String::new(),
             folder: String::new(),
             tools: PlanTools::default(),
             actor_tools: Vec::new(),
@@ -121,7 +121,7 @@ impl PlanRequest {
         PlanContext {
             goal: self.goal.trim().to_owned(),
             project: cut(self.project.trim(), settings.project_chars),
-            known: self.known.trim().to_owned(),
+            known: self.recalled.trim().to_owned(),
             folder: cut(self.folder.trim(), settings.folder_chars),
             example: similar.and_then(|plan| PlanExample::of(plan, settings.example_tokens)),
             tools: Arc::clone(self.tools.lines()),

@@ -122,12 +122,12 @@ fn replan_request() -> ReplanRequest {
             origins: Vec::new(),
         }],
         failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
-        known: String::new(),
+        recalled: String::new(),
         risks: vec![aime_progress_management::Risk {
             description: "the disk is read-only".to_owned(),
             mitigation: "write elsewhere".to_owned(),
         }],
-        found: vec![],
+        results: vec![],
         room: None,
         tools: tools().into(),
         actor_tools: vec!["todo".to_owned()],
@@ -259,7 +259,7 @@ async fn the_same_goal_is_planned_once() {
     let second = planner.plan(&request(PlanMode::Simple)).await.unwrap();
     assert_eq!(first.plan, second.plan);
     assert_eq!((model.requests().len(), second.spent.requests), (1, 0));
-    assert_eq!((first.reused, second.reused), (None, Some(Reused::default())));
+    assert_eq!((first.reused, second.reused), (None, Some(ReusedPlan::default())));
     planner.plan(&request(PlanMode::Complex)).await.unwrap();
     assert_eq!(model.requests().len(), 2);
 }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::keywords::{
-    BEFORE_VERB, CONDITIONAL, EXPLORATORY, HOST_ENDINGS, MANY_FILES, MULTI_STEP, NOT_FILES, NOUNS_ZH, PARALLEL, VERBS, VERBS_ZH, found,
-    is_dense,
+    BEFORE_VERB, CONDITIONAL, EXPLORATORY, HOST_ENDINGS, MANY_FILES, MULTI_STEP, NOT_FILES, NOUNS_ZH, PARALLEL, VERBS, VERBS_ZH, is_dense,
+    matching_keywords,
 };
 
 /// Points and thresholds of stage 1.
@@ -170,7 +170,7 @@ pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
 fn read(goal: &str, dense: usize) -> Signals {
     let text = goal.to_lowercase();
     let owned = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let mut multi_step = owned(found(&text, MULTI_STEP));
+    let mut multi_step = owned(matching_keywords(&text, MULTI_STEP));
     if text.contains('先') && text.split_once('先').is_some_and(|(_, rest)| rest.contains('再')) {
         multi_step.push("先…再".to_owned());
     }
@@ -189,12 +189,12 @@ fn read(goal: &str, dense: usize) -> Signals {
     Signals {
         length: goal.trim().chars().map(|c| if is_dense(c) { dense } else { 1 }).sum(),
         multi_step,
-        conditional: owned(found(&text, CONDITIONAL)),
-        parallel: owned(found(&text, PARALLEL)),
+        conditional: owned(matching_keywords(&text, CONDITIONAL)),
+        parallel: owned(matching_keywords(&text, PARALLEL)),
         verbs,
-        exploratory: owned(found(&text, EXPLORATORY)),
+        exploratory: owned(matching_keywords(&text, EXPLORATORY)),
         files,
-        many_files: !found(&text, MANY_FILES).is_empty() || text.contains('*'),
+        many_files: !matching_keywords(&text, MANY_FILES).is_empty() || text.contains('*'),
     }
 }
 

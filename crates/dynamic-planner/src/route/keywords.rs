@@ -311,7 +311,7 @@ pub(super) fn is_dense(c: char) -> bool {
 }
 
 /// Returns the phrases of `list` that occur in `text`, which is in lower case. Latin phrases match whole words.
-pub(super) fn found<'a>(text: &str, list: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn matching_keywords<'a>(text: &str, list: &[&'a str]) -> Vec<&'a str> {
     list.iter().copied().filter(|phrase| contains(text, phrase)).collect()
 }
 

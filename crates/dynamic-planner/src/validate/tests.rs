@@ -31,7 +31,7 @@ fn check_with(plan: &Value, mode: Option<PlanMode>) -> Result<CheckedPlan, Vec<P
     checker.check_value(plan)
 }
 
-fn told(plan: Value, mode: Option<PlanMode>) -> String {
+fn check_report(plan: Value, mode: Option<PlanMode>) -> String {
     match check_with(&plan, mode) {
         Ok(checked) => format!("passes: {:?}", checked.repairs),
         Err(faults) => faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
@@ -52,16 +52,16 @@ fn all_faults_are_told_at_once() {
         {"id": "use", "tool": "write_file", "parameters": {"path": "o", "content": "@{steps.nowhere.result}"}},
         {"id": "who", "description": "x", "profile": "orakle", "bundles": ["fils"]},
     ], "edges": [{"from": "a", "to": "zzz", "type": "rollback"}, {"from": "a", "to": "b", "type": "conditional"}]});
-    insta::assert_snapshot!(told(broken, None));
+    insta::assert_snapshot!(check_report(broken, None));
 }
 
 // Requirement: 3.32
 #[test]
 fn places_are_those_of_the_document() {
     let steps = json!({"steps": [{"step_id": 1, "description": "x"}, {"step_id": 2, "description": "y", "dependencies": [9]}]});
-    assert!(told(steps.clone(), None).starts_with("steps[1].dependencies[0] (task \"2\"): "), "{}", told(steps, None));
+    assert!(check_report(steps.clone(), None).starts_with("steps[1].dependencies[0] (task \"2\"): "), "{}", check_report(steps, None));
     let nested = json!({"tasks": [{"id": "g", "name": "G", "actions": [{"id": "a", "tool": "gerp"}]}]});
-    assert_eq!(told(nested, None), "tasks[0].actions[0].tool (task \"a\"): there is no tool \"gerp\" (did you mean \"grep\"?)");
+    assert_eq!(check_report(nested, None), "tasks[0].actions[0].tool (task \"a\"): there is no tool \"gerp\" (did you mean \"grep\"?)");
 }
 
 // Requirement: 3.37
@@ -77,7 +77,7 @@ fn parameters_fit_the_tools_schema() {
         one("write_file", json!({"path": "a", "content": "n: @{steps.find.result.count}"})),
     ];
     for plan in pass {
-        assert!(check_with(&plan, None).is_ok(), "{plan} {}", told(plan.clone(), None));
+        assert!(check_with(&plan, None).is_ok(), "{plan} {}", check_report(plan.clone(), None));
     }
     let fail = [
         (one("read_file", json!({})), "tasks[1].parameters"),
@@ -275,7 +275,7 @@ fn modes_have_limits() {
         (groups(&[1, 1, 1, 1, 1, 1]), Some(PlanMode::Complex), false),
     ];
     for (plan, mode, passes) in cases {
-        assert_eq!(check_with(&plan, mode).is_ok(), passes, "{mode:?} {}", told(plan, mode));
+        assert_eq!(check_with(&plan, mode).is_ok(), passes, "{mode:?} {}", check_report(plan, mode));
     }
 }
 

@@ -71,7 +71,7 @@ impl Image {
     }
 
     /// Returns the files at the targets of the copies; files that are not copied stay in place.
-    pub(super) fn laid(&self, files: TaskFiles) -> TaskFiles {
+    pub(super) fn install_files(&self, files: TaskFiles) -> TaskFiles {
         files.placed(|name| {
             let place = |(from, to, into): &(PathBuf, PathBuf, bool)| {
                 let rest = name.strip_prefix(from).ok()?;
@@ -119,7 +119,7 @@ mod tests {
         let names = ["data.csv", "deps/a.txt", "deps/in/b.txt", "conf/x.ini", "left.txt"];
         let laid = |text: &str| {
             let files = TaskFiles::of_names(&names);
-            let laid = Image::of(text).laid(files);
+            let laid = Image::of(text).install_files(files);
             laid.iter().map(|(name, _)| name.display().to_string()).collect::<Vec<_>>().join(" ")
         };
         for (text, expected) in [

@@ -136,7 +136,7 @@ fn a_path_is_put_where_it_stands_for_itself() {
         ("/usr/app /application /srv/tests", "/usr/app /application /srv/tests"),
         ("$HOME/app ${X}/app", "$HOME/app ${X}/app"),
     ] {
-        assert_eq!(here(text, Path::new("/app")), expected);
+        assert_eq!(localize(text, Path::new("/app")), expected);
     }
 }
 

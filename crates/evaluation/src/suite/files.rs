@@ -32,7 +32,7 @@ impl TaskFiles {
     /// # Errors
     /// A sentence for each name that leads out of the folder.
     pub(super) fn of_texts(texts: BTreeMap<String, String>) -> Result<Self, Vec<Message>> {
-        let (good, bad): (Vec<_>, Vec<_>) = texts.into_iter().partition(|(name, _)| stays_inside(Path::new(name)));
+        let (good, bad): (Vec<_>, Vec<_>) = texts.into_iter().partition(|(name, _)| is_inside(Path::new(name)));
         if bad.is_empty() {
             let file = |text: String| TaskFile { executable: text.starts_with("#!"), bytes: text.into_bytes() };
             Ok(Self(good.into_iter().map(|(name, text)| (name.into(), file(text))).collect()))
@@ -81,7 +81,7 @@ impl TaskFiles {
     pub(crate) fn placed(self, places: impl Fn(&Path) -> Vec<PathBuf>) -> Self {
         let mut placed = BTreeMap::new();
         for (name, file) in self.0 {
-            let mut found: Vec<PathBuf> = places(&name).into_iter().filter(|place| stays_inside(place)).collect();
+            let mut found: Vec<PathBuf> = places(&name).into_iter().filter(|place| is_inside(place)).collect();
             if found.is_empty() {
                 found.push(name);
             }
@@ -147,7 +147,7 @@ impl TaskFiles {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn lay(&self, folder: &Path) -> io::Result<()> {
+    pub fn write_to(&self, folder: &Path) -> io::Result<()> {
         for (name, file) in &self.0 {
             let path = folder.join(name);
             clear(folder, name)?;
@@ -178,7 +178,7 @@ fn clear(folder: &Path, name: &Path) -> io::Result<()> {
 }
 
 /// Returns true if a path stays below the folder that it is joined to.
-pub(super) fn stays_inside(place: &Path) -> bool {
+pub(super) fn is_inside(place: &Path) -> bool {
     let mut parts = place.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }

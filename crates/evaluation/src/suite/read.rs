@@ -11,7 +11,7 @@ use aime_messages::{Message, message};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Suite, SuiteError, Task, TaskBounds, TaskFiles, files::stays_inside};
+use super::{Suite, SuiteError, Task, TaskBounds, TaskFiles, files::is_inside};
 use crate::foreign;
 
 /// Content of `suite.toml`, and of other `.toml` files beside it.
@@ -86,7 +86,7 @@ impl Suite {
             if let Some(read) = foreign::read(&path).map_err(unreadable(&path))? {
                 match read {
                     Ok((task, _)) if name_fault(&task.name).is_some() => {
-                        suite.notes.extend(name_fault(&task.name).map(|fault| left_out(&path, &fault)));
+                        suite.notes.extend(name_fault(&task.name).map(|fault| omission_message(&path, &fault)));
                     }
                     Ok((task, notes)) => {
                         let new: Vec<_> = notes.into_iter().filter(|note| !suite.notes.contains(note)).collect();
@@ -94,7 +94,7 @@ impl Suite {
                         suite.tasks.push(task);
                     }
                     // One unsupported task among many is no reason to reject the others.
-                    Err(fault) => suite.notes.push(left_out(&path, &fault)),
+                    Err(fault) => suite.notes.push(omission_message(&path, &fault)),
                 }
             } else if path.join("task.toml").is_file() {
                 match own(&path).map_err(unreadable(&path))? {
@@ -163,7 +163,7 @@ impl Suite {
 }
 
 /// Returns a note on a rejected task.
-fn left_out(path: &Path, fault: &Message) -> Message {
+fn omission_message(path: &Path, fault: &Message) -> Message {
     message!("suite-left-out", path = path.display(), fault)
 }
 
@@ -234,7 +234,7 @@ impl TaskTable {
         faults.extend(
             self.late
                 .iter()
-                .filter(|place| !stays_inside(place) || !files.has(place))
+                .filter(|place| !is_inside(place) || !files.has(place))
                 .map(|place| message!("suite-late", file = format!("{:?}", place.display().to_string()))),
         );
         if self.goal.trim().is_empty() {

@@ -38,7 +38,7 @@ async fn each_trial_is_made_once_and_checked() {
     let mut told = 0;
     let evaluated =
         program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated, told), (Evaluated { done: 8, all: 8, stopped: false, without_model: 0, wrong_use: 0 }, 8));
+    assert_eq!((evaluated, told), (Evaluated { finished: 8, all: 8, stopped: false, without_model: 0, wrong_use: 0 }, 8));
     for outcome in log.outcomes() {
         let expected = if outcome.task == "good" { (true, None) } else { (false, Some(Failure::FalseClaim)) };
         assert_eq!((outcome.reached, outcome.failure), expected, "{outcome:?}");
@@ -48,7 +48,7 @@ async fn each_trial_is_made_once_and_checked() {
     // A second evaluation has nothing left to do.
     let mut log = OutcomeLog::open(&path).unwrap();
     let evaluated = program.evaluate(&all, folder.path(), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated.done, told), (8, 8));
+    assert_eq!((evaluated.finished, told), (8, 8));
 }
 
 // Requirement: 17.3
@@ -63,7 +63,7 @@ async fn one_that_is_stopped_is_made_again() {
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let program = program(folder.path(), "sleep 600");
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &cancel, |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: true, without_model: 0, wrong_use: 0 });
+    assert_eq!(evaluated, Evaluated { finished: 0, all: 2, stopped: true, without_model: 0, wrong_use: 0 });
     assert!(log.outcomes().is_empty());
 }
 
@@ -153,11 +153,11 @@ async fn one_without_its_model_is_made_again() {
     let mut why = Vec::new();
     let cancel = CancellationToken::new();
     let evaluated = away.evaluate(&all, folder.path(), 1, &mut log, &cancel, |outcome, _| why.push(outcome.error.clone())).await.unwrap();
-    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: false, without_model: 2, wrong_use: 0 });
+    assert_eq!(evaluated, Evaluated { finished: 0, all: 2, stopped: false, without_model: 2, wrong_use: 0 });
     assert_eq!(why, vec![Some("error: no key\nhint: set it".to_owned()); 2]);
     let there = program(folder.path(), DOES);
     let evaluated = there.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
-    assert_eq!((evaluated.done, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
+    assert_eq!((evaluated.finished, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
 }
 
 /// The exit code of an agent is its only claim, and a missing agent was not tried.
@@ -179,7 +179,7 @@ async fn an_agent_tells_by_its_exit_code() {
     let all = trials(&suite, &variants, 1);
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { done: 4, all: 6, stopped: false, without_model: 0, wrong_use: 2 });
+    assert_eq!(evaluated, Evaluated { finished: 4, all: 6, stopped: false, without_model: 0, wrong_use: 2 });
     let found: Vec<_> = log.outcomes().iter().map(|outcome| (outcome.claimed, outcome.failure, outcome.tokens())).collect();
     let expected = [(true, None), (true, Some(Failure::FalseClaim)), (false, Some(Failure::GivenUp)), (false, Some(Failure::Fault))];
     assert_eq!(found, expected.map(|(claimed, failure)| (claimed, failure, None)));

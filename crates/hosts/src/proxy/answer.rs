@@ -44,9 +44,9 @@ pub(super) async fn answer(request: Request<Incoming>, shared: Arc<Shared>, tunn
     let answered =
         if request.method() == Method::CONNECT { open(request, &shared, &tunnel).await } else { forward(request, &shared).await };
     Ok(answered.unwrap_or_else(|unreached| match unreached {
-        Unanswered::Unreached(Unreached::Denied(denied)) => told(StatusCode::FORBIDDEN, &shared.refuse(&denied)),
-        Unanswered::Unreached(Unreached::Failed(reason)) => told(StatusCode::BAD_GATEWAY, &reason),
-        Unanswered::Unread(reason) => told(StatusCode::BAD_REQUEST, reason),
+        Unanswered::Unreached(Unreached::Denied(denied)) => text_response(StatusCode::FORBIDDEN, &shared.refuse(&denied)),
+        Unanswered::Unreached(Unreached::Failed(reason)) => text_response(StatusCode::BAD_GATEWAY, &reason),
+        Unanswered::Unread(reason) => text_response(StatusCode::BAD_REQUEST, reason),
     }))
 }
 
@@ -110,7 +110,7 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-fn told(status: StatusCode, text: &str) -> Response<Body> {
+fn text_response(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Either::Right(Full::from(format!("[sandbox] {text}\n"))));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -220,7 +220,7 @@ pub(super) fn lacks_its_beginning(run: &Run, rest: BracketBalance) -> bool {
 }
 
 /// Returns true if a value that continues after the run may lack its end.
-pub(super) fn goes_on_to_the_end(run: &Run) -> bool {
+pub(super) fn reaches_end(run: &Run) -> bool {
     run.next.has_comma()
 }
 

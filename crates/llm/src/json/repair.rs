@@ -112,7 +112,7 @@ fn with_whole_escapes(text: &str) -> Escaped {
         if after.starts_with('\\') || (keep > 0 && (!in_path || after.starts_with('"'))) {
             let mut keep = keep.max(1);
             match surrogate(rest) {
-                Some(Half::First) if matches!(after.get(5..).and_then(surrogate), Some(Half::Second)) => keep = 11,
+                Some(Surrogate::First) if matches!(after.get(5..).and_then(surrogate), Some(Surrogate::Second)) => keep = 11,
                 Some(_) => {
                     out.push('\u{fffd}');
                     replaced += 1;
@@ -134,15 +134,15 @@ fn with_whole_escapes(text: &str) -> Escaped {
 }
 
 /// One of the two escapes in which JSON writes a letter beyond the basic plane of Unicode.
-enum Half {
+enum Surrogate {
     First,
     Second,
 }
 
-fn surrogate(text: &str) -> Option<Half> {
+fn surrogate(text: &str) -> Option<Surrogate> {
     match u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()? {
-        0xD800..=0xDBFF => Some(Half::First),
-        0xDC00..=0xDFFF => Some(Half::Second),
+        0xD800..=0xDBFF => Some(Surrogate::First),
+        0xDC00..=0xDFFF => Some(Surrogate::Second),
         _ => None,
     }
 }
@@ -162,7 +162,7 @@ fn without_half_an_escape(text: &str) -> &str {
     }
     let letter = whole.get(whole.floor_char_boundary(whole.len().saturating_sub(6))..).unwrap_or_default();
     let head = whole.get(..whole.len() - letter.len()).unwrap_or_default();
-    if matches!(surrogate(letter), Some(Half::First)) && !is_open(head) { head } else { whole }
+    if matches!(surrogate(letter), Some(Surrogate::First)) && !is_open(head) { head } else { whole }
 }
 
 /// Returns the text with every quote escaped that the scanner sees inside a string.

@@ -52,7 +52,7 @@ pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
     /// The place up to which the scanner read, which may be behind the end.
-    pub(super) looked: usize,
+    pub(super) scanned: usize,
     pub(super) ending: Ending,
     pub(super) oddities: BTreeSet<JsonDeviation>,
     /// True if the span begins a code fence.
@@ -165,7 +165,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
                 continue;
             }
         };
-        budget = budget.saturating_sub(span.looked - start);
+        budget = budget.saturating_sub(span.scanned - start);
         span.fenced = fenced;
         span.inner = unclosed;
         span.rank = rank;

@@ -4,8 +4,8 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     closers::{
-        BalanceCache, Doubt, Level, Meaning, Next, Run, closers_down_to, goes_on_to_the_end, lacks_its_beginning, may_go_on,
-        read_literally, read_with_repairs,
+        BalanceCache, Doubt, Level, Meaning, Next, Run, closers_down_to, lacks_its_beginning, may_go_on, reaches_end, read_literally,
+        read_with_repairs,
     },
     cursor::{Cursor, opens_string, pass_string},
     scan::{Edit, Ending, JsonDeviation, Parts, Span},
@@ -28,7 +28,7 @@ pub(super) fn span_at(text: &str, start: usize, balance: &mut BalanceCache) -> R
     let looked = walk.cursor.at;
     match (early, ending) {
         (Some(early), Ok(ending)) if ending == Ending::Whole || (early.may_be_cut && early.words == walk.words) => Ok(walk.span(ending)),
-        (Some(early), _) => Ok(Span { looked, ..early.span }),
+        (Some(early), _) => Ok(Span { scanned: looked, ..early.span }),
         (None, ending) => ending.map(|ending| walk.span(ending)),
     }
 }
@@ -111,7 +111,7 @@ impl<'t> Walk<'t> {
         Span {
             start: self.start,
             end,
-            looked: end,
+            scanned: end,
             ending,
             oddities: self.oddities,
             edits: self.edits,
@@ -235,7 +235,7 @@ impl<'t> Walk<'t> {
         if ends && early.is_none() {
             let mut walk = self.clone();
             walk.take(at, &run, &plain);
-            *early = Some(EarlyEnd { span: walk.span(Ending::Whole), may_be_cut: goes_on_to_the_end(&run), words: self.words });
+            *early = Some(EarlyEnd { span: walk.span(Ending::Whole), may_be_cut: reaches_end(&run), words: self.words });
         }
         self.take(at, &run, &meaning)
     }

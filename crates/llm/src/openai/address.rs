@@ -96,7 +96,7 @@ impl Address {
     }
 
     /// Returns the address for people: without a password and without the query, which may hold a key.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_url(&self) -> String {
         let mut url = self.url.clone();
         // Both fail only for addresses without a host.
         let _ = url.set_password(None);
@@ -108,7 +108,7 @@ impl Address {
 /// Returns an address for people: without a user, a password, a query and the path of a protocol.
 #[must_use]
 pub fn shown_address(text: &str) -> String {
-    Address::parse(text).map_or_else(|_| without_secrets(text), |address| address.shown())
+    Address::parse(text).map_or_else(|_| without_secrets(text), |address| address.display_url())
 }
 
 /// Returns what is left of a text that is no address when user, password and query are cut off.
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn no_secret_of_an_address_is_shown() {
-        assert_eq!(Address::parse("https://user:secret@host/v1?key=secret").unwrap().shown(), "https://host/v1");
+        assert_eq!(Address::parse("https://user:secret@host/v1?key=secret").unwrap().display_url(), "https://host/v1");
         for text in ["", "host/v1", "host:8080/v1", "ftp://host", "http://", "unix:///run/x"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }

@@ -55,7 +55,7 @@ pub(super) struct Turn {
 
 /// Model that was asked, and the request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asking<'a> {
+pub(super) struct AnswerContext<'a> {
     /// The model's configured name.
     pub(super) name: &'a str,
     pub(super) source: TurnSource<'a>,
@@ -115,7 +115,7 @@ impl Answer {
     }
 
     /// Returns the whole answer. Missing ids and tokens are made up; a broken-off answer is an error.
-    pub(super) fn finish(self, asking: Asking<'_>) -> Result<ChatResponse, ModelError> {
+    pub(super) fn finish(self, asking: AnswerContext<'_>) -> Result<ChatResponse, ModelError> {
         match self {
             Self::Chat(answer) => answer.into_turn().into_response(asking),
             Self::Responses(answer) => answer.into_turn().into_response(asking),
@@ -135,8 +135,8 @@ impl Turn {
         }
     }
 
-    fn into_response(mut self, asking: Asking<'_>) -> Result<ChatResponse, ModelError> {
-        let Asking { request, .. } = asking;
+    fn into_response(mut self, asking: AnswerContext<'_>) -> Result<ChatResponse, ModelError> {
+        let AnswerContext { request, .. } = asking;
         self.take_form(request, asking.source.protocol);
         self.read_calls(asking);
         let mut finish = match finish::read(self.finish.as_deref(), !self.calls.is_empty()) {
@@ -194,7 +194,7 @@ impl Turn {
     }
 
     /// Gives calls the names of offered tools, and finds those in the text of a server that has no calls of its own.
-    fn read_calls(&mut self, asking: Asking<'_>) {
+    fn read_calls(&mut self, asking: AnswerContext<'_>) {
         let offered: Vec<&str> = asking.request.tools.iter().map(|tool| tool.name.as_str()).collect();
         self.calls.retain(|call| !call.name.is_empty());
         for call in &mut self.calls {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::form::{Writing, arranged};
-use super::written::{Items, Written, WrittenTools};
+use super::wire_cache::{Items, WireCache, WrittenTools};
 use super::{chat, gemini, messages, responses};
 use crate::{ChatRequest, Message, Protocol, ResponseFormat, ToolChoice};
 
@@ -33,7 +33,7 @@ impl Body {
         request: &ChatRequest,
         dialect: &Dialect,
         writing: &Writing<'_>,
-        written: &mut Written,
+        written: &mut WireCache,
     ) -> serde_json::Result<Self> {
         let arranged = arranged(request, &dialect.form);
         let items = written.messages(&arranged, dialect, writing)?;

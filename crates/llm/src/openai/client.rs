@@ -12,8 +12,8 @@ use super::address::{Address, KeyHeader};
 use super::carrier::Carrier;
 use super::dialect::{Dialect, ImagesForm};
 use super::settings::{OpenAiSettings, SettingsError};
-use super::transport::Way;
-use super::wire::{Endpoint, Learned, Wire};
+use super::transport::TransportKind;
+use super::wire::{Endpoint, LearnedQuirks, Wire};
 use crate::{ModelStack, Protocol};
 
 impl ModelStack {
@@ -35,7 +35,7 @@ impl ModelStack {
     pub fn server(settings: OpenAiSettings) -> Result<Self, SettingsError> {
         let address = Address::parse(&settings.base_url)?;
         let http = http_client(&settings, &address.url)?;
-        Self::on_wire(settings, address, http.clone(), Way::Http(http))
+        Self::on_wire(settings, address, http.clone(), TransportKind::Http(http))
     }
 
     /// Returns a model whose requests go by another transport than HTTP. The address is used for messages and for
@@ -49,10 +49,10 @@ impl ModelStack {
         provide_crypto();
         let http =
             reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
-        Self::on_wire(settings, address, http, Way::Carrier(carrier))
+        Self::on_wire(settings, address, http, TransportKind::Carrier(carrier))
     }
 
-    fn on_wire(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
+    fn on_wire(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: TransportKind) -> Result<Self, SettingsError> {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
         let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model, settings.provider));
@@ -63,9 +63,9 @@ impl ModelStack {
             dialect.form.images = ImagesForm::InWords;
         }
         let wire = Wire {
-            learned: Mutex::new(Learned { dialect, refused: HashSet::new() }),
-            written: Mutex::default(),
-            shown_url: address.shown(),
+            learned: Mutex::new(LearnedQuirks { dialect, refused: HashSet::new() }),
+            cache: Mutex::default(),
+            shown_url: address.display_url(),
             authority: address.authority(),
             client: Client::build(http, Endpoint { base_url: address.base, query: address.query, headers, key: SecretString::from(key) }),
             way,
@@ -157,7 +157,7 @@ fn with_own_roots(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::C
 mod tests {
     use super::*;
 
-    fn made(base_url: &str, key: Option<&str>) -> Result<ModelStack, SettingsError> {
+    fn build_stack(base_url: &str, key: Option<&str>) -> Result<ModelStack, SettingsError> {
         let mut settings = OpenAiSettings::new("m", base_url);
         settings.api_key = key.map(SecretString::from);
         ModelStack::server(settings)
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn keys_are_trimmed_and_never_shown() {
-        assert!(made("http://host", Some("sk-1\n")).is_ok());
-        let error = made("http://host", Some("sk-1\nsk-2")).err().unwrap();
+        assert!(build_stack("http://host", Some("sk-1\n")).is_ok());
+        let error = build_stack("http://host", Some("sk-1\nsk-2")).err().unwrap();
         assert!(!error.to_string().contains("sk-"), "{error}");
         let mut settings = OpenAiSettings::new("m", "http://host");
         settings.api_key = Some(SecretString::from("sk-1"));

@@ -11,7 +11,7 @@ use super::provider::Provider;
 use crate::protocol::reasons;
 use crate::{Protocol, model_facts};
 
-pub(super) use learn::{Lesson, Sent, SentImages, has_word};
+pub(super) use learn::{RefusalAction, RefusedRequest, SentImages, has_word};
 pub(super) use window::KnownWindow;
 
 /// Form of the requests to one model. Each refusal that is understood changes one setting, and no setting changes

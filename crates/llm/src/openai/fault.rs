@@ -53,7 +53,7 @@ impl From<ModelError> for Fault {
 
 /// Model and server that were asked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct FaultSource<'a> {
     pub(super) url: &'a str,
     pub(super) model: &'a str,
     pub(super) key: &'a str,
@@ -61,7 +61,7 @@ pub(super) struct Asked<'a> {
 
 /// Content of an error body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Said {
+struct ErrorBody {
     message: String,
     /// `code`, `type` and `status` together, in lower case.
     codes: String,
@@ -72,7 +72,7 @@ struct Said {
 }
 
 /// Returns the error of an HTTP answer.
-pub(super) fn from_http(asked: Asked<'_>, status: u16, times: Times, body: &[u8]) -> Fault {
+pub(super) fn from_http(asked: FaultSource<'_>, status: u16, times: Times, body: &[u8]) -> Fault {
     let mut said = read_body(body, times.now);
     if said.message.is_empty() {
         said.message = no_words(status).to_owned();
@@ -81,13 +81,13 @@ pub(super) fn from_http(asked: Asked<'_>, status: u16, times: Times, body: &[u8]
 }
 
 /// Returns the error in an answer with status 200, if it is one.
-pub(super) fn from_answer(asked: Asked<'_>, answer: &Value) -> Option<Fault> {
+pub(super) fn from_answer(asked: FaultSource<'_>, answer: &Value) -> Option<Fault> {
     let object = answer.as_object()?;
     // Responses wraps what failed into an event.
     if object.get("type").and_then(Value::as_str) == Some("response.failed")
         && let Some(response) = object.get("response")
     {
-        return from_answer(asked, response).or_else(|| Some(classify(asked, 500, None, Said::default())));
+        return from_answer(asked, response).or_else(|| Some(classify(asked, 500, None, ErrorBody::default())));
     }
     let named = object.get("error").is_some_and(|error| !error.is_null() && error != &Value::Bool(false) && error != "");
     let flat = object.get("object") == Some(&Value::from("error")) || object.get("type") == Some(&Value::from("error"));
@@ -115,7 +115,7 @@ fn status_of(codes: &str) -> u16 {
     table.iter().find(|(word, _)| codes.contains(word)).map_or(500, |(_, status)| *status)
 }
 
-fn classify(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, said: Said) -> Fault {
+fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, said: ErrorBody) -> Fault {
     let model = asked.model.to_owned();
     let url = asked.url.to_owned();
     let message = presentable(&said.message, asked.key);
@@ -217,7 +217,7 @@ fn no_words(status: u16) -> &'static str {
     }
 }
 
-fn read_body(body: &[u8], now: Option<u64>) -> Said {
+fn read_body(body: &[u8], now: Option<u64>) -> ErrorBody {
     if let Ok(value) = serde_json::from_slice::<Value>(body) {
         return read_value(&value, now);
     }
@@ -225,7 +225,7 @@ fn read_body(body: &[u8], now: Option<u64>) -> Said {
     let text = text.trim();
     let message = if text.starts_with('<') { page_title(text) } else { text.to_owned() };
     let retry_after = waits::in_words(&message, now);
-    Said { message, retry_after, ..Said::default() }
+    ErrorBody { message, retry_after, ..ErrorBody::default() }
 }
 
 /// Returns the title of a web page, or a note that the body is a web page.
@@ -243,9 +243,9 @@ fn page_title(page: &str) -> String {
 }
 
 /// Extracts the message from an error body of any form. `now` is the server's time, in seconds since 1970.
-fn read_value(value: &Value, now: Option<u64>) -> Said {
+fn read_value(value: &Value, now: Option<u64>) -> ErrorBody {
     match value {
-        Value::String(text) => Said { message: text.clone(), ..Said::default() },
+        Value::String(text) => ErrorBody { message: text.clone(), ..ErrorBody::default() },
         Value::Array(list) => list.first().map(|first| read_value(first, now)).unwrap_or_default(),
         Value::Object(object) => {
             if let Some(inner) = ["error", "errors"].iter().filter_map(|key| object.get(*key)).find(|inner| !inner.is_null()) {
@@ -266,9 +266,9 @@ fn read_value(value: &Value, now: Option<u64>) -> Said {
                 ["code", "type", "status", "reason"].iter().filter_map(|key| field(key)).collect::<Vec<_>>().join(" ").to_lowercase();
             let number = ["code", "status"].iter().find_map(|key| field(key)?.parse().ok());
             let retry_after = waits::in_fields(object, now).or_else(|| waits::in_words(&message, now));
-            Said { message, codes, number, param: field("param").unwrap_or_default(), retry_after }
+            ErrorBody { message, codes, number, param: field("param").unwrap_or_default(), retry_after }
         }
-        _ => Said::default(),
+        _ => ErrorBody::default(),
     }
 }
 

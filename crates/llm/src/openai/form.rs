@@ -47,7 +47,7 @@ pub(super) fn with_images<'a>(content: &'a str, images: &'a [Image], form: &Mess
     if images.is_empty() || form.images != ImagesForm::InWords {
         return (Cow::Borrowed(content), images);
     }
-    let words: Vec<String> = images.iter().map(Image::left_out).collect();
+    let words: Vec<String> = images.iter().map(Image::omission_note).collect();
     let content = if content.is_empty() { words.join("\n") } else { format!("{content}\n{}", words.join("\n")) };
     (Cow::Owned(content), &[])
 }

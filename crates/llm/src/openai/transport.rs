@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::carrier::{CarriedAnswer, Carrier};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
-use super::fault::{self, Asked, Fault};
+use super::fault::{self, Fault, FaultSource};
 use super::gzip;
 use super::waits::Times;
 use crate::ModelError;
@@ -35,24 +35,24 @@ struct Seen {
 }
 
 impl Probe {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn state(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fail(&self, fault: Fault) -> OpenAIError {
         let error = fault.error.clone();
-        self.seen().fault.get_or_insert(fault);
+        self.state().fault.get_or_insert(fault);
         OpenAIError::Boxed(Box::new(error))
     }
 
     /// Returns the failure of the attempt, once.
     pub(super) fn take_fault(&self) -> Option<Fault> {
-        self.seen().fault.take()
+        self.state().fault.take()
     }
 
     /// Returns true if the answer came to its end: a document that was read, or a stream with `[DONE]`.
     pub(super) fn is_done(&self) -> bool {
-        self.seen().done.done
+        self.state().done.done
     }
 }
 
@@ -70,8 +70,8 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    fn asked(&self) -> Asked<'_> {
-        Asked { url: &self.url, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
+    fn fault_source(&self) -> FaultSource<'_> {
+        FaultSource { url: &self.url, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
     }
 
     /// Waits within the idle time and the total time.
@@ -119,12 +119,12 @@ fn innermost(error: &reqwest::Error) -> String {
 
 /// Transport of requests to the server.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum TransportKind {
     Http(reqwest::Client),
     Carrier(Arc<dyn Carrier>),
 }
 
-impl Way {
+impl TransportKind {
     /// Sends the request, within the bounds of the attempt.
     async fn send(&self, attempt: &Attempt, request: reqwest::Request) -> Result<CarriedAnswer, Fault> {
         let http = match self {
@@ -148,7 +148,7 @@ impl Way {
 /// The service that carries one attempt.
 #[derive(Clone)]
 pub(super) struct Sender {
-    pub(super) way: Way,
+    pub(super) way: TransportKind,
     pub(super) attempt: Arc<Attempt>,
     pub(super) probe: Arc<Probe>,
 }
@@ -201,7 +201,7 @@ impl Sender {
             (Shape::Events, true) => self.watched(head, pieces),
             (Shape::Events, false) => {
                 let body = collect(head, pieces).await?;
-                self.probe.seen().done.see(&body);
+                self.probe.state().done.see(&body);
                 let values = events::values(&String::from_utf8_lossy(&body)).ok_or_else(|| attempt.unreadable("an event is no JSON"))?;
                 reqwest::Body::from(format!("[{}]", values.join(",")))
             }
@@ -210,7 +210,7 @@ impl Sender {
                 if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
                     return Err(attempt.unreadable(format!("the body is no JSON: {error}")));
                 }
-                self.probe.seen().done.done = true;
+                self.probe.state().done.done = true;
                 reqwest::Body::from(if streams { events::as_event(&body) } else { body })
             }
             (Shape::Undecided | Shape::Unknown, _) => {
@@ -239,7 +239,7 @@ impl Sender {
                 break;
             }
         }
-        fault::from_http(self.attempt.asked(), status, times, &body)
+        fault::from_http(self.attempt.fault_source(), status, times, &body)
     }
 
     /// Returns the bytes of a stream; its end and its failure are noted.
@@ -247,7 +247,7 @@ impl Sender {
         let probe = Arc::clone(&self.probe);
         let pieces = stream::once(async { Ok(head) }).chain(pieces).map(move |piece| match piece {
             Ok(piece) => {
-                probe.seen().done.see(&piece);
+                probe.state().done.see(&piece);
                 Ok(piece)
             }
             Err(fault) => Err(probe.fail(fault)),

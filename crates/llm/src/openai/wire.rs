@@ -17,15 +17,15 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::answer::Answer;
+use super::answer_reader::AnswerReader;
 use super::body::Body;
-use super::dialect::{Dialect, ImagesForm, Lesson, Sent, SentImages};
-use super::fault::{Asked, Fault};
+use super::dialect::{Dialect, ImagesForm, RefusalAction, RefusedRequest, SentImages};
+use super::fault::{Fault, FaultSource};
 use super::form::Writing;
 use super::gemini;
 use super::provider::Provider;
-use super::reading::Reading;
-use super::transport::{Attempt, Probe, Sender, Way};
-use super::written::Written;
+use super::transport::{Attempt, Probe, Sender, TransportKind};
+use super::wire_cache::WireCache;
 use crate::{
     ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, StreamPart, Timeouts, ToolCall,
     TurnSource, estimate_request_tokens,
@@ -78,15 +78,15 @@ pub(super) struct Wire {
     pub(super) limits: ModelLimits,
     pub(super) prices: Option<Prices>,
     pub(super) timeouts: Timeouts,
-    pub(super) way: Way,
+    pub(super) way: TransportKind,
     pub(super) client: Client<Endpoint>,
-    pub(super) learned: Mutex<Learned>,
-    pub(super) written: Mutex<Written>,
+    pub(super) learned: Mutex<LearnedQuirks>,
+    pub(super) cache: Mutex<WireCache>,
 }
 
 /// Lessons from the server's refusals.
 #[derive(Debug, Clone)]
-pub(super) struct Learned {
+pub(super) struct LearnedQuirks {
     pub(super) dialect: Dialect,
     /// The ids of turns in the provider's own form that the server does not take back.
     pub(super) refused: HashSet<String>,
@@ -95,7 +95,7 @@ pub(super) struct Learned {
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<Box<RawValue>, OpenAIError>> + Send>>;
 
 /// A request that was written, and what is known of it.
-struct Prepared {
+struct PreparedRequest {
     body: Body,
     sent_native: Vec<String>,
     wordless: bool,
@@ -104,7 +104,7 @@ struct Prepared {
 }
 
 impl Wire {
-    fn learned(&self) -> MutexGuard<'_, Learned> {
+    fn learned(&self) -> MutexGuard<'_, LearnedQuirks> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,12 +112,12 @@ impl Wire {
         TurnSource { protocol, host: &self.authority, model: &self.model }
     }
 
-    pub(super) fn asked(&self) -> Asked<'_> {
-        Asked { url: &self.shown_url, model: &self.name, key: self.client.config().key.expose_secret() }
+    pub(super) fn fault_source(&self) -> FaultSource<'_> {
+        FaultSource { url: &self.shown_url, model: &self.name, key: self.client.config().key.expose_secret() }
     }
 
     /// Sends the request, again in another form as long as the server refuses the form.
-    async fn open(&self, request: ChatRequest) -> Result<Reading<'_>, ModelError> {
+    async fn open(&self, request: ChatRequest) -> Result<AnswerReader<'_>, ModelError> {
         let until = self.timeouts.total.map(|total| (total, Instant::now() + total));
         loop {
             let learned = self.learned().clone();
@@ -140,7 +140,7 @@ impl Wire {
                     let calls_as_text = dialect.form.calls_as_text;
                     let source = self.source(dialect.protocol);
                     let (ready, over) = (VecDeque::new(), false);
-                    return Ok(Reading { wire: self, request, source, calls_as_text, events, probe, answer, ready, over });
+                    return Ok(AnswerReader { wire: self, request, source, calls_as_text, events, probe, answer, ready, is_over: over });
                 }
                 Err(error) => {
                     let fault = self.fault(&probe, error);
@@ -154,9 +154,9 @@ impl Wire {
     }
 
     /// Learns from a refusal. Returns true if the request is worth another attempt.
-    fn learn(&self, used: &Learned, prepared: &Prepared, fault: &Fault) -> bool {
+    fn learn(&self, used: &LearnedQuirks, prepared: &PreparedRequest, fault: &Fault) -> bool {
         let Some(refusal) = &fault.refusal else { return false };
-        let sent = Sent {
+        let sent = RefusedRequest {
             settings: &prepared.body.settings,
             tools: prepared.body.tools.as_ref().map_or(&[], |tools| &tools.names),
             open_form: prepared.body.open_form,
@@ -168,16 +168,16 @@ impl Wire {
         };
         let mut learned = self.learned();
         match learned.dialect.learn_from(&used.dialect, &self.model, refusal, sent) {
-            Lesson::Again => true,
-            Lesson::WithoutNative => {
+            RefusalAction::Again => true,
+            RefusalAction::WithoutNative => {
                 learned.refused.extend(prepared.sent_native.iter().cloned());
                 true
             }
-            Lesson::Nothing => false,
+            RefusalAction::Nothing => false,
         }
     }
 
-    fn prepare(&self, request: &ChatRequest, learned: &Learned) -> Result<Prepared, ModelError> {
+    fn prepare(&self, request: &ChatRequest, learned: &LearnedQuirks) -> Result<PreparedRequest, ModelError> {
         let dialect = &learned.dialect;
         let estimated = estimate_request_tokens(request);
         let room = dialect.window.and_then(|window| window.room_beside(estimated));
@@ -195,7 +195,7 @@ impl Wire {
         let claude = dialect.protocol == Protocol::Messages || (self.provider == Provider::OpenRouter && self.model.contains("claude"));
         let effort = writing.effort.filter(|_| !(claude && begun_elsewhere(request, &writing)));
         let writing = Writing { effort, ..writing };
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
             model: self.name.clone(),
             reason: format!("the request cannot be written: {error}"),
@@ -212,7 +212,7 @@ impl Wire {
             let native = native.as_ref()?;
             writing.native(native, content, calls).map(|_| native.id().to_owned())
         };
-        Ok(Prepared {
+        Ok(PreparedRequest {
             body,
             sent_native: turns().filter_map(sent).collect(),
             wordless: turns().any(|(content, calls, _)| content.is_empty() && !calls.is_empty()),

@@ -41,7 +41,7 @@ fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'st
         branches.iter().filter(|branch| !branch.iter().any(|fault| is_type_fault_at(fault, here))).collect();
     if same_type.is_empty() {
         let wanted: BTreeSet<&str> = branches.iter().flatten().flat_map(wanted_types).collect();
-        return push(faults, place(here), message!("fit-type", value = shown(error.instance()), kind = types(wanted)));
+        return push(faults, place(here), message!("fit-type", value = value_text(error.instance()), kind = types(wanted)));
     }
     // Properties that every alternative requires come first. This is usually the tag, such as `op`, that selects the
     // alternative.
@@ -126,8 +126,8 @@ fn must_be_one_of(value: &Value, allowed: &[String]) -> Message {
     let more = if allowed.len() > LISTED { ", …" } else { "" };
     let listed: Vec<&str> = allowed.iter().take(LISTED).map(String::as_str).collect();
     match listed.as_slice() {
-        [only] => message!("fit-one", value = shown(value), wanted = only),
-        _ => message!("fit-one-of", value = shown(value), wanted = format!("{}{more}", listed.join(", "))),
+        [only] => message!("fit-one", value = value_text(value), wanted = only),
+        _ => message!("fit-one-of", value = value_text(value), wanted = format!("{}{more}", listed.join(", "))),
     }
 }
 
@@ -136,7 +136,7 @@ fn message(error: &ValidationError<'_>) -> Message {
     let value = error.instance();
     match error.kind() {
         Kind::Required { property } => message!("fit-lacks", name = property),
-        Kind::Type { kind } => message!("fit-type", value = shown(value), kind = types(names_of(kind))),
+        Kind::Type { kind } => message!("fit-type", value = value_text(value), kind = types(names_of(kind))),
         Kind::Constant { .. } | Kind::Enum { .. } => must_be_one_of(value, &allowed(error)),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let names: Vec<String> = unexpected.iter().take(LISTED).map(|name| format!("{name:?}")).collect();
@@ -144,19 +144,19 @@ fn message(error: &ValidationError<'_>) -> Message {
         }
         Kind::MinItems { limit } => message!("fit-few", items = length(value), limit),
         Kind::MaxItems { limit } => message!("fit-many", items = length(value), limit),
-        Kind::MinLength { limit } => message!("fit-short", value = shown(value), characters = limit),
+        Kind::MinLength { limit } => message!("fit-short", value = value_text(value), characters = limit),
         Kind::MaxLength { limit } => message!("fit-long", characters = length(value), limit),
-        Kind::Minimum { limit } => message!("fit-least", value = shown(value), limit),
-        Kind::Maximum { limit } => message!("fit-most", value = shown(value), limit),
-        Kind::ExclusiveMinimum { limit } => message!("fit-more", value = shown(value), limit),
-        Kind::ExclusiveMaximum { limit } => message!("fit-less", value = shown(value), limit),
-        Kind::Pattern { pattern } => message!("fit-pattern", value = shown(value), pattern = format!("{pattern:?}")),
+        Kind::Minimum { limit } => message!("fit-least", value = value_text(value), limit),
+        Kind::Maximum { limit } => message!("fit-most", value = value_text(value), limit),
+        Kind::ExclusiveMinimum { limit } => message!("fit-more", value = value_text(value), limit),
+        Kind::ExclusiveMaximum { limit } => message!("fit-less", value = value_text(value), limit),
+        Kind::Pattern { pattern } => message!("fit-pattern", value = value_text(value), pattern = format!("{pattern:?}")),
         Kind::UniqueItems => message!("fit-twice"),
         Kind::FalseSchema => message!("fit-not-there"),
-        Kind::OneOfMultipleValid { .. } => message!("fit-several", value = shown(value)),
+        Kind::OneOfMultipleValid { .. } => message!("fit-several", value = value_text(value)),
         _ => {
             let text: String = error.masked().to_string().chars().take(200).collect();
-            message!("fit-other", value = shown(value), text)
+            message!("fit-other", value = value_text(value), text)
         }
     }
 }
@@ -169,7 +169,7 @@ fn length(value: &Value) -> usize {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Array(items) if items.len() > 3 => return format!("an array of {}", items.len()),
         Value::Object(object) if object.len() > 3 => return "an object".to_owned(),

@@ -25,7 +25,7 @@ pub(super) struct Slot {
 /// Requests for which a model is still left out, and how many it will be the next time.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
-    left: u32,
+    requests_left: u32,
     /// `None` until the first failure, after which the default first pause applies.
     next: Option<u32>,
     /// True if the model has failed and has not answered since.
@@ -69,8 +69,8 @@ impl Fallback {
         let (mut order, mut resting) = (Vec::new(), Vec::new());
         for seat in self.seats() {
             let mut pause = seat.pause();
-            if pause.left > 0 || pause.probed {
-                pause.left = pause.left.saturating_sub(1);
+            if pause.requests_left > 0 || pause.probed {
+                pause.requests_left = pause.requests_left.saturating_sub(1);
                 resting.push(Turn { seat, probes: false });
             } else {
                 pause.probed = pause.failing;
@@ -90,7 +90,7 @@ impl Slot {
     fn failed(&self, first_pause: u32) {
         let mut pause = self.pause();
         let length = pause.next.unwrap_or(first_pause);
-        pause.left = length;
+        pause.requests_left = length;
         pause.failing = length > 0;
         pause.next = Some(length.saturating_mul(2).min(LONGEST_PAUSE));
     }
@@ -129,9 +129,9 @@ fn note_failure(seat: &Slot, error: &ModelError, first_pause: u32) -> bool {
 /// A request on its way through the models.
 struct Attempts<'a> {
     request: ChatRequest,
-    left: std::vec::IntoIter<Turn<'a>>,
+    remaining: std::vec::IntoIter<Turn<'a>>,
     current: Option<(Turn<'a>, BoxStream<'a, Result<StreamPart, ModelError>>)>,
-    begun: bool,
+    has_begun: bool,
     ended: bool,
     errors: Vec<ModelError>,
 }
@@ -149,7 +149,7 @@ impl Layer for Fallback {
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let left = self.order().into_iter();
-        let course = Attempts { request, left, current: None, begun: false, ended: false, errors: Vec::new() };
+        let course = Attempts { request, remaining: left, current: None, has_begun: false, ended: false, errors: Vec::new() };
         stream::unfold(course, move |mut course| async move {
             if course.ended {
                 return None;
@@ -157,7 +157,7 @@ impl Layer for Fallback {
             loop {
                 let (turn, mut parts) = match course.current.take() {
                     Some(current) => current,
-                    None => match course.left.next() {
+                    None => match course.remaining.next() {
                         Some(turn) => {
                             let parts = turn.seat.model.stream(course.request.clone());
                             (turn, parts)
@@ -173,13 +173,13 @@ impl Layer for Fallback {
                 match next {
                     Ok(part) => {
                         seat.answered();
-                        course.begun = true;
+                        course.has_begun = true;
                         course.ended = matches!(part, StreamPart::Done(_));
                         course.current = Some((turn, parts));
                         return Some((Ok(part), course));
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error, self.first_pause) && !course.begun;
+                        let falls_back = note_failure(seat, &error, self.first_pause) && !course.has_begun;
                         course.errors.push(error);
                         if falls_back {
                             continue;

@@ -51,7 +51,7 @@ pub trait Meter: Send + Sync {
     ///
     /// # Errors
     /// [`OutOfBudget`]: then the try is not made, and neither is another one in its place.
-    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn Reserved + '_>, OutOfBudget>;
+    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn CostReservation + '_>, OutOfBudget>;
 
     /// Takes note that no model answers before this wait, because quotas are used up. Returns the bound that the caller has reached by that;
     /// `None` if the caller is to see the error itself.
@@ -61,7 +61,7 @@ pub trait Meter: Send + Sync {
 }
 
 /// A reservation for one try. Where it is dropped, the try has cost nothing.
-pub trait Reserved: Send {
+pub trait CostReservation: Send {
     /// Books what the try has cost.
     fn settle(self: Box<Self>, cost: TryCost);
 }
@@ -77,7 +77,7 @@ impl Metered {
         Self { inner, meter, counted: Mutex::default() }
     }
 
-    fn begin(&self, request: &ChatRequest) -> Result<Try<'_>, ModelError> {
+    fn begin(&self, request: &ChatRequest) -> Result<MeteredAttempt<'_>, ModelError> {
         let input_tokens = self.counted.lock().unwrap_or_else(PoisonError::into_inner).count(request);
         let prices = self.inner.prices();
         let searches = u32::from(request.web_search);
@@ -87,21 +87,21 @@ impl Metered {
             bound,
             detail,
         })?;
-        Ok(Try { reserved: Some(reserved), input_tokens, output_tokens: 0, prices, is_paid: false })
+        Ok(MeteredAttempt { reserved: Some(reserved), input_tokens, output_tokens: 0, prices, is_paid: false })
     }
 }
 
 /// Attempt in progress. It is paid for once a part of its answer has arrived, even if it fails later. Usage that the
 /// server has not counted is estimated.
-struct Try<'a> {
-    reserved: Option<Box<dyn Reserved + 'a>>,
+struct MeteredAttempt<'a> {
+    reserved: Option<Box<dyn CostReservation + 'a>>,
     input_tokens: u64,
     output_tokens: u64,
     prices: Option<Prices>,
     is_paid: bool,
 }
 
-impl Try<'_> {
+impl MeteredAttempt<'_> {
     fn see(&mut self, part: &Result<StreamPart, ModelError>) {
         match part {
             Ok(StreamPart::Done(answer)) => self.answered(answer),
@@ -130,7 +130,7 @@ impl Try<'_> {
     }
 }
 
-impl Drop for Try<'_> {
+impl Drop for MeteredAttempt<'_> {
     fn drop(&mut self) {
         if self.is_paid {
             let usage = Usage::new(self.input_tokens, self.output_tokens);

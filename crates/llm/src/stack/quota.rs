@@ -17,7 +17,7 @@ pub(super) struct Quota {
 
 impl Quota {
     /// Replaces the error of a used-up quota if the budget takes note of it.
-    fn seen(&self, error: ModelError) -> ModelError {
+    fn record_error(&self, error: ModelError) -> ModelError {
         let taken = error.quota_wait().and_then(|wait| self.meter.used_up(&error, wait));
         taken.map_or(error, |out| ModelError::OutOfBudget { model: self.inner.name().to_owned(), bound: out.bound, detail: out.detail })
     }
@@ -29,10 +29,10 @@ impl Layer for Quota {
     }
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        self.inner.stream(request).map(|part| part.map_err(|error| self.seen(error))).boxed()
+        self.inner.stream(request).map(|part| part.map_err(|error| self.record_error(error))).boxed()
     }
 
     fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
-        async { self.inner.complete(request).await.map_err(|error| self.seen(error)) }.boxed()
+        async { self.inner.complete(request).await.map_err(|error| self.record_error(error)) }.boxed()
     }
 }

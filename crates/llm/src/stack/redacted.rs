@@ -37,7 +37,7 @@ struct Clean {
     /// Number of known values at that time.
     known: usize,
     /// Size at which the next cleanup runs.
-    full: usize,
+    cleanup_at: usize,
 }
 
 impl Clean {
@@ -46,9 +46,9 @@ impl Clean {
     }
 
     fn remember(&mut self, message: &Arc<Message>) {
-        if self.messages.len() >= self.full.max(REMEMBERED) {
+        if self.messages.len() >= self.cleanup_at.max(REMEMBERED) {
             self.messages.retain(|_, message| message.strong_count() > 0);
-            self.full = self.messages.len() * 2;
+            self.cleanup_at = self.messages.len() * 2;
         }
         self.messages.insert(Self::place(message), Arc::downgrade(message));
     }

@@ -180,7 +180,7 @@ struct Attempt<'a> {
     request: ChatRequest,
     parts: Option<BoxStream<'a, Result<StreamPart, ModelError>>>,
     course: Attempts,
-    begun: bool,
+    has_begun: bool,
     ended: bool,
 }
 
@@ -190,23 +190,23 @@ impl Layer for Retrying {
     }
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        let attempt = Attempt { request, parts: None, course: self.course(), begun: false, ended: false };
+        let attempt = Attempt { request, parts: None, course: self.course(), has_begun: false, ended: false };
         stream::unfold(attempt, move |mut attempt| async move {
             if attempt.ended {
                 return None;
             }
             loop {
                 let mut parts = attempt.parts.take().unwrap_or_else(|| self.inner.stream(attempt.request.clone()));
-                match self.next_part(&mut parts, attempt.begun, attempt.course.deadline).await {
+                match self.next_part(&mut parts, attempt.has_begun, attempt.course.deadline).await {
                     Ok(part) => {
-                        attempt.begun = true;
+                        attempt.has_begun = true;
                         attempt.ended = matches!(part, StreamPart::Done(_));
                         attempt.parts = Some(parts);
                         return Some((Ok(part), attempt));
                     }
                     Err(error) => {
                         drop(parts);
-                        let wait = if attempt.begun { Err(error) } else { self.next_wait(&mut attempt.course, error) };
+                        let wait = if attempt.has_begun { Err(error) } else { self.next_wait(&mut attempt.course, error) };
                         match wait {
                             Ok(wait) => tokio::time::sleep(wait).await,
                             Err(error) => {

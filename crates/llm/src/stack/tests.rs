@@ -37,7 +37,7 @@ struct Ledger {
 struct Entry<'a>(&'a Ledger);
 
 impl Meter for Ledger {
-    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn Reserved + '_>, OutOfBudget> {
+    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn CostReservation + '_>, OutOfBudget> {
         let mut all = self.wanted.lock().unwrap();
         if self.room.is_some_and(|room| all.len() >= room) {
             return Err(OutOfBudget { bound: "tokens".to_owned(), detail: "all are used".into() });
@@ -47,7 +47,7 @@ impl Meter for Ledger {
     }
 }
 
-impl Reserved for Entry<'_> {
+impl CostReservation for Entry<'_> {
     fn settle(self: Box<Self>, cost: TryCost) {
         self.0.booked.lock().unwrap().push(cost);
     }

@@ -32,7 +32,7 @@ enum Outcome {
 struct Allowance {
     most: u32,
     allowed: u32,
-    under_way: u32,
+    active: u32,
     /// Since the last change.
     answered: u32,
     /// Grows with each decrease. Outcomes of requests that began before a decrease are ignored.
@@ -55,7 +55,7 @@ enum Entry {
 
 impl Allowance {
     const fn new(most: u32, longest_silence: Duration) -> Self {
-        Self { most, allowed: most, under_way: 0, answered: 0, round: 0, closed_until: None, longest_silence }
+        Self { most, allowed: most, active: 0, answered: 0, round: 0, closed_until: None, longest_silence }
     }
 
     fn enter(&mut self, now: Instant) -> Entry {
@@ -63,10 +63,10 @@ impl Allowance {
             Some(until) if until > now => return Entry::At(until),
             _ => self.closed_until = None,
         }
-        if self.under_way >= self.allowed {
+        if self.active >= self.allowed {
             return Entry::AfterAnother;
         }
-        self.under_way += 1;
+        self.active += 1;
         Entry::Begin(self.round)
     }
 
@@ -81,7 +81,7 @@ impl Allowance {
             }
             Outcome::Refused(wait) => {
                 if began == self.round {
-                    self.allowed = (self.under_way.min(self.allowed) / 2).max(1);
+                    self.allowed = (self.active.min(self.allowed) / 2).max(1);
                     self.answered = 0;
                     self.round += 1;
                 }
@@ -92,7 +92,7 @@ impl Allowance {
             }
             Outcome::Other => {}
         }
-        self.under_way = self.under_way.saturating_sub(1);
+        self.active = self.active.saturating_sub(1);
     }
 }
 
@@ -108,7 +108,7 @@ fn outcome(error: &ModelError) -> Outcome {
 /// Limiter of the concurrent requests to one server, shared by all callers.
 pub(super) struct Throttle {
     allowance: Mutex<Allowance>,
-    left: Notify,
+    freed: Notify,
 }
 
 /// A model that is asked no more at once than it answers.
@@ -120,7 +120,7 @@ pub(super) struct Throttled {
 impl Throttle {
     /// Creates a limiter. A server cannot request a longer silence than `longest_silence`.
     pub(super) fn new(longest_silence: Duration) -> Self {
-        Self { allowance: Mutex::new(Allowance::new(MOST, longest_silence)), left: Notify::new() }
+        Self { allowance: Mutex::new(Allowance::new(MOST, longest_silence)), freed: Notify::new() }
     }
 
     fn allowance(&self) -> MutexGuard<'_, Allowance> {
@@ -130,12 +130,12 @@ impl Throttle {
     /// Waits until a request may begin. A caller that stops waiting blocks no other.
     async fn enter(&self) -> Place<'_> {
         loop {
-            let mut left = std::pin::pin!(self.left.notified());
+            let mut left = std::pin::pin!(self.freed.notified());
             // From here on no wake-up is missed.
             left.as_mut().enable();
             let entry = self.allowance().enter(Instant::now());
             match entry {
-                Entry::Begin(round) => return Place { of: self, round, outcome: Outcome::Other },
+                Entry::Begin(round) => return Place { throttle: self, round, outcome: Outcome::Other },
                 Entry::AfterAnother => left.await,
                 Entry::At(until) => tokio::time::sleep_until(until).await,
             }
@@ -145,15 +145,15 @@ impl Throttle {
 
 /// Place of a request among those in progress; dropping it frees the place.
 struct Place<'a> {
-    of: &'a Throttle,
+    throttle: &'a Throttle,
     round: u64,
     outcome: Outcome,
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.of.allowance().leave(self.round, self.outcome, Instant::now());
-        self.of.left.notify_waiters();
+        self.throttle.allowance().leave(self.round, self.outcome, Instant::now());
+        self.throttle.freed.notify_waiters();
     }
 }
 

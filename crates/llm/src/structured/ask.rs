@@ -11,7 +11,7 @@ use crate::{
 };
 
 use super::{
-    Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers,
+    InvalidAnswer, Structured, StructuredError, StructuredRequest, StructuredUsage, Tier, Tiers,
     prompt::{cut, format, messages},
     tiers::refuses_format,
 };
@@ -49,8 +49,8 @@ pub async fn ask<T>(
     judge: impl Fn(Value) -> Result<T, Vec<Described>>,
 ) -> Result<Structured<T>, StructuredError> {
     let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
-    let mut spent = Spent::default();
-    let mut refused: Vec<Refused> = Vec::new();
+    let mut spent = StructuredUsage::default();
+    let mut refused: Vec<InvalidAnswer> = Vec::new();
     let mut natives: Vec<Option<Arc<NativeTurn>>> = Vec::new();
     let mut unreadable = Unreadable::default();
     for attempt in 1..=request.tries.max(1) {
@@ -74,7 +74,7 @@ pub async fn ask<T>(
                 vec![unread.fault.into()]
             }
         };
-        refused.push(Refused { attempt, faults, answer: cut(&response.content) });
+        refused.push(InvalidAnswer { attempt, faults, answer: cut(&response.content) });
         natives.push(response.native);
     }
     Err(StructuredError::Refused { name: request.name, refused, spent })
@@ -114,7 +114,7 @@ async fn answer(
     model: &Model,
     tiers: &Tiers,
     below: Option<Tier>,
-    (request, refused, natives): (&StructuredRequest, &[Refused], &[Option<Arc<NativeTurn>>]),
+    (request, refused, natives): (&StructuredRequest, &[InvalidAnswer], &[Option<Arc<NativeTurn>>]),
 ) -> Result<(Tier, ChatResponse), ModelError> {
     let mut tier = below.unwrap_or_default().max(tiers.of(model.name()));
     loop {
@@ -140,31 +140,31 @@ async fn answer(
 }
 
 /// An answer that holds nothing to judge.
-struct Unread {
+struct EmptyAnswer {
     fault: String,
     /// True if the answer counts against the tier.
     counts: bool,
 }
 
-fn read(response: &ChatResponse, checker: &SchemaChecker) -> Result<ReadJson, Unread> {
+fn read(response: &ChatResponse, checker: &SchemaChecker) -> Result<ReadJson, EmptyAnswer> {
     match response.finish {
         FinishReason::Length => {
             let fault = "it was cut off because it was too long: be shorter".to_owned();
-            return Err(Unread { fault, counts: false });
+            return Err(EmptyAnswer { fault, counts: false });
         }
         FinishReason::ContentFilter => {
-            return Err(Unread { fault: "the provider withheld it".to_owned(), counts: false });
+            return Err(EmptyAnswer { fault: "the provider withheld it".to_owned(), counts: false });
         }
         _ => {}
     }
     match read_json_where(&response.content, |value| checker.fits(value)) {
-        Ok(read) if read.cut => Err(Unread { fault: "it is incomplete: write out everything, to its end".to_owned(), counts: false }),
+        Ok(read) if read.cut => Err(EmptyAnswer { fault: "it is incomplete: write out everything, to its end".to_owned(), counts: false }),
         Ok(read) => Ok(read),
         Err(UnreadableJson::Empty) => match from_reasoning(&response.reasoning) {
             Some(read) => Ok(read),
-            None => Err(Unread { fault: "it is empty".to_owned(), counts: true }),
+            None => Err(EmptyAnswer { fault: "it is empty".to_owned(), counts: true }),
         },
-        Err(error) => Err(Unread { fault: error.to_string(), counts: true }),
+        Err(error) => Err(EmptyAnswer { fault: error.to_string(), counts: true }),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Message, NativeTurn, ResponseFormat};
 
-use super::{Refused, StructuredRequest, Tier};
+use super::{InvalidAnswer, StructuredRequest, Tier};
 
 /// Maximum length of a refused answer that is sent back, in characters.
 pub(super) const ANSWER_CHARS: usize = 4_000;
@@ -20,12 +20,12 @@ const FAULTS: usize = 20;
 pub(super) fn messages(
     request: &StructuredRequest,
     tier: Tier,
-    refused: &[Refused],
+    refused: &[InvalidAnswer],
     natives: &[Option<Arc<NativeTurn>>],
 ) -> Vec<Arc<Message>> {
     let mut messages = request.messages.clone();
     if tier != Tier::Schema {
-        tell(&mut messages, &form(&request.schema));
+        append_user_text(&mut messages, &form(&request.schema));
     }
     for (refusal, native) in refused.iter().zip(natives) {
         let content = if refusal.answer.trim().is_empty() { "(no answer)".to_owned() } else { refusal.answer.clone() };
@@ -45,7 +45,7 @@ pub(super) fn format(request: &StructuredRequest, tier: Tier) -> ResponseFormat 
 }
 
 /// Adds to the last message if it is the user's, because some chat templates require alternating roles.
-fn tell(messages: &mut Vec<Arc<Message>>, text: &str) {
+fn append_user_text(messages: &mut Vec<Arc<Message>>, text: &str) {
     match messages.last_mut().map(Arc::make_mut) {
         Some(Message::User { content, .. }) => {
             content.push_str("\n\n");

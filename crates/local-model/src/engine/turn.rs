@@ -11,12 +11,12 @@ use super::writing::Writing;
 use super::{Engine, Job, Sampling};
 use crate::calls::{begun_call, read_answer};
 use crate::grammar::Grammars;
-use crate::kept::Sequence;
+use crate::prompt_cache::Sequence;
 use crate::sampling::Sampler;
 use crate::vocabulary::Vocabulary;
 
 /// Request that is ready to start.
-pub(super) struct Prepared {
+pub(super) struct PreparedRequest {
     pub(super) prompt: Vec<u32>,
     most_output: usize,
     matcher: Option<Matcher>,
@@ -25,7 +25,7 @@ pub(super) struct Prepared {
     tools: Arc<[ToolDefinition]>,
 }
 
-impl Prepared {
+impl PreparedRequest {
     pub(super) fn most_tokens(&self) -> usize {
         self.prompt.len() + self.most_output
     }
@@ -42,7 +42,7 @@ pub(super) struct Turn {
     /// Tokens that are known but not computed yet, in order.
     pending: Vec<u32>,
     /// Tokens of the answer.
-    written: Vec<u32>,
+    answer_tokens: Vec<u32>,
     writing: Writing,
     most_output: usize,
     matcher: Option<Matcher>,
@@ -54,7 +54,7 @@ pub(super) struct Turn {
 }
 
 /// State of a turn after a pass.
-pub(super) enum Begun {
+pub(super) enum TurnState {
     GoesOn,
     Ended(FinishReason),
 }
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     /// Renders the prompt and prepares the matcher that constrains the answer.
-    pub(super) fn prepare(&mut self, request: &ChatRequest) -> Result<Prepared, ModelError> {
+    pub(super) fn prepare(&mut self, request: &ChatRequest) -> Result<PreparedRequest, ModelError> {
         let prompt = self
             .template
             .render(request, self.vocabulary.begin_and_end(), |content| self.vocabulary.without_controls(content))
@@ -104,15 +104,15 @@ impl Engine {
         let matcher = matcher.transpose().map_err(|error| self.refused(unusable(error)))?;
         let temperature = request.temperature.unwrap_or(self.sampling.temperature);
         let sampler = Sampler::new(Sampling { temperature, ..self.sampling }, request.seed);
-        Ok(Prepared { prompt, most_output, matcher, sampler, tools })
+        Ok(PreparedRequest { prompt, most_output, matcher, sampler, tools })
     }
 }
 
 impl Turn {
-    pub(super) fn begin(prepared: Prepared, sequence: Sequence, job: Job, vocabulary: &Vocabulary) -> Self {
+    pub(super) fn begin(prepared: PreparedRequest, sequence: Sequence, job: Job, vocabulary: &Vocabulary) -> Self {
         let cached = sequence.tokens.len();
         let most_tokens = prepared.most_tokens();
-        let Prepared { prompt, most_output, matcher, sampler, tools } = prepared;
+        let PreparedRequest { prompt, most_output, matcher, sampler, tools } = prepared;
         let mut turn = Self {
             answer: job.answer,
             prompt: prompt.len(),
@@ -120,7 +120,7 @@ impl Turn {
             pending: prompt.get(cached..).unwrap_or_default().to_vec(),
             sequence,
             most_tokens,
-            written: Vec::new(),
+            answer_tokens: Vec::new(),
             writing: Writing::new(!tools.is_empty()),
             most_output,
             matcher,
@@ -131,9 +131,9 @@ impl Turn {
         };
         // Tokens that the grammar forces at the beginning are computed together with the prompt.
         if let Some(matcher) = &mut turn.matcher {
-            turn.written = matcher.consume_ff_tokens();
-            turn.pending.extend_from_slice(&turn.written);
-            for token in &turn.written {
+            turn.answer_tokens = matcher.consume_ff_tokens();
+            turn.pending.extend_from_slice(&turn.answer_tokens);
+            for token in &turn.answer_tokens {
                 turn.writing.push(vocabulary.bytes(*token));
             }
         }
@@ -156,12 +156,12 @@ impl Turn {
     }
 
     /// Chooses the next token, and adds those that are forced after it.
-    pub(super) fn advance(&mut self, scores: &[f32], engine: &mut Engine) -> Result<Begun, ModelError> {
+    pub(super) fn advance(&mut self, scores: &[f32], engine: &mut Engine) -> Result<TurnState, ModelError> {
         if self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Ok(Begun::Ended(FinishReason::Stop));
+            return Ok(TurnState::Ended(FinishReason::Stop));
         }
-        if self.written.len() >= self.most_output {
-            return Ok(Begun::Ended(FinishReason::Length));
+        if self.answer_tokens.len() >= self.most_output {
+            return Ok(TurnState::Ended(FinishReason::Length));
         }
         let failed =
             |error: String| ModelError::Unreadable { model: engine.name.clone(), reason: format!("its form could not be kept: {error}") };
@@ -169,11 +169,11 @@ impl Turn {
             Some(matcher) => Some(matcher.compute_mask_or_eos().map_err(|error| failed(error.to_string()))?),
             None => None,
         };
-        let Some(token) = self.sampler.choose(scores, allowed.as_ref(), &self.written) else {
+        let Some(token) = self.sampler.choose(scores, allowed.as_ref(), &self.answer_tokens) else {
             return Err(failed("no token fits".to_owned()));
         };
         if engine.vocabulary.is_end(token) {
-            return Ok(Begun::Ended(FinishReason::Stop));
+            return Ok(TurnState::Ended(FinishReason::Stop));
         }
         let mut new = vec![token];
         if let Some(matcher) = &mut self.matcher {
@@ -189,16 +189,16 @@ impl Turn {
             let _ = self.answer.send(Ok(StreamPart::Text(text)));
         }
         if self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Ok(Begun::Ended(FinishReason::Stop));
+            return Ok(TurnState::Ended(FinishReason::Stop));
         }
-        Ok(if self.written.len() >= self.most_output { Begun::Ended(FinishReason::Length) } else { Begun::GoesOn })
+        Ok(if self.answer_tokens.len() >= self.most_output { TurnState::Ended(FinishReason::Length) } else { TurnState::GoesOn })
     }
 
     fn take(&mut self, tokens: &[u32], engine: &Engine) {
         for token in tokens {
             self.writing.push(engine.vocabulary.bytes(*token));
         }
-        self.written.extend_from_slice(tokens);
+        self.answer_tokens.extend_from_slice(tokens);
         self.pending.extend_from_slice(tokens);
     }
 
@@ -212,27 +212,27 @@ impl Turn {
             engine.grammars()?.begun_call(&tools, style).map_err(|error| engine.refused(format!("the tools cannot be guided: {error}")))?;
         // This is the token that contains the brace.
         let mut length = 0;
-        let first = self.written.iter().position(|token| {
+        let first = self.answer_tokens.iter().position(|token| {
             length += engine.vocabulary.bytes(*token).len();
             length > begin
         });
         let Some(first) = first else { return Ok(()) };
-        let fitting = matcher.try_consume_tokens(self.written.get(first..).unwrap_or_default()).unwrap_or(0);
+        let fitting = matcher.try_consume_tokens(self.answer_tokens.get(first..).unwrap_or_default()).unwrap_or(0);
         if matcher.is_error() || fitting == 0 {
             return Ok(());
         }
         let keep = first + fitting;
         let computed = self.sequence.tokens.len();
         self.sequence.truncate(computed.min(self.prompt + keep));
-        self.written.truncate(keep);
+        self.answer_tokens.truncate(keep);
         let forced = matcher.consume_ff_tokens();
-        self.written.extend_from_slice(&forced);
-        self.writing.rewrite(self.written.iter().flat_map(|token| engine.vocabulary.bytes(*token)).copied().collect());
-        self.pending = self.written.get(self.sequence.tokens.len().saturating_sub(self.prompt)..).unwrap_or_default().to_vec();
+        self.answer_tokens.extend_from_slice(&forced);
+        self.writing.rewrite(self.answer_tokens.iter().flat_map(|token| engine.vocabulary.bytes(*token)).copied().collect());
+        self.pending = self.answer_tokens.get(self.sequence.tokens.len().saturating_sub(self.prompt)..).unwrap_or_default().to_vec();
         if self.pending.is_empty() {
             // The scores after the last token must be computed again.
             self.sequence.truncate(self.sequence.tokens.len().saturating_sub(1));
-            self.pending.extend(self.written.last());
+            self.pending.extend(self.answer_tokens.last());
         }
         self.matcher = Some(matcher);
         Ok(())
@@ -269,7 +269,7 @@ impl Turn {
             usage: Usage {
                 input_tokens: self.prompt as u64,
                 cached_input_tokens: self.cached as u64,
-                output_tokens: self.written.len() as u64,
+                output_tokens: self.answer_tokens.len() as u64,
                 ..Usage::default()
             },
             usage_estimated: false,

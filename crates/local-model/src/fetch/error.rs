@@ -203,18 +203,18 @@ impl SourceError {
 
 /// Reason to give up a source: its own failure, or a disk error that no other source can avoid.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum SourceAbort {
     Source(SourceError),
     Disk(io::Error),
 }
 
-impl From<SourceError> for Trouble {
+impl From<SourceError> for SourceAbort {
     fn from(error: SourceError) -> Self {
         Self::Source(error)
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for SourceAbort {
     fn from(error: io::Error) -> Self {
         Self::Disk(error)
     }

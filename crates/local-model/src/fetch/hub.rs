@@ -10,7 +10,7 @@ use reqwest::{
 
 use super::{
     FetchNews, FetchObserver, FetchSettings, SourceError,
-    error::Trouble,
+    error::SourceAbort,
     part::{BLOCK, PartFile},
 };
 
@@ -24,7 +24,7 @@ pub(super) async fn fetch(
     part: &mut PartFile,
     settings: &FetchSettings,
     observer: &dyn FetchObserver,
-) -> Result<(), Trouble> {
+) -> Result<(), SourceAbort> {
     let url = Url::parse(url).map_err(|error| answer(format!("{url} is no address: {error}")))?;
     let client = http_client(&url, settings)?;
     let mut wait = settings.retry_wait;
@@ -34,7 +34,7 @@ pub(super) async fn fetch(
         let before = part.len();
         let error = match attempt(&client, &url, total, part, observer).await {
             Ok(()) => continue,
-            Err(Trouble::Source(error)) if error.may_pass() => error,
+            Err(SourceAbort::Source(error)) if error.may_pass() => error,
             Err(error) => return Err(error),
         };
         if part.len() > before {
@@ -47,7 +47,7 @@ pub(super) async fn fetch(
         if !broke_off || in_vain >= TRIES {
             return Err(error.into());
         }
-        observer.tell(&FetchNews::Again { reason: &error.describe() });
+        observer.on_progress(&FetchNews::Again { reason: &error.describe() });
         tokio::time::sleep(wait).await;
         wait *= 2;
     }
@@ -55,7 +55,7 @@ pub(super) async fn fetch(
 }
 
 /// Makes one request and appends the received bytes.
-async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, observer: &dyn FetchObserver) -> Result<(), Trouble> {
+async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, observer: &dyn FetchObserver) -> Result<(), SourceAbort> {
     let from = part.len();
     let mut request = client.get(url.clone());
     if from > 0 {
@@ -75,14 +75,14 @@ async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, ob
                     return Err(answer("the server sends more bytes than the file has".to_owned()).into());
                 }
                 if taken.len() >= BLOCK {
-                    keep(part, &mut taken, total, observer).await?;
+                    write_chunk(part, &mut taken, total, observer).await?;
                 }
             }
             Ok(None) => break None,
             Err(error) => break Some(innermost(&error)),
         }
     };
-    keep(part, &mut taken, total, observer).await?;
+    write_chunk(part, &mut taken, total, observer).await?;
     if part.len() == total {
         return Ok(());
     }
@@ -118,10 +118,10 @@ fn read_range(text: &str) -> Option<(u64, Option<u64>)> {
     Some((first, if size == "*" { None } else { Some(size.parse().ok()?) }))
 }
 
-async fn keep(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, observer: &dyn FetchObserver) -> Result<(), Trouble> {
+async fn write_chunk(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, observer: &dyn FetchObserver) -> Result<(), SourceAbort> {
     if !taken.is_empty() {
         part.append(std::mem::replace(taken, Vec::with_capacity(BLOCK))).await?;
-        observer.tell(&FetchNews::Progress { done: part.len(), total });
+        observer.on_progress(&FetchNews::Progress { done: part.len(), total });
     }
     Ok(())
 }

@@ -53,10 +53,10 @@ pub enum FetchNews<'a> {
 /// Receives progress reports. The methods are called from async code and must not block.
 pub trait FetchObserver: Send + Sync {
     /// Receives one report.
-    fn tell(&self, news: &FetchNews<'_>);
+    fn on_progress(&self, news: &FetchNews<'_>);
 }
 
 /// Ignores all reports.
 impl FetchObserver for () {
-    fn tell(&self, _: &FetchNews<'_>) {}
+    fn on_progress(&self, _: &FetchNews<'_>) {}
 }

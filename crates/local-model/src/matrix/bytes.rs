@@ -41,7 +41,7 @@ fn products<B: Opens>(instructions: Instructions, weights: &[u8], (rows, columns
     if count == 0 || rows == 0 {
         return Vec::new();
     }
-    let mut rounded = vec![Rounded::ZERO; inputs.len() / BLOCK];
+    let mut rounded = vec![RoundedBlock::ZERO; inputs.len() / BLOCK];
     instructions.dispatch(Round { inputs, columns, to: &mut rounded });
     let row_bytes = columns / BLOCK * B::BYTES;
     by_rows(weights, (rows, row_bytes), count, |weights, outputs| {
@@ -56,14 +56,14 @@ fn products<B: Opens>(instructions: Instructions, weights: &[u8], (rows, columns
 
 /// Rounded block of an input.
 #[derive(Clone)]
-struct Rounded {
+struct RoundedBlock {
     values: [i8; BLOCK],
     /// Sums of each 16 values.
     sums: [i16; 16],
     scale: f32,
 }
 
-impl Rounded {
+impl RoundedBlock {
     const ZERO: Self = Self { values: [0; BLOCK], sums: [0; 16], scale: 0.0 };
 }
 
@@ -71,7 +71,7 @@ impl Rounded {
 struct Round<'a> {
     inputs: &'a [f32],
     columns: usize,
-    to: &'a mut [Rounded],
+    to: &'a mut [RoundedBlock],
 }
 
 impl WithSimd for Round<'_> {
@@ -89,7 +89,7 @@ impl WithSimd for Round<'_> {
 }
 
 #[inline(always)]
-fn round(input: &[f32; BLOCK], to: &mut Rounded) {
+fn round(input: &[f32; BLOCK], to: &mut RoundedBlock) {
     let mut largest = [0.0f32; 16];
     for piece in input.as_chunks::<16>().0 {
         for (largest, value) in largest.iter_mut().zip(piece) {
@@ -116,7 +116,7 @@ struct SomeRows<'a, B> {
     lanes: V3,
     weights: &'a [u8],
     row_bytes: usize,
-    inputs: &'a [Rounded],
+    inputs: &'a [RoundedBlock],
     count: usize,
     outputs: &'a mut [f32],
     block: PhantomData<B>,
@@ -145,7 +145,7 @@ impl<B: Opens> WithSimd for SomeRows<'_, B> {
 /// Multiplies one row of weights with one input. It does not take several rows at once, because the processor prefetches one stream, but
 /// not four.
 #[inline(always)]
-fn one<'a, B: Opens>(lanes: V3, row: &[u8], input: impl Iterator<Item = &'a Rounded>) -> f32 {
+fn one<'a, B: Opens>(lanes: V3, row: &[u8], input: impl Iterator<Item = &'a RoundedBlock>) -> f32 {
     let mut opened = Opened::ZERO;
     let mut total = lanes.splat_f32x8(0.0);
     for (block, input) in row.chunks_exact(B::BYTES).zip(input) {
@@ -164,7 +164,7 @@ fn one<'a, B: Opens>(lanes: V3, row: &[u8], input: impl Iterator<Item = &'a Roun
 fn several<B: Opens>(
     lanes: V3,
     (rows, row_bytes): (&[u8], usize),
-    inputs: &[Rounded],
+    inputs: &[RoundedBlock],
     count: usize,
     outputs: &mut [f32],
     opened: &mut Vec<[Opened; TOGETHER]>,
@@ -204,7 +204,7 @@ fn several<B: Opens>(
 
 /// Returns the sums of the products of one block of each of four rows with two inputs.
 #[inline(always)]
-fn tile(lanes: V3, [w0, w1, w2, w3]: &[Opened; TOGETHER], [a, b]: [&Rounded; 2]) -> [[i32x8; 2]; TOGETHER] {
+fn tile(lanes: V3, [w0, w1, w2, w3]: &[Opened; TOGETHER], [a, b]: [&RoundedBlock; 2]) -> [[i32x8; 2]; TOGETHER] {
     let zero = lanes.splat_i32x8(0);
     let (mut a0, mut a1, mut a2, mut a3, mut b0, mut b1, mut b2, mut b3) = (zero, zero, zero, zero, zero, zero, zero, zero);
     let (w0, w1, w2, w3) = (w0.pieces(), w1.pieces(), w2.pieces(), w3.pieces());
@@ -230,7 +230,7 @@ fn add_products(lanes: V3, sum: i32x8, weights: &[u8; 32], factors: &[i16; 16], 
 
 /// Adds the result of a block: the sum of its products, and its offsets.
 #[inline(always)]
-fn add_block(lanes: V3, total: f32x8, sum: i32x8, weights: &Opened, input: &Rounded) -> f32x8 {
+fn add_block(lanes: V3, total: f32x8, sum: i32x8, weights: &Opened, input: &RoundedBlock) -> f32x8 {
     let total = lanes.mul_add_f32x8(lanes.convert_i32x8_to_f32x8(sum), lanes.splat_f32x8(weights.scale * input.scale), total);
     let lows = lanes.multiply_wrapping_add_adjacent_i16x16(cast(weights.lows), cast(input.sums));
     lanes.mul_add_f32x8(lanes.convert_i32x8_to_f32x8(lows), lanes.splat_f32x8(-weights.low * input.scale), total)

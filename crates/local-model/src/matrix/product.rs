@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::{Lanes, Plain};
-use super::unpack::{Block, Unpacked};
+use super::unpack::{Block, UnpackedBlock};
 
 /// Instructions of this processor.
 pub(crate) type Instructions = pulp::Arch;
@@ -25,14 +25,14 @@ pub(crate) fn dot(a: &[i16], b: &[i16]) -> i32 {
 }
 
 /// Rounded inputs: for each block of columns, one piece per input.
-struct Rounded {
+struct RoundedInputs {
     values: Vec<i16>,
     scales: Vec<f32>,
     /// Sums of each 16 values of a block, padded with zeros; empty if the weights have no offsets.
     sums: Vec<[i16; 32]>,
 }
 
-impl Rounded {
+impl RoundedInputs {
     fn new<B: Block>(instructions: Instructions, inputs: &[f32], columns: usize) -> Self {
         let count = inputs.len() / columns;
         let blocks = inputs.len() / B::WEIGHTS;
@@ -97,7 +97,7 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
     if count == 0 || rows == 0 {
         return Vec::new();
     }
-    let rounded = Rounded::new::<B>(instructions, inputs, columns);
+    let rounded = RoundedInputs::new::<B>(instructions, inputs, columns);
     let row_bytes = columns / B::WEIGHTS * B::BYTES;
     by_rows(weights, (rows, row_bytes), count, |weights, outputs| {
         let rows = SomeRows::<Plain, B> { lanes: Plain, weights, row_bytes, inputs: &rounded, count, outputs, block: PhantomData };
@@ -141,7 +141,7 @@ struct SomeRows<'a, L, B> {
     lanes: L,
     weights: &'a [u8],
     row_bytes: usize,
-    inputs: &'a Rounded,
+    inputs: &'a RoundedInputs,
     count: usize,
     outputs: &'a mut [f32],
     block: PhantomData<B>,
@@ -176,8 +176,8 @@ impl<L: Lanes, B: Block> WithSimd for SomeRows<'_, L, B> {
 
 /// Multiplies one row of weights with one input.
 #[inline(always)]
-fn one<L: Lanes, B: Block>(lanes: L, row: &[u8], inputs: &Rounded, count: usize, number: usize) -> f32 {
-    let mut unpacked = Unpacked::new();
+fn one<L: Lanes, B: Block>(lanes: L, row: &[u8], inputs: &RoundedInputs, count: usize, number: usize) -> f32 {
+    let mut unpacked = UnpackedBlock::new();
     let mut total = lanes.zero();
     let places = (number..).step_by(count);
     for (block, place) in row.chunks_exact(B::BYTES).zip(places) {
@@ -209,12 +209,12 @@ fn several<L: Lanes, B: Block>(
     lanes: L,
     rows: &[u8],
     row_bytes: usize,
-    inputs: &Rounded,
+    inputs: &RoundedInputs,
     count: usize,
     outputs: &mut [f32],
-    unpacked: &mut Vec<([Unpacked; TOGETHER], [f32; TOGETHER])>,
+    unpacked: &mut Vec<([UnpackedBlock; TOGETHER], [f32; TOGETHER])>,
 ) {
-    unpacked.resize_with(row_bytes / B::BYTES, || ([const { Unpacked::new() }; TOGETHER], [0.0; TOGETHER]));
+    unpacked.resize_with(row_bytes / B::BYTES, || ([const { UnpackedBlock::new() }; TOGETHER], [0.0; TOGETHER]));
     for (row, weights) in rows.chunks_exact(row_bytes).enumerate() {
         for (block, (unpacked, scales)) in weights.chunks_exact(B::BYTES).zip(unpacked.iter_mut()) {
             if let (Some(unpacked), Some(scale)) = (unpacked.get_mut(row), scales.get_mut(row)) {

@@ -1,10 +1,10 @@
 //! Conversion of rows to floats, and of floats to the own block format.
 
-use super::unpack::{Block, Unpacked};
+use super::unpack::{Block, UnpackedBlock};
 
 /// Writes the weights of a row as floats.
 pub(super) fn expand<B: Block>(row: &[u8], to: &mut [f32]) {
-    let mut unpacked = Unpacked::new();
+    let mut unpacked = UnpackedBlock::new();
     to.fill(0.0);
     for (block, to) in row.chunks_exact(B::BYTES).zip(to.chunks_exact_mut(B::WEIGHTS)) {
         let scale = B::unpack(block, &mut unpacked);

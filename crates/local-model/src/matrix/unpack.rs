@@ -6,7 +6,7 @@
 use super::format::Format;
 
 /// Numbers of one block.
-pub(super) struct Unpacked {
+pub(super) struct UnpackedBlock {
     /// At most 4,096 in absolute value, except for [`Whole`], which has blocks of 32.
     pub(super) values: [i16; 256],
     /// One for each 16 values; the other half stays zero.
@@ -14,7 +14,7 @@ pub(super) struct Unpacked {
     pub(super) low: f32,
 }
 
-impl Unpacked {
+impl UnpackedBlock {
     pub(super) const fn new() -> Self {
         Self { values: [0; 256], lows: [0; 32], low: 0.0 }
     }
@@ -29,7 +29,7 @@ pub(super) trait Block {
     /// True if it has offsets.
     const LOWS: bool;
     /// Writes the values, and the offsets if it has any; returns the scale.
-    fn unpack(block: &[u8], to: &mut Unpacked) -> f32;
+    fn unpack(block: &[u8], to: &mut UnpackedBlock) -> f32;
 }
 
 /// Converts a 16-bit float, without a table or a special instruction.
@@ -75,7 +75,7 @@ macro_rules! formats {
             const BYTES: usize = Format::$format.block().1;
             const LOWS: bool = $lows;
             #[inline(always)]
-            fn unpack($block: &[u8], $to: &mut Unpacked) -> f32 { $unpack }
+            fn unpack($block: &[u8], $to: &mut UnpackedBlock) -> f32 { $unpack }
         }
     )*};
 }
@@ -232,7 +232,7 @@ impl Block for Whole {
     const BYTES: usize = 68;
     const LOWS: bool = false;
     #[inline(always)]
-    fn unpack(block: &[u8], to: &mut Unpacked) -> f32 {
+    fn unpack(block: &[u8], to: &mut UnpackedBlock) -> f32 {
         let (scale, values) = split(block);
         for (value, bytes) in to.values.iter_mut().zip(values.as_chunks::<2>().0) {
             *value = i16::from_le_bytes(*bytes);

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use super::Shape;
 use super::forward::{Part, exp};
-use crate::kept::Layer;
 use crate::matrix::{Instructions, dot};
+use crate::prompt_cache::Layer;
 
 /// Largest rounded key or query: its square times 512 still fits 32 bits.
 const LARGEST: f32 = 2_047.0;

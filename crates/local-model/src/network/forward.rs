@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::attention::{Row, attend, round};
 use super::{Network, Projection, Shape};
-use crate::kept::Sequence;
+use crate::prompt_cache::Sequence;
 
 /// Tokens that are added to one sequence.
 #[derive(Debug)]

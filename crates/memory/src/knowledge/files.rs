@@ -10,7 +10,7 @@ use std::{
 use aime_redact::is_credential_file;
 use ignore::WalkBuilder;
 
-use super::{SkipReason, Skipped};
+use super::{SkipReason, SkippedFile};
 
 /// Number of bytes that are read of a file before the rest.
 const BEGINNING: u64 = 8_192;
@@ -28,7 +28,7 @@ pub(super) struct Found {
 
 /// Walks the files beneath a folder, in order of their paths. Ignore files above the folder and the user's own have
 /// no effect.
-pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>> {
+pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, SkippedFile>> {
     let mut builder = WalkBuilder::new(folder);
     builder.parents(false).git_global(false).require_git(false).follow_links(false).sort_by_file_name(Ord::cmp);
     let folder = folder.to_owned();
@@ -37,29 +37,29 @@ pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>
             let kind = entry.file_type()?;
             let path = name(&folder, entry.path());
             if kind.is_symlink() {
-                return Some(Err(Skipped { path: shown(&folder, entry.path()), reason: SkipReason::Link }));
+                return Some(Err(SkippedFile { path: display_path(&folder, entry.path()), reason: SkipReason::Link }));
             }
             if !kind.is_file() {
                 return None;
             }
             let Some(path) = path else {
-                return Some(Err(Skipped { path: shown(&folder, entry.path()), reason: SkipReason::Name }));
+                return Some(Err(SkippedFile { path: display_path(&folder, entry.path()), reason: SkipReason::Name }));
             };
             if is_credential_file(&path) {
-                return Some(Err(Skipped { path, reason: SkipReason::Keys }));
+                return Some(Err(SkippedFile { path, reason: SkipReason::Keys }));
             }
             match entry.metadata() {
                 Ok(metadata) => {
                     let (bytes, modified) = (metadata.len(), modified(&metadata));
                     Some(Ok(Found { place: entry.into_path(), path, bytes, modified }))
                 }
-                Err(error) => Some(Err(Skipped { path, reason: SkipReason::Unreadable { error: error.to_string() } })),
+                Err(error) => Some(Err(SkippedFile { path, reason: SkipReason::Unreadable { error: error.to_string() } })),
             }
         }
         Err(error) => {
-            let path = at(&error).map(|path| shown(&folder, path)).unwrap_or_default();
+            let path = at(&error).map(|path| display_path(&folder, path)).unwrap_or_default();
             let error = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-            Some(Err(Skipped { path, reason: SkipReason::Unreadable { error } }))
+            Some(Err(SkippedFile { path, reason: SkipReason::Unreadable { error } }))
         }
     })
 }
@@ -103,7 +103,7 @@ fn name(folder: &Path, path: &Path) -> Option<String> {
 }
 
 /// Returns a path in the folder as it is shown.
-fn shown(folder: &Path, path: &Path) -> String {
+fn display_path(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 

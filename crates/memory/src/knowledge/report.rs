@@ -15,7 +15,7 @@ pub struct IndexReport {
     /// Number of documents that did not change.
     pub unchanged: usize,
     /// Files that are no documents, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// True if there are more files than [`max_files`](crate::KnowledgeSettings::max_files); the excess files are not
     /// in the index.
     pub more: bool,
@@ -25,7 +25,7 @@ pub struct IndexReport {
 
 /// A file that is not indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// The file; of a name that is not UTF-8, what can be shown of it.
     pub path: String,
     /// Reason why the file was skipped.

@@ -8,7 +8,7 @@ use std::{collections::HashMap, path::Path};
 
 use rusqlite::{Connection, params};
 
-use super::{IndexReport, Knowledge, KnowledgeSettings, SkipReason, Skipped, files};
+use super::{IndexReport, Knowledge, KnowledgeSettings, SkipReason, SkippedFile, files};
 use crate::{
     MemoryError, UnixMillis,
     chunk::{self, Piece},
@@ -35,7 +35,7 @@ struct Known {
 }
 
 /// A document that has been read.
-struct Reading {
+struct ParsedDocument {
     path: String,
     bytes: u64,
     modified: i64,
@@ -85,7 +85,7 @@ pub(super) fn update(knowledge: &Knowledge, at: UnixMillis, mut go_on: impl FnMu
             _ => None,
         };
         if let Some(reason) = reason {
-            report.skipped.push(Skipped { path: file.path, reason });
+            report.skipped.push(SkippedFile { path: file.path, reason });
             continue;
         }
         let before = known.get(&file.path);
@@ -98,7 +98,7 @@ pub(super) fn update(knowledge: &Knowledge, at: UnixMillis, mut go_on: impl FnMu
         let text = match files::read(&file, settings.max_file_bytes) {
             Ok(text) => text,
             Err(reason) => {
-                report.skipped.push(Skipped { path: file.path, reason });
+                report.skipped.push(SkippedFile { path: file.path, reason });
                 continue;
             }
         };
@@ -123,7 +123,7 @@ struct Update<'a> {
     knowledge: &'a Knowledge,
     at: UnixMillis,
     chunk_tokens: u64,
-    batch: Vec<Reading>,
+    batch: Vec<ParsedDocument>,
     batch_bytes: u64,
 }
 
@@ -134,7 +134,7 @@ impl Update<'_> {
         settled && (file.bytes, file.modified, self.chunk_tokens) == (known.bytes, known.modified, known.chunk_tokens)
     }
 
-    fn read(&self, file: files::Found, text: &str, before: Option<&Known>) -> Reading {
+    fn read(&self, file: files::Found, text: &str, before: Option<&Known>) -> ParsedDocument {
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         let same = before.is_some_and(|before| before.hash == hash && before.chunk_tokens == self.chunk_tokens);
         let markdown =
@@ -147,10 +147,10 @@ impl Update<'_> {
             };
             pieces.map(with_words).collect()
         });
-        Reading { path: file.path, bytes: file.bytes, modified: file.modified, hash, pieces }
+        ParsedDocument { path: file.path, bytes: file.bytes, modified: file.modified, hash, pieces }
     }
 
-    fn push(&mut self, reading: Reading) -> Result<(), MemoryError> {
+    fn push(&mut self, reading: ParsedDocument) -> Result<(), MemoryError> {
         self.batch_bytes += reading.bytes;
         self.batch.push(reading);
         if self.batch.len() >= BATCH || self.batch_bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
@@ -166,7 +166,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn write(&self, connection: &Connection, reading: &Reading) -> rusqlite::Result<()> {
+    fn write(&self, connection: &Connection, reading: &ParsedDocument) -> rusqlite::Result<()> {
         let folder = &self.knowledge.folder;
         let (bytes, tokens) = (integer(reading.bytes), integer(self.chunk_tokens));
         let Some(pieces) = &reading.pieces else {

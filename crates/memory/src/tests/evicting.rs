@@ -5,15 +5,15 @@ fn the_same_goal_is_remembered_once_and_the_later_one_stays() {
     let fixture = Fixture::new();
     let store = &fixture.store;
     let remember = |memory: Memory| store.remember(&memory).unwrap();
-    assert_eq!(remember(memory("a", 5, "Deploy it", "first")), Remembered { stored: true, ..Default::default() });
+    assert_eq!(remember(memory("a", 5, "Deploy it", "first")), RememberResult { stored: true, ..Default::default() });
     store.recall("deploy", 1).unwrap();
     let second = remember(memory("b", 6, " deploy\n IT", "second"));
-    assert_eq!(second, Remembered { stored: true, replaced: vec!["a".into()], evicted: vec![] });
+    assert_eq!(second, RememberResult { stored: true, replaced: vec!["a".into()], evicted: vec![] });
     assert_eq!(store.get("b").unwrap().unwrap().recalled, 1, "what was useful stays so");
-    assert_eq!(remember(memory("c", 4, "Deploy it", "an older run that ends late")), Remembered::default());
+    assert_eq!(remember(memory("c", 4, "Deploy it", "an older run that ends late")), RememberResult::default());
     // Another kind is another memory; the same id is the same.
     remember(Memory { kind: MemoryKind::Fact, ..memory("d", 4, "Deploy it", "a fact") });
-    assert_eq!(remember(memory("b", 1, "Deploy it", "told anew")), Remembered { stored: true, ..Default::default() });
+    assert_eq!(remember(memory("b", 1, "Deploy it", "told anew")), RememberResult { stored: true, ..Default::default() });
     assert_eq!(listed(store), ["d", "b"]);
     assert_eq!(store.get("b").unwrap().unwrap().memory.text, "told anew");
     // Without a title, the text counts.

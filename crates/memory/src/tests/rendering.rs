@@ -2,15 +2,15 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn recalled(memory: Memory, score: f64) -> Recalled {
-    Recalled { memory, score, excerpt: String::new() }
+fn recalled(memory: Memory, score: f64) -> RecalledMemory {
+    RecalledMemory { memory, score, excerpt: String::new() }
 }
 
 fn chunk(path: &str, heading: &str, line: u64, text: &str) -> Chunk {
     Chunk { path: path.into(), heading: heading.into(), line, text: text.into(), score: 0.5 }
 }
 
-fn both() -> (Vec<Recalled>, Vec<Chunk>) {
+fn both() -> (Vec<RecalledMemory>, Vec<Chunk>) {
     let fact =
         Memory {
             kind: MemoryKind::Fact, run: None, ..memory("f1", 1_735_689_600_000, "网站\n的密钥", "服务器只接受 ed25519 密钥。")
@@ -60,7 +60,7 @@ proptest! {
         memory_tokens in 0_u64..400,
         knowledge_tokens in 0_u64..400,
     ) {
-        let memories: Vec<Recalled> = texts.iter().map(|(text, title)| recalled(memory(title, 0, title, text), 0.5)).collect();
+        let memories: Vec<RecalledMemory> = texts.iter().map(|(text, title)| recalled(memory(title, 0, title, text), 0.5)).collect();
         let chunks: Vec<Chunk> = texts.iter().map(|(text, title)| chunk(title, title, 1, text)).collect();
         let rendering = render(&memories, &chunks, &PromptBounds { memory_tokens, knowledge_tokens });
         prop_assert!(rendering.tokens <= memory_tokens + knowledge_tokens);

@@ -41,25 +41,25 @@ fn a_question_becomes_terms() {
         ("修复login页面", vec!["\"修复\"", "\"login\"", "\"页面\""]),
     ];
     for (question, expected) in cases {
-        assert_eq!(asked(question).terms.iter().map(Term::expression).collect::<Vec<_>>(), expected, "{question}");
+        assert_eq!(parse_question(question).terms.iter().map(Term::expression).collect::<Vec<_>>(), expected, "{question}");
     }
     let long: String = (0..1_000).map(|number| format!("w{number} ")).collect();
-    assert_eq!(asked(&long).terms.len(), TERMS);
+    assert_eq!(parse_question(&long).terms.len(), TERMS);
 }
 
 #[test]
 fn terms_cover_parts_of_the_question() {
-    let covers = |question| asked(question).terms.into_iter().map(|term| (term.written, term.units)).collect::<Vec<_>>();
+    let covers = |question| parse_question(question).terms.into_iter().map(|term| (term.word, term.units)).collect::<Vec<_>>();
     let of = |expected: &[(&str, &[usize])]| expected.iter().map(|(term, units)| ((*term).to_owned(), units.to_vec())).collect::<Vec<_>>();
     assert_eq!(covers("the PlanPatch"), of(&[("planpatch", &[1, 2]), ("plan", &[1]), ("patch", &[2])]));
     assert_eq!(covers("部署网站"), of(&[("部署", &[0, 1]), ("署网", &[1, 2]), ("网站", &[2, 3])]));
-    assert_eq!(asked("部署 site").units, [0.5, 0.5, 1.0]);
+    assert_eq!(parse_question("部署 site").units, [0.5, 0.5, 1.0]);
 }
 
 proptest! {
     #[test]
     fn a_token_is_never_syntax(question in ".*") {
-        let asked = asked(&question);
+        let asked = parse_question(&question);
         for term in asked.terms {
             prop_assert!(!term.units.is_empty() && term.units.iter().all(|unit| *unit < asked.units.len()));
             prop_assert!(!term.token.is_empty());

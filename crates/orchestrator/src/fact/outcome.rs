@@ -1,7 +1,7 @@
 //! Results of effects: members of the facts that answer them.
 
 use aime_messages::{Message, message};
-use aime_progress_management::{Check, CheckMethod, Criterion, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
+use aime_progress_management::{Check, CheckMethod, Criterion, ModelCost, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem};
 use serde::{Deserialize, Serialize};
 
 /// Memories of earlier runs and pieces of documents that fit a goal.
@@ -47,7 +47,7 @@ pub struct ModelUse {
     /// The model.
     pub model: String,
     /// Tokens and cost.
-    pub spent: Spent,
+    pub spent: ModelCost,
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Finish reason that the model reported, if the call was a single request.
@@ -187,11 +187,11 @@ impl CriterionResult {
         }
     }
 
-    /// Returns why the work does not count as done, if it does not: the criterion does not hold, or aime could not check a command or file
-    /// that a person or the project asks for.
+    /// Returns why the work does not count as done, if it does not: the criterion does not hold, or nobody checked a criterion of a person or
+    /// of the project. A check without a decision, such as that of a flaky command or an auditor who cannot tell, is no fault.
     #[must_use]
     pub fn fault(&self) -> Option<Message> {
-        let required = self.owner.needs_consent() && self.executable;
+        let required = self.owner.needs_consent();
         match self.passed {
             Some(true) => None,
             Some(false) => Some(message!("criterion-fails", criterion = self.criterion, reason = self.reason)),
@@ -199,6 +199,40 @@ impl CriterionResult {
                 Some(message!("criterion-unchecked", criterion = self.criterion, reason = self.reason))
             }
             None => None,
+        }
+    }
+
+    /// Returns true for a fault that the worker may be able to remove: the criterion does not hold, or no verdict was reached on its words.
+    /// A worker cannot change that a command may not be run.
+    pub(crate) fn is_fault_of_worker(&self) -> bool {
+        self.passed == Some(false) || (!self.executable && self.fault().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unchecked_criterion_of_a_person_is_a_fault() {
+        let (unchecked, executed, audited) = (CheckMethod::Unchecked, CheckMethod::Executed, CheckMethod::Audited);
+        for (owner, how, passed, fault) in [
+            (Owner::Person, unchecked, None, true),
+            (Owner::Project, unchecked, None, true),
+            (Owner::Lead, unchecked, None, false),
+            (Owner::Actor, unchecked, None, false),
+            (Owner::Person, executed, None, false),
+            (Owner::Person, audited, None, false),
+            (Owner::Person, audited, Some(false), true),
+            (Owner::Lead, audited, Some(false), true),
+            (Owner::Person, audited, Some(true), false),
+        ] {
+            for criterion in [Criterion::text("the poem is good"), Criterion::command("true")] {
+                let check = CriterionResult { how, passed, ..CriterionResult::open(&criterion.owned_by(owner)) };
+                assert_eq!(check.fault().is_some(), fault, "{check:?}");
+                let of_worker = passed == Some(false) || (fault && !check.executable);
+                assert_eq!(check.is_fault_of_worker(), of_worker, "{check:?}");
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 use super::*;
 
 /// A hook that gives one answer and records the events it receives.
-struct Says {
+struct ScriptedHook {
     name: &'static str,
     points: Vec<HookPoint>,
     answer: Result<HookAnswer, HookError>,
@@ -18,7 +18,7 @@ struct Says {
     told: Mutex<Vec<HookEvent>>,
 }
 
-impl Hook for Says {
+impl Hook for ScriptedHook {
     fn name(&self) -> &str {
         self.name
     }
@@ -37,15 +37,15 @@ impl Hook for Says {
     }
 }
 
-fn says(name: &'static str, point: HookPoint, answer: Result<HookAnswer, HookError>, required: bool) -> Arc<Says> {
-    Arc::new(Says { name, points: vec![point], answer, required, told: Mutex::default() })
+fn hook(name: &'static str, point: HookPoint, answer: Result<HookAnswer, HookError>, required: bool) -> Arc<ScriptedHook> {
+    Arc::new(ScriptedHook { name, points: vec![point], answer, required, told: Mutex::default() })
 }
 
 fn block(reason: &str) -> HookAnswer {
     HookAnswer::Block { reason: reason.to_owned() }
 }
 
-fn hooks(list: &[Arc<Says>]) -> Hooks {
+fn hooks(list: &[Arc<ScriptedHook>]) -> Hooks {
     list.iter().map(|hook| Arc::clone(hook) as Arc<dyn Hook>).collect()
 }
 
@@ -70,19 +70,19 @@ async fn changes_chain_and_the_first_block_wins() {
     let change = |command: &str| Ok(HookAnswer::Change(json!({"parameters": {"command": command}})));
     let point = HookPoint::BeforeTool;
     let list = [
-        says("calm", point, Ok(HookAnswer::Continue), false),
-        says("first", point, change("ls -l"), false),
-        says("second", point, change("ls -la"), false),
-        says("elsewhere", HookPoint::AfterTool, Ok(block("not asked")), false),
-        says("no", point, Ok(block("not on Fridays")), false),
-        says("late", point, Ok(block("too late")), false),
+        hook("calm", point, Ok(HookAnswer::Continue), false),
+        hook("first", point, change("ls -l"), false),
+        hook("second", point, change("ls -la"), false),
+        hook("elsewhere", HookPoint::AfterTool, Ok(block("not asked")), false),
+        hook("no", point, Ok(block("not on Fridays")), false),
+        hook("late", point, Ok(block("too late")), false),
     ];
     let heard = hooks(&list).ask(call(point)).await;
     assert_eq!(heard.blocked.as_deref(), Some("blocked by the hook no: not on Fridays"));
     assert_eq!(heard.changed_by().as_deref(), Some("first, second"));
     let acts: Vec<(&str, HookDeed)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
     assert_eq!(acts, [("first", HookDeed::Changed), ("second", HookDeed::Changed), ("no", HookDeed::Blocked)]);
-    let seen = |hook: &Says| match hook.told.lock().unwrap().first().map(|event| event.payload.clone()) {
+    let seen = |hook: &ScriptedHook| match hook.told.lock().unwrap().first().map(|event| event.payload.clone()) {
         Some(HookPayload::Tool { parameters, .. }) => parameters["command"].as_str().map(str::to_owned),
         _ => None,
     };
@@ -96,7 +96,7 @@ async fn one_that_fails_is_told_of_and_blocks_only_where_it_is_required() {
     let failed = || Err(HookError("it broke".to_owned()));
     let misshapen = || Ok(HookAnswer::Change(json!({"parameter": {}})));
     for (answer, what) in [(failed(), "it broke"), (misshapen(), "a change at before_tool is {\"parameters\": …} and nothing else")] {
-        let list = [says("weak", HookPoint::BeforeTool, answer.clone(), false), says("after", HookPoint::BeforeTool, answer, true)];
+        let list = [hook("weak", HookPoint::BeforeTool, answer.clone(), false), hook("after", HookPoint::BeforeTool, answer, true)];
         let heard = hooks(&list).ask(call(HookPoint::BeforeTool)).await;
         let acts: Vec<(&str, HookDeed)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
         assert_eq!(acts, [("weak", HookDeed::Failed), ("after", HookDeed::Blocked)]);

@@ -17,8 +17,8 @@ impl Place {
         Self { folder, plans }
     }
 
-    fn under_way(&self) -> PlanUnderWay {
-        PlanUnderWay::new(&self.folder.path().join("runs/r"))
+    fn under_way(&self) -> ActivePlan {
+        ActivePlan::new(&self.folder.path().join("runs/r"))
     }
 
     /// Returns for each goal if the folder has a plan for it.

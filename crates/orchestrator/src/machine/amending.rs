@@ -53,7 +53,7 @@ impl RunMachine {
         self.go_on_after_amendment(out);
         let at = self.state.strategic.success_criteria.iter().position(|known| *known == from);
         let number = at.and_then(|at| u32::try_from(at + 1).ok());
-        match (Consent::said(text), number) {
+        match (Consent::parse(text), number) {
             (Some(Consent::Yes | Consent::Always), Some(number)) => {
                 let evidence = format!("{evidence} (a person agreed)");
                 let change =
@@ -64,8 +64,8 @@ impl RunMachine {
             (Some(Consent::Yes | Consent::Always), None) => self.lead.refuse(format!("the plan has no criterion `{from}` any more")),
             (Some(Consent::No) | None, _) => {
                 if let Ok(id) = EvidenceId::new(format!("answer-{question}")) {
-                    let words = if Consent::said(text).is_some() { "it stays as it is" } else { text.trim() };
-                    self.keep_words(&id, &format!("about the criterion `{from}`: {words}"), out);
+                    let words = if Consent::parse(text).is_some() { "it stays as it is" } else { text.trim() };
+                    self.record_person_message(&id, &format!("about the criterion `{from}`: {words}"), out);
                 }
             }
         }

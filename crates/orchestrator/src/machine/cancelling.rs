@@ -106,7 +106,7 @@ impl RunMachine {
         let error = Some(RunFailure::new(FailureCode::Cancelled, reason.clone(), next));
         self.stopping.give_up(reason.clone());
         self.phase = Phase::Over;
-        self.stopping.stay();
+        self.stopping.cancel_leaving();
         self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
     }
 

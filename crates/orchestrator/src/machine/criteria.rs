@@ -22,7 +22,7 @@ impl CriteriaState {
     }
 
     /// Takes in the results of the criteria of the plan, and `again` those of completed tasks.
-    pub(super) fn look(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>) {
+    pub(super) fn record_checks(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>) {
         self.looked_at = true;
         let of_tasks = again.iter().flat_map(|(task, checks)| checks.iter().map(move |check| (Some(task), check)));
         let all = checks.iter().map(|check| (None, check)).chain(of_tasks);
@@ -65,7 +65,7 @@ mod tests {
         ];
         for (checks, expected) in cases {
             let mut criteria = CriteriaState::default();
-            criteria.look(&checks, &BTreeMap::new());
+            criteria.record_checks(&checks, &BTreeMap::new());
             assert_eq!((criteria.failure().as_ref().map(ToString::to_string).as_deref(), criteria.were_looked_at()), (expected, true));
             criteria.plan_changed();
             assert_eq!((criteria.failure(), criteria.were_looked_at()), (None, false));

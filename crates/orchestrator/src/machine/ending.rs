@@ -6,7 +6,11 @@ use aime_messages::{Message, message};
 use aime_progress_management::{CheckMethod, Conclusion, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
-use crate::{NextStep, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
+use crate::{
+    NextStep, Reflect, RunEffect, RunFailure, RunOutput,
+    criteria_lines::{criteria_lines, doubtful_lines},
+    fact::CriterionResult,
+};
 
 impl RunMachine {
     /// If nothing moves any more, waits for a person, gives up blocked tasks, or ends the run.
@@ -14,6 +18,7 @@ impl RunMachine {
         if self.stopping.is_leaving() || self.fault.is_some() || self.phase != Phase::Executing {
             return;
         }
+        self.withdraw_needless_escalation(out);
         if self.waits_for_person() {
             let output = self.waiting();
             return self.leave(output, out);
@@ -144,7 +149,11 @@ impl RunMachine {
     pub(super) fn verified(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>, out: &mut Out) {
         self.report_checks(None, checks, out);
         again.iter().for_each(|(task, checks)| self.report_checks(Some(task), checks, out));
-        self.criteria.look(checks, again);
+        // The settings waive a verdict on the success criteria in words.
+        let is_waived =
+            |check: &&CriterionResult| self.input.settings.reflect == Reflect::Never && !check.executable && check.passed.is_none();
+        let required: Vec<CriterionResult> = checks.iter().filter(|check| !is_waived(check)).cloned().collect();
+        self.criteria.record_checks(&required, again);
         self.phase = Phase::Executing;
         self.advance(out);
     }
@@ -162,28 +171,34 @@ impl RunMachine {
         self.remember(out);
     }
 
-    /// Returns the answer without a model: the failure, then the first line of each result. The result of a single task
-    /// that succeeded is the answer.
+    /// Returns the answer without a model: the failure, then the first line of each result, then the criteria. The result of a single task
+    /// that succeeded is the answer, with the criteria that were not confirmed.
     pub(super) fn report(&self, failure: Option<&RunFailure>) -> String {
         let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
         if let ([task], None) = (told.as_slice(), failure) {
             let conclusion = task.conclusion.as_ref();
-            return conclusion.map(|conclusion| conclusion.text.clone().unwrap_or_else(|| conclusion.summary.clone())).unwrap_or_default();
+            let text = conclusion.map(|conclusion| conclusion.text.clone().unwrap_or_else(|| conclusion.summary.clone()));
+            let doubts = doubtful_lines(&self.state);
+            let doubts = if doubts.is_empty() { String::new() } else { format!("\n\nCriteria:\n{}", doubts.join("\n")) };
+            return text.unwrap_or_default() + &doubts;
         }
-        let mut lines: Vec<String> = Vec::new();
+        let (mut lines, is_single): (Vec<String>, bool) = (Vec::new(), told.len() == 1);
         if let Some(failure) = failure {
             lines.push(format!("The goal was not reached: {}", failure.message));
-            if told.len() == 1 {
-                return lines.concat();
-            }
         }
-        for task in told {
+        for task in told.into_iter().filter(|_| failure.is_none() || !is_single) {
             let summary = task.conclusion.as_ref().map(Conclusion::explanation);
             let said = summary.or_else(|| task.reason.clone()).unwrap_or_default().to_string();
             let first = said.lines().next().unwrap_or("");
             let is_said = first.is_empty() || failure.is_some_and(|failure| failure.message.to_string().contains(first));
             let first = if is_said { String::new() } else { format!(": {first}") };
             lines.push(format!("- {} ({}){first}", task.spec.title(), task.status));
+        }
+        let is_new = |text: &str| failure.is_none_or(|failure| !failure.message.to_string().contains(text));
+        let criteria = criteria_lines(&self.state).into_iter().filter(|(text, _)| is_new(text)).map(|(_, line)| line);
+        let criteria: Vec<String> = criteria.collect();
+        if !criteria.is_empty() {
+            lines.extend([String::new(), "Criteria:".to_owned()].into_iter().chain(criteria));
         }
         lines.join("\n")
     }

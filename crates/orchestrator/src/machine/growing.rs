@@ -36,7 +36,7 @@ impl RunMachine {
         };
         let Some(detail) = due else { return };
         let allowed = self.input.settings.growth.stagnant_rounds;
-        let stagnant = self.replans.growth_mut().look(&self.state);
+        let stagnant = self.replans.growth_mut().observe(&self.state);
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);
         }
@@ -58,10 +58,36 @@ impl RunMachine {
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
         self.stopping.give_up(message!("stagnation", number = rounds));
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
-        let left: Vec<TaskId> = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone()).collect();
+        let left = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone());
+        let left: Vec<TaskId> = left.chain(self.waits_for_look()).collect();
         self.stopping.never_release(left);
         self.skip_open(out);
         self.advance(out);
+    }
+
+    /// Lets the TODOs that wait for a look at their failure run again, once the planner has looked and has left them as
+    /// they are.
+    pub(super) fn release_failed(&mut self, out: &mut Out) {
+        let looks = self.replanning() || self.lead.is_awake();
+        if looks || self.escalated() || self.stopping.is_ended() {
+            return;
+        }
+        let looked_at = |task: &TaskId| !self.is_emergent() || !self.can_replan() || self.replans.growth().has_seen(task.as_str());
+        let seen: Vec<TaskId> = self.waits_for_look().filter(|task| looked_at(task)).collect();
+        for task in &seen {
+            self.set_task(task, TaskStatus::Pending, Some(message!("task-again")), out);
+        }
+        if !seen.is_empty() {
+            self.settle(out);
+        }
+    }
+
+    /// Returns the TODOs that failed, may be tried again, and wait for a look at the plan.
+    pub(super) fn waits_for_look(&self) -> impl Iterator<Item = TaskId> {
+        let waits = |task: &&aime_progress_management::Task| {
+            task.status == TaskStatus::Failed && !task.failed_for_good && task.spec.kind != TaskKind::Group
+        };
+        self.state.tasks.values().filter(waits).map(|task| task.spec.id.clone())
     }
 
     /// Holds back a TODO that failed too often: only an update can retry or replace it.

@@ -3,6 +3,8 @@
 mod commands;
 mod own_work;
 
+#[cfg(test)]
+pub(super) use self::commands::changes_of;
 pub(crate) use self::commands::lead_words_id;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +15,7 @@ use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
-    TriggerKind, TriggerReason,
+    TriggerKind, TriggerReason, is_replan,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,9 @@ const MOST_ASKED: u32 = 3;
 /// be woken for ever.
 const MOST_IDLE: u32 = 12;
 
+/// The priority of the reason that nothing can start.
+const BLOCKED_PRIORITY: u8 = 70;
+
 /// The wakes of the lead so far, and the information that it has received.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LeadState {
@@ -43,6 +48,10 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
+    /// The reasons of the last wake for which no change was made yet. A correction of a refused change has the same
+    /// reasons.
+    #[serde(default)]
+    cause: Vec<TriggerReason>,
     /// True if the lead was told how a plan is changed.
     #[serde(default)]
     guided: bool,
@@ -81,12 +90,6 @@ impl LeadState {
         self.dropped.extend_from_slice(dropped);
     }
 
-    /// Returns whether changes were dropped or refused that the lead has not been told of.
-    #[cfg(test)]
-    pub(super) fn has_untold(&self) -> bool {
-        self.must_answer()
-    }
-
     pub(super) fn forget_shelved(&mut self) {
         self.shelved = None;
     }
@@ -99,6 +102,13 @@ impl LeadState {
     /// Removes the earlier end of the run.
     pub(super) fn reopen(&mut self) {
         (self.ending, self.asked_for_answer) = (None, (0, 0));
+    }
+
+    /// Keeps the reasons of a change that could not be made, for its correction.
+    pub(super) fn owe(&mut self, cause: Vec<TriggerReason>) {
+        if is_replan(&cause) {
+            self.cause = cause;
+        }
     }
 
     fn hold(&mut self, task: TaskId) {
@@ -226,7 +236,9 @@ impl RunMachine {
         let ended = |task: &&aime_progress_management::Task| {
             let at = (task.status, task.attempts);
             let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
-            has_ended && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
+            // The lead knows what it has done itself.
+            let is_own = self.is_main(&task.spec.id) && task.status == TaskStatus::Completed;
+            has_ended && !is_own && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
         };
         let settled = self.state.tasks.values().filter(ended).map(|task| task.spec.id.clone()).collect();
         let is_new = |id: &EvidenceId| !self.lead.known.contains(id);
@@ -248,7 +260,7 @@ impl RunMachine {
     /// Returns the messages of people that no change of the plan has dealt with.
     fn unhandled_words(&self) -> Vec<PersonWords> {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
-        let said = self.said().iter().filter(|said| !said.by_lead && open(&said.id));
+        let said = self.person_messages().iter().filter(|said| !said.by_lead && open(&said.id));
         said.map(|said| PersonWords { id: said.id.clone(), task: said.task.clone(), text: said.text.clone() }).collect()
     }
 
@@ -269,6 +281,13 @@ impl RunMachine {
         self.lead.answered = wake.number;
         self.lead.guided |= wake.guide;
         self.lead.known.extend(wake.evidence.iter().cloned());
+        if wake.kind != WakeKind::Refused {
+            self.lead.cause.clone_from(&wake.reasons);
+        }
+        if wake.kind == WakeKind::NothingReady && !self.works_itself() {
+            let detail = "nothing runs, and no task can start";
+            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, detail));
+        }
         for task in &wake.settled {
             let Some(known) = self.state.tasks.get(task) else { continue };
             self.lead.shown.insert(task.clone(), (known.status, known.attempts));
@@ -419,7 +438,7 @@ impl RunMachine {
             self.begin_main("the lead works on the goal itself", "", out);
         }
         let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
-        self.hear((journal, number), call.is_some(), event, out)
+        self.apply_actor_event((journal, number), call.is_some(), event, out)
     }
 }
 

@@ -84,7 +84,7 @@ impl RunMachine {
         let said = text.trim();
         let says_nothing = spoke || said.is_empty() || said == NOTHING_SAID;
         if let (true, false, Ok(id)) = (led, spoke, EvidenceId::new(format!("answer-{question}"))) {
-            self.keep_words(&id, if says_nothing { NOTHING_SAID } else { said }, out);
+            self.record_person_message(&id, if says_nothing { NOTHING_SAID } else { said }, out);
         }
         let Some(task) = task else { return };
         let status = self.state.tasks.get(task).map(|known| known.status);

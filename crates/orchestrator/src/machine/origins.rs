@@ -29,7 +29,7 @@ impl RunMachine {
     /// Returns the origins of the prompt for a first plan.
     pub(super) fn origins_of_plans(&self) -> Vec<Origin> {
         let mut origins = Vec::new();
-        if let Some(trust) = self.input.settings.trust {
+        if let Some(trust) = &self.input.settings.trust {
             Origin::merge(&mut origins, &trust.only_untrusted(&self.input.settings.origins));
             Origin::merge(&mut origins, &trust.only_untrusted(self.memory.origins()));
         }
@@ -64,7 +64,7 @@ impl RunMachine {
     /// Adds the origins to the conclusion of a tool task. Actors add their own.
     pub(super) fn with_origins(&mut self, task: &TaskId, mut conclusion: Conclusion) -> Conclusion {
         let known = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool);
-        if let (Some(trust), Some(known)) = (self.input.settings.trust, known) {
+        if let (Some(trust), Some(known)) = (&self.input.settings.trust, known) {
             let sheet = known.spec.tool.as_deref().and_then(|tool| self.sheet(tool));
             let read = sheet.and_then(|sheet| trust.untrusted(sheet, &known.spec.parameters));
             let refers = refers(&known.spec);

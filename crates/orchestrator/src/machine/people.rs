@@ -60,7 +60,7 @@ pub(crate) struct RunMessage {
 
 impl RunMessage {
     /// Returns the message in the form for an actor.
-    pub(crate) fn told(&self) -> PersonMessage {
+    pub(crate) fn for_actor(&self) -> PersonMessage {
         let text = if self.by_lead { format!("(from the lead of this run) {}", self.text) } else { self.text.clone() };
         PersonMessage { id: self.id.clone(), text }
     }
@@ -68,7 +68,7 @@ impl RunMessage {
 
 impl People {
     /// Returns the unsolicited messages, in the order of their arrival.
-    pub(super) fn said(&self) -> &[RunMessage] {
+    pub(super) fn messages(&self) -> &[RunMessage] {
         &self.said
     }
 
@@ -108,20 +108,20 @@ impl People {
     }
 
     /// Stores a message, each once.
-    fn keep(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
+    fn add_message(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
         if !self.said.iter().any(|said| said.id == *id) {
             self.said.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
     }
 
     /// Stores messages of the run to actors.
-    pub(super) fn keep_of_run(&mut self, messages: Vec<ActorMessage>) {
+    pub(super) fn add_run_messages(&mut self, messages: Vec<ActorMessage>) {
         let said = messages.into_iter().map(|(task, PersonMessage { id, text })| RunMessage { id, task, text, by_lead: false });
         self.said.extend(said);
     }
 
     /// Stores a message of the lead to the actor of a task.
-    pub(super) fn keep_of_lead(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
+    pub(super) fn add_lead_message(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
         self.said.push(RunMessage { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
     }
 
@@ -147,7 +147,7 @@ enum Direction<'a> {
 
 impl<'a> Direction<'a> {
     fn parse(text: &'a str) -> Self {
-        let (words, answer, consent) = (text.trim(), text.trim().to_lowercase(), Consent::said(text));
+        let (words, answer, consent) = (text.trim(), text.trim().to_lowercase(), Consent::parse(text));
         if consent == Some(Consent::No) || matches!(answer.as_str(), "stop" | "end" | "cancel" | "abort" | "停止" | "结束" | "取消") {
             Self::Stop
         } else if consent.is_some() || matches!(answer.as_str(), "continue" | "go on" | "继续" | "") {
@@ -160,8 +160,8 @@ impl<'a> Direction<'a> {
 
 impl RunMachine {
     /// Returns the unsolicited messages of people so far.
-    pub(crate) fn said(&self) -> &[RunMessage] {
-        self.people.said()
+    pub(crate) fn person_messages(&self) -> &[RunMessage] {
+        self.people.messages()
     }
 
     /// Returns the tasks that run.
@@ -190,7 +190,7 @@ impl RunMachine {
     /// Takes in an unsolicited message. A message to the run is evidence for which the plan is reviewed at once. A
     /// message to one actor goes to that actor, and the planner reads it at its next replan.
     pub(super) fn person_said(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
-        self.people.keep(id, task, text);
+        self.people.add_message(id, task, text);
         if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
             return;
         }
@@ -202,8 +202,8 @@ impl RunMachine {
     }
 
     /// Takes in words of a person for the lead.
-    pub(super) fn keep_words(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
-        self.people.keep(id, None, text);
+    pub(super) fn record_person_message(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
+        self.people.add_message(id, None, text);
         self.user_input(id.clone(), None, text, out);
     }
 
@@ -254,18 +254,17 @@ impl RunMachine {
 
     /// Asks a person if and how the run should continue, because replanning alone does not help.
     pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &Message, out: &mut Out) {
-        if self.input.settings.unattended {
-            self.handle(reasons);
-            self.stopping.give_up(why.clone());
-            return;
-        }
         let count = self.state.questions.iter().filter(|question| question.kind == ESCALATION).count();
         let Ok(id) = QuestionId::new(format!("escalation-{}", count + 1)) else { return };
         let details: Vec<String> = reasons.iter().map(|reason| format!("- {}", reason.detail)).collect();
-        let text = format!(
+        let mut text = format!(
             "{why}. What stands in the way:\n{}\nAnswer `continue` to allow more changes of the plan, `stop` to end the run, or say what to do.",
             details.join("\n")
         );
+        if self.input.settings.unattended {
+            // Nobody has watched the run.
+            text.push_str(&format!("\nThe run so far:\n{}", self.report(None)));
+        }
         self.ask(None, &id, ESCALATION, &text, out);
     }
 
@@ -330,8 +329,8 @@ mod tests {
     fn words_are_kept_once() {
         let mut people = People::default();
         for (id, text) in [("p-1", "slowly"), ("p-1", "slowly"), ("p-2", "faster")] {
-            people.keep(&id.parse().unwrap(), None, text);
+            people.add_message(&id.parse().unwrap(), None, text);
         }
-        assert_eq!(people.said().iter().map(|said| said.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
+        assert_eq!(people.messages().iter().map(|said| said.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
     }
 }

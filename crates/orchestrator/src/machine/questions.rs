@@ -90,6 +90,20 @@ impl RunMachine {
         self.withdraw(ids, out);
     }
 
+    /// Withdraws the question about the plan of an unattended run whose tasks have all succeeded without its answer.
+    pub(super) fn withdraw_needless_escalation(&mut self, out: &mut Out) {
+        if !self.input.settings.unattended || !self.escalated() || !self.idle() {
+            return;
+        }
+        let done = self.state.tasks.values().all(|task| task.status.is_settled()) && self.undone().is_none();
+        if done && self.criteria.failure().is_none() {
+            let reasons = self.reasons();
+            self.handle(&reasons);
+            let ids = self.unanswered().filter(|question| question.kind == ESCALATION).map(|question| question.id.clone());
+            self.withdraw(ids.collect(), out);
+        }
+    }
+
     /// Withdraws the questions about a task's call that needs no consent any more. Otherwise the run would seem to wait
     /// for it.
     pub(super) fn withdraw_approvals(&mut self, task: &TaskId, out: &mut Out) {

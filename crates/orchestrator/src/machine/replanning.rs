@@ -3,9 +3,9 @@
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
-    TaskStatus, TriggerKind, TriggerReason,
+    TaskStatus, TriggerKind, TriggerReason, is_replan,
 };
-use aime_replan_triggers::{TokenBudget, Verdict, evaluate_with};
+use aime_replan_triggers::{FrequencyDecision, TokenBudget, evaluate_with};
 
 use super::{FailureCode, Out, RunMachine, effects::Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning, run_context::words_of_cancels};
@@ -51,6 +51,9 @@ impl RunMachine {
         let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
         let said: Vec<&Evidence> = census.unused(state, Significance::High).into_iter().filter(said).collect();
         if !said.is_empty() {
+            // The same words are no evidence that the plan is in trouble.
+            let is_said = |id: &EvidenceId| said.iter().any(|evidence| evidence.id == *id);
+            reasons.retain(|reason| reason.kind != TriggerKind::Evidence || !reason.evidence.iter().all(is_said));
             let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
             reasons.push(TriggerReason {
                 kind: TriggerKind::Person,
@@ -94,10 +97,10 @@ impl RunMachine {
             self.replans.nothing_waits();
             return;
         }
-        match aime_replan_triggers::decide(&reasons, self.replans.history(), self.now, self.idle(), &self.input.settings.frequency) {
-            Verdict::Allow => self.ask_patch("patch", reasons, out),
-            Verdict::Wait { reason, .. } => self.announce(&reasons, &reason, out),
-            Verdict::Escalate { reason } => {
+        match aime_replan_triggers::decide_replan(&reasons, self.replans.history(), self.now, self.idle(), &self.input.settings.frequency) {
+            FrequencyDecision::Allow => self.ask_patch("patch", reasons, out),
+            FrequencyDecision::Wait { reason, .. } => self.announce(&reasons, &reason, out),
+            FrequencyDecision::Escalate { reason } => {
                 self.announce(&reasons, &reason, out);
                 self.escalate(&reasons, &reason, out);
             }
@@ -176,7 +179,7 @@ impl RunMachine {
     }
 
     pub(super) fn count_replan(&mut self, reasons: &[TriggerReason]) {
-        if !is_update(reasons) {
+        if is_replan(reasons) {
             self.replans.count(self.now);
         }
     }
@@ -188,14 +191,14 @@ impl RunMachine {
         }
         if let Some(decision) = self.replans.take_decision() {
             self.cancellations.decided(&decision.patch);
-            self.decide(decision, out);
+            self.apply_decision(decision, out);
             self.carry_out_requests(out);
             self.carry_out_shelved(out);
         }
         self.advance(out);
     }
 
-    fn decide(&mut self, mut decision: Decision, out: &mut Out) {
+    fn apply_decision(&mut self, mut decision: Decision, out: &mut Out) {
         let cancelled = self.cancellations.take_stopping();
         if self.state.check_patch(&decision.patch).is_err() {
             // Tasks may have settled while the actors stopped. The changes that still fit are kept.
@@ -209,9 +212,13 @@ impl RunMachine {
             Ok(()) => {
                 self.set_status(RunStatus::Executing, None, out);
                 self.handle(&decision.triggers);
+                if self.is_led() {
+                    // The changes of one wake, and their corrections, count as one replan.
+                    self.count_replan(&decision.triggers);
+                }
                 self.criteria.plan_changed();
                 self.emit(ProgressEvent::PlanChanged { decision: decision.clone() }, out);
-                self.people.keep_of_run(words_of_cancels(&decision, &self.working()));
+                self.people.add_run_messages(words_of_cancels(&decision, &self.working()));
                 self.doubt_calls_of_settled(out);
             }
             Err(faults) => {
@@ -227,6 +234,7 @@ impl RunMachine {
                 let why = message!("plan-moved-on", faults = Message::list("; ", &faults.messages()));
                 if self.is_led() {
                     self.lead.refuse(why.clone());
+                    self.lead.owe(decision.triggers.clone());
                 }
                 self.set_status(RunStatus::Executing, Some(&why), out);
             }

@@ -53,7 +53,7 @@ impl StopState {
     }
 
     /// Cancels leaving the run.
-    pub(super) fn stay(&mut self) {
+    pub(super) fn cancel_leaving(&mut self) {
         self.leaving = None;
     }
 
@@ -233,7 +233,7 @@ impl RunMachine {
             }
             return;
         }
-        self.stopping.stay();
+        self.stopping.cancel_leaving();
         self.budgets.resume(self.now, bounds);
         self.emit(ProgressEvent::RunResumed {}, out);
         self.revoke_open((CallOutcome::InDoubt, CUT_OFF), true, out);
@@ -262,11 +262,12 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Skips the open tasks that nobody works on.
+    /// Skips the open tasks that nobody works on, and the failed ones that wait to be tried again.
     pub(super) fn skip_open(&mut self, out: &mut Out) {
         let open = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let open = open.map(|task| &task.spec.id).filter(|id| self.effects.attempt_at(id).is_none());
-        for task in open.cloned().collect::<Vec<_>>() {
+        let open: Vec<TaskId> = open.cloned().chain(self.waits_for_look()).collect();
+        for task in open {
             self.set_task(&task, TaskStatus::Skipped, self.stopping.given_up().cloned(), out);
         }
     }

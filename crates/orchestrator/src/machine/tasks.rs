@@ -35,6 +35,7 @@ impl RunMachine {
         }
         self.settle(out);
         self.withdraw_questions_of_ended(out);
+        self.release_failed(out);
         self.start_ready(out);
         if self.answer_lead(out) {
             return self.watch_time(out);
@@ -183,7 +184,7 @@ impl RunMachine {
             Err(error) => return self.cannot_begin(task, Message::text(error), None, out),
         };
         let permissions = Permissions {
-            trust: self.input.settings.trust,
+            trust: self.input.settings.trust.as_ref(),
             origins: &origins,
             handed_over: self.was_handed_over(&spec),
             ..Permissions::new(self.input.settings.approval, &rules)
@@ -214,7 +215,7 @@ impl RunMachine {
         self.withdraw_approvals(task, out);
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
-        let read_only = goes_unnoticed(&sheet);
+        let read_only = is_repeatable(&sheet);
         self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, Work::Task(task.clone()), out);
     }
 
@@ -253,12 +254,18 @@ impl RunMachine {
         if !hears || !may_come_from_actor(event, task) || !self.executions.is_current(task, execution) {
             return false;
         }
-        self.hear((effect_prefix(task, execution, call), number), call.is_some(), event, out)
+        self.apply_actor_event((effect_prefix(task, execution, call), number), call.is_some(), event, out)
     }
 
     /// Emits the report `number` in the journal of an actor, each once, if it fits the state. `below` is true for an actor
     /// to which another one delegated. Returns whether it was emitted.
-    pub(super) fn hear(&mut self, (journal, number): (String, u64), below: bool, event: &ProgressEvent, out: &mut Out) -> bool {
+    pub(super) fn apply_actor_event(
+        &mut self,
+        (journal, number): (String, u64),
+        below: bool,
+        event: &ProgressEvent,
+        out: &mut Out,
+    ) -> bool {
         // The TODO list of a task is that of its own actor, and not of those to which it delegates.
         let hears = self.executions.take_report(journal, number) && !(below && matches!(event, ProgressEvent::TodosChanged { .. }));
         let fits = hears && self.state.apply(self.now, event).is_ok();
@@ -296,8 +303,7 @@ impl RunMachine {
         }
         let unmet: Vec<Message> = checks.iter().filter_map(CriterionResult::fault).collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
-            // An actor cannot change that a check may not be run.
-            let failed = checks.iter().any(|check| check.passed == Some(false));
+            let failed = checks.iter().any(CriterionResult::is_fault_of_worker);
             let reason = Message::list("; ", &unmet);
             if failed && self.return_result(task, &reason.to_string(), out) {
                 return self.advance(out);
@@ -397,7 +403,9 @@ impl RunMachine {
             return self.hold_back(task, &error, out);
         }
         self.change_task(task, TaskStatus::Failed, !again, Some(error.clone()), out);
-        if again {
+        // A failed TODO waits until the planner has seen its error.
+        let waits = grows && conclusion.cause != Some(FailureCause::Model);
+        if again && !waits {
             self.set_task(task, TaskStatus::Pending, Some(message!("task-again")), out);
         }
         if conclusion.cause == Some(FailureCause::Model) {
@@ -451,7 +459,7 @@ impl RunMachine {
 }
 
 /// Returns whether a call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
-const fn goes_unnoticed(sheet: &ToolSpec) -> bool {
+const fn is_repeatable(sheet: &ToolSpec) -> bool {
     sheet.read_only && matches!(sheet.touches, ToolScope::Nothing | ToolScope::Files)
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
 use aime_messages::message;
-use aime_progress_management::{LiveStore, ProgressState, RunId, Spent};
+use aime_progress_management::{LiveStore, ModelCost, ProgressState, RunId};
 use aime_tools::BackgroundProcesses;
 use tokio::{
     sync::{OnceCell, mpsc},
@@ -19,7 +19,7 @@ use super::{Orchestrator, OrchestratorError};
 use crate::{
     Bounds, Budget, HookPoint, RunControl, RunFact, RunInput, RunMachine, RunResult,
     inbox::read_inbox,
-    messages::Words,
+    messages::MessageChannel,
     publish::{Entry, PublishingStream},
     questions::Answers,
     runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
@@ -80,7 +80,7 @@ impl Orchestrator {
             answers: Arc::clone(&answers),
             words: Arc::clone(&words),
             snapshots: Arc::clone(&snapshots),
-            held: Default::default(),
+            pending: Default::default(),
             facts: 0,
             entered: start.entered,
         };
@@ -88,7 +88,7 @@ impl Orchestrator {
         let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
         let gate = Arc::new(WriteGate::default());
-        let beside = Beside {
+        let beside = BackgroundTasks {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
                 tokio::spawn(read_inbox(
@@ -178,10 +178,10 @@ pub(super) struct Start {
     pub(super) input: RunInput,
     pub(super) bounds: Bounds,
     pub(super) answers: Answers,
-    pub(super) words: Words,
+    pub(super) words: MessageChannel,
     /// Tells when the next snapshot of the machine is due.
     pub(super) snapshots: SnapshotsDue,
-    pub(super) spent: Spent,
+    pub(super) spent: ModelCost,
     pub(super) tool_calls: u64,
     pub(super) actors: u32,
     pub(super) published: u64,
@@ -190,14 +190,14 @@ pub(super) struct Start {
 }
 
 /// Background tasks of a run. They end with the run, even if its future is dropped.
-struct Beside {
+struct BackgroundTasks {
     tasks: [JoinHandle<()>; 4],
     run: RunId,
     live: Arc<LiveStore>,
     gate: Arc<WriteGate>,
 }
 
-impl Drop for Beside {
+impl Drop for BackgroundTasks {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
         self.gate.close();

@@ -5,13 +5,13 @@ use std::{convert::Infallible, future::pending, sync::Arc};
 use aime_durable::{
     Commit, DriveError, EmbeddedHost, JournalError, Machine, MemoryStream, NewRun, Recorded, Resume, Sink, UnixMillis, drive,
 };
-use aime_progress_management::{LiveStore, Plan, ProgressEvent, RunId, Spent, Timestamp};
+use aime_progress_management::{LiveStore, ModelCost, Plan, ProgressEvent, RunId, Timestamp};
 use tokio::sync::{OnceCell, mpsc};
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
 use crate::{
     Budget, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
-    messages::Words,
+    messages::MessageChannel,
     questions::Answers,
     runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
 };
@@ -55,10 +55,10 @@ impl Orchestrator {
             input: input.clone(),
             parts: self.parts.clone(),
             plan_tools: self.plan_tools.clone(),
-            budget: Arc::new(Budget::new(&bounds, &Spent::default(), 0)),
+            budget: Arc::new(Budget::new(&bounds, &ModelCost::default(), 0)),
             bounds,
             answers: Arc::new(Answers::default()),
-            words: Arc::new(Words::default()),
+            words: Arc::new(MessageChannel::default()),
             private: PrivatePlaces::new(&self.parts, &run),
             tried: TriedCriteria::default(),
             kept_files: KeptFiles::new(None, run.clone(), Arc::clone(&live)),

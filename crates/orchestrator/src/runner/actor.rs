@@ -1,9 +1,9 @@
 //! Actor tasks: an actor with its own journal, driven to its conclusion.
 
 mod agent;
-mod apart;
 mod delegate;
 mod effects;
+mod remote;
 mod reports;
 
 use std::{
@@ -25,16 +25,17 @@ pub use self::delegate::delegated;
 use self::{
     agent::AgentGuard,
     effects::ActorRunner,
-    reports::{Refused, ReportingStream, Reports},
+    reports::{RefusedCalls, ReportingStream, Reports},
 };
 use super::{
     Context, RunRunner,
     audit::AuditUses,
     evidence::of_actor,
     folder_use::Turn,
-    hooked::Asking,
+    hooks::HookCaller,
     millis_since, on_bound,
     private::{Place, PrivatePlace, check_of_conflicts},
+    verify::CheckedWork,
 };
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
@@ -61,7 +62,7 @@ pub(super) struct Attempt {
     /// Untrusted sources of the texts that the task is given.
     pub(super) origins: Vec<Origin>,
     /// Recalled memories and documents, in Markdown.
-    pub(super) known: String,
+    pub(super) recalled: String,
     /// True for the run's lead.
     pub(super) leads: bool,
     /// The private folder that it works in; if absent, the working folder.
@@ -73,14 +74,14 @@ pub(super) struct Attempt {
 }
 
 /// A new actor, and the event that reports its creation.
-pub(super) struct Made {
+pub(super) struct NewActor {
     pub(super) input: ActorInput,
     pub(super) created: ProgressEvent,
 }
 
 /// Content of an actor's journal: its reports so far, its last output, and the start times of the calls that have not
 /// ended.
-type ToldAgain = (Reports, Option<ActorOutput>, BTreeMap<String, UnixMillis>);
+type ReplayedReports = (Reports, Option<ActorOutput>, BTreeMap<String, UnixMillis>);
 
 impl RunRunner {
     pub(super) async fn start_actor(
@@ -106,14 +107,17 @@ impl RunRunner {
             task: task.clone(),
             execution,
             origins,
-            known,
+            recalled: known,
             leads: false,
             private,
             turn,
             audit: None,
         });
         if execution == 1 && !self.has_actor(task, execution) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, &attempt.origins, context))).await;
+            context
+                .cancel
+                .run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, attempt.private.as_ref(), &attempt.origins, context)))
+                .await;
         }
         let refused = OnceLock::new();
         let make = async {
@@ -135,24 +139,30 @@ impl RunRunner {
         };
         // A stopped actor continues in its private folder later, so nothing is joined yet.
         let joins = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
-        let joined = match joins {
-            Some(private) => self.join(private, task, context).await,
-            None => Ok(Vec::new()),
-        };
-        let conflicts = match joined {
-            Ok(conflicts) => conflicts,
-            Err(message) => return RunFact::EffectFailed { id, message },
-        };
-        // The private folder is beside the folder of the kept versions.
-        let merged = check_of_conflicts(&conflicts, |conflict| format!("../own/{}", conflict.path));
-        if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
-            let (checks, calls) = (merged.into_iter().collect(), Vec::new());
-            return RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) };
-        }
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
         let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
-        let work = (format!("{task}-{execution}-{returned}"), &attempt.brief.spec, attempt.brief.results.as_str());
-        let (checks, calls) = self.verify_task(work, &conclusion, evidence, context).await;
+        let name = format!("{task}-{execution}-{returned}");
+        let work = CheckedWork { name, spec: &attempt.brief.spec, given: &attempt.brief.results, place: joins };
+        let (mut checks, mut calls) = self.verify_task(work.clone(), &conclusion, evidence, context).await;
+        let (mut merged, mut conflicts) = (None, Vec::new());
+        // Refused work is not merged.
+        if let Some(private) = joins
+            && checks.iter().all(|check| check.fault().is_none())
+        {
+            let merge = match self.join(private, task, context).await {
+                Ok(merge) => merge,
+                Err(message) => return RunFact::EffectFailed { id, message },
+            };
+            // The private folder is beside the folder of the kept versions.
+            merged = check_of_conflicts(&merge.conflicts, |conflict| format!("../own/{}", conflict.path));
+            if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
+                checks.clear();
+            } else {
+                let work = CheckedWork { place: joins.filter(|_| !merge.is_unchanged), ..work };
+                calls.extend(self.verify_merged(work, (&conclusion, evidence), (&merge.unseen, &mut checks), context).await);
+            }
+            conflicts = merge.conflicts;
+        }
         let checks = merged.into_iter().chain(checks).collect();
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) }
     }
@@ -201,7 +211,7 @@ impl RunRunner {
 }
 
 impl Attempt {
-    pub(super) fn asking(&self) -> Asking {
+    pub(super) fn asking(&self) -> HookCaller {
         self.runner.asking(&self.facts, Some(&self.task))
     }
 
@@ -215,20 +225,20 @@ impl Attempt {
         call: Option<&str>,
         wake: Option<LeadWake>,
         cancel: &CancellationToken,
-        make: impl Future<Output = Result<Made, String>> + Send,
+        make: impl Future<Output = Result<NewActor, String>> + Send,
     ) -> Result<ActorOutput, String> {
         let (journal, run) = (self.runner.journal(), self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
         // Messages of people on the task also concern the actors below its own.
         let listener = self.listener();
-        let said = self.runner.words.so_far(&listener);
+        let said = self.runner.words.messages_for(&listener);
         let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
         // The wakes of the lead already contain these messages.
         let said = if self.leads || self.audit.is_some() { Vec::new() } else { said };
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
-                let Made { mut input, created } = make.await?;
+                let NewActor { mut input, created } = make.await?;
                 input.told = said;
                 let input = input.without_secrets(&self.runner.parts.redactor);
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
@@ -238,7 +248,7 @@ impl Attempt {
                 (input, reports, writer, resume)
             }
             Some(loaded) => {
-                let (reports, output, begun) = self.tell_again(&loaded)?;
+                let (reports, output, begun) = self.replay_reports(&loaded)?;
                 calls_begun = begun;
                 let again = (call.is_none() && !self.leads).then(|| self.run_again(&loaded)).flatten();
                 let is_woken =
@@ -256,12 +266,12 @@ impl Attempt {
                 (input, reports, writer, loaded.resume(then))
             }
         };
-        let refused = Arc::<Refused>::default();
+        let refused = Arc::<RefusedCalls>::default();
         let processes = self.runner.parts.tool_context.background.as_ref().map(|all| all.of_owner(&input.effect_prefix()));
         let mut runner = ActorRunner { calls_begun, ..self.runner_of(input, &refused, cancel)? };
         let guard = AgentGuard::begin(self, &runner.input, &runner.tool_context).await;
         runner.guard.clone_from(&guard);
-        let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
+        let sink = ReportingStream { writer, reports, refused, pending: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
@@ -311,7 +321,7 @@ impl Attempt {
     fn runner_of(
         self: &Arc<Self>,
         mut input: ActorInput,
-        refused: &Arc<Refused>,
+        refused: &Arc<RefusedCalls>,
         cancel: &CancellationToken,
     ) -> Result<ActorRunner, String> {
         let owner = input.effect_prefix();
@@ -365,7 +375,7 @@ impl Attempt {
     /// Reports the events of an actor, and of the actors to which it has delegated, to the run again: a crash may have
     /// lost them between the journals. Returns the actor's last output, if it has ended or was stopped, and the start
     /// times of the calls that have not ended.
-    fn tell_again(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ToldAgain, String> {
+    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedReports, String> {
         let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
         let call = &loaded.input.fact.call;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
@@ -382,7 +392,7 @@ impl Attempt {
                 && tool == DELEGATE_TASK
                 && let Some(below) = self.load(Some(call))?
             {
-                self.tell_again(&below)?;
+                self.replay_reports(&below)?;
             }
             reports.send(event.fact);
         }
@@ -390,7 +400,7 @@ impl Attempt {
     }
 
     /// Creates the actor that works for the plan.
-    async fn compose_for_plan(&self) -> Result<Made, String> {
+    async fn compose_for_plan(&self) -> Result<NewActor, String> {
         self.compose(&self.brief.spec, &self.brief.results, None, &self.origins).await
     }
 
@@ -405,13 +415,13 @@ impl Attempt {
         results: &str,
         delegated: Option<Delegated<'_>>,
         origins: &[Origin],
-    ) -> Result<Made, String> {
+    ) -> Result<NewActor, String> {
         let (runner, brief) = (&self.runner, &self.brief);
         // Actors to which a task's actor delegates use the model of the task, unless their profile names another.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
         let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
         let (environment, short_environment) = runner.environments().await;
-        let (project, known) = (runner.parts.project.trim(), self.known.trim());
+        let (project, known) = (runner.parts.project.trim(), self.recalled.trim());
         let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
         let rules = in_force(&runner.input.rules, &brief.consents);
@@ -429,7 +439,7 @@ impl Attempt {
                 risks: if delegated.is_none() { &brief.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
-                trust: runner.input.settings.trust,
+                trust: runner.input.settings.trust.clone(),
                 origins,
                 attended: !runner.input.settings.unattended,
                 model: &role,
@@ -445,7 +455,7 @@ impl Attempt {
         let made = made.map_err(|error| error.to_string())?;
         let task = self.task_of(delegated.map(|delegated| delegated.call));
         let created = runner.parts.actor_created(task, &made.input, made.selection.reasons);
-        Ok(Made { input: made.input, created })
+        Ok(NewActor { input: made.input, created })
     }
 }
 

@@ -6,17 +6,18 @@ use std::{
 };
 
 use aime_progress_management::{
-    Check, CheckMethod, CheckedCriterion, Criterion, Owner, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus, Timestamp,
+    Check, CheckMethod, CheckedCriterion, Conclusion, Criterion, Owner, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
+    Timestamp,
 };
 
-use super::{Context, RunRunner, checks::Author, kept_files::LaterChange};
-use crate::CriterionResult;
+use super::{Context, RunRunner, audit::Work, checks::Author, kept_files::LaterChange};
+use crate::{CriterionResult, ModelUse, Reflect};
 
 /// The changes of files after a check.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Later {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct LaterChanges {
     /// Tasks that could change files at the same time as the checked task, and people or programs outside of the run.
-    beside: BTreeSet<String>,
+    concurrent_tasks: BTreeSet<String>,
     /// Tasks that the plan puts after the checked task. They may replace its work.
     after: BTreeSet<String>,
     /// The changed files, if changes are recorded.
@@ -24,8 +25,9 @@ struct Later {
 }
 
 impl RunRunner {
-    /// Returns new results for the criteria of completed tasks that held before others changed files. aime makes the checks of commands and
-    /// files once more; a text keeps its verdict, with a note if a file of its evidence was changed. No model is asked.
+    /// Returns new results for the criteria of completed tasks that held before others changed files, with the model calls that they took. aime
+    /// makes the checks of commands and files once more. A text is judged once more if a file that it or its evidence names was changed;
+    /// otherwise it keeps its verdict. With `planning.reflect = "never"` it is undecided instead.
     ///
     /// A check that no longer holds fails only if a task beside its own, or somebody outside of the run, changed files. A task that the plan
     /// puts after it may replace what was there, so the criterion is undecided then. A failed check stays failed until the next change.
@@ -34,12 +36,13 @@ impl RunRunner {
         state: &ProgressState,
         author: &Author,
         context: &Context,
-    ) -> BTreeMap<TaskId, Vec<CriterionResult>> {
+    ) -> (BTreeMap<TaskId, Vec<CriterionResult>>, Vec<ModelUse>) {
         let known: Vec<(&CheckedCriterion, &Task)> =
             state.checked.iter().filter_map(|known| Some((known, completed(state, known)?))).collect();
         let mut results: BTreeMap<TaskId, Vec<CriterionResult>> = BTreeMap::new();
+        let (mut stale, mut calls) = (BTreeMap::<TaskId, Vec<(CriterionResult, LaterChanges)>>::new(), Vec::new());
         if known.is_empty() {
-            return results;
+            return (results, calls);
         }
         let changes = self.kept_files.count_changes().await;
         let recorded = match (known.iter().map(|(known, _)| known.changes).min().flatten(), changes) {
@@ -53,19 +56,57 @@ impl RunRunner {
                 None => of_times(state, &graph, task),
             };
             let result = match &later {
-                Later { beside, after, .. } if beside.is_empty() && after.is_empty() => {
+                LaterChanges { concurrent_tasks: beside, after, .. } if beside.is_empty() && after.is_empty() => {
                     (known.holds == Some(false)).then(|| result_of(known))
                 }
-                later if known.how == CheckMethod::Audited => with_note(known, later),
+                later if known.how == CheckMethod::Audited => {
+                    if let Some(open) = outdated(known, later) {
+                        stale.entry(task.spec.id.clone()).or_default().push((open, later.clone()));
+                    }
+                    None
+                }
                 later => match criterion_of(task, &known.criterion) {
-                    Some(criterion) => Some(judged(self.execute(&criterion, Some(&task.spec.id), author, context).await, later)),
+                    Some(criterion) => Some(judged(self.execute(&criterion, (Some(&task.spec.id), None), author, context).await, later)),
                     None => None,
                 },
             };
             results.entry(task.spec.id.clone()).or_default().extend(result.map(|result| CriterionResult { changes, ..result }));
         }
+        for (id, stale) in stale {
+            let Some(task) = state.tasks.get(&id) else { continue };
+            let (mut checks, later): (Vec<CriterionResult>, Vec<LaterChanges>) = stale.into_iter().unzip();
+            if self.input.settings.reflect != Reflect::Never {
+                calls.extend(self.judge_again(state, task, author, &mut checks, context).await);
+            }
+            let judged = checks.into_iter().zip(&later).map(|(check, later)| CriterionResult { changes, ..judged(check, later) });
+            results.entry(id).or_default().extend(judged);
+        }
         results.retain(|_, results| !results.is_empty());
-        results
+        (results, calls)
+    }
+
+    /// Submits texts of a completed task to a model once more.
+    async fn judge_again(
+        self: &Arc<Self>,
+        state: &ProgressState,
+        task: &Task,
+        author: &Author,
+        checks: &mut [CriterionResult],
+        context: &Context,
+    ) -> Vec<ModelUse> {
+        let spec = &task.spec;
+        let work = Work {
+            name: format!("{}-again-{}-{}", spec.id, state.version, state.tool_calls),
+            task: Some(spec),
+            goal: format!("{}\n{}", spec.title(), spec.description),
+            claim: task.conclusion.as_ref().map(Conclusion::text).unwrap_or_default(),
+            earlier_results: "",
+            origins: author.origins.clone(),
+            place: None,
+        };
+        let earlier: Vec<String> = checks.iter().map(|check| format!("- {}: {}", check.criterion, check.reason)).collect();
+        checks.iter_mut().for_each(|check| check.how = CheckMethod::Unchecked);
+        self.judge(work, checks, || Ok(earlier.join("\n")), context).await
     }
 }
 
@@ -98,15 +139,16 @@ fn result_of(CheckedCriterion { task: _, criterion, owner, how, holds, evidence,
     }
 }
 
-/// Returns the known verdict with a note, if a file of its evidence was changed since.
-fn with_note(known: &CheckedCriterion, later: &Later) -> Option<CriterionResult> {
-    let named: Vec<String> = later.paths.iter().filter(|path| names(&known.evidence, path)).map(|path| format!("`{path}`")).collect();
+/// Returns an undecided result for a verdict, if a file was changed since that its criterion or its evidence names.
+fn outdated(known: &CheckedCriterion, later: &LaterChanges) -> Option<CriterionResult> {
+    let is_named = |path: &&String| names(&known.evidence, path) || names(&known.criterion, path);
+    let named: Vec<String> = later.paths.iter().filter(is_named).map(|path| format!("`{path}`")).collect();
     let reason = format!("{} (judged before {} changed {})", known.evidence, words_of(later), named.join(", "));
-    (!named.is_empty()).then(|| CriterionResult { reason, ..result_of(known) })
+    (!named.is_empty()).then(|| CriterionResult { passed: None, reason, ..result_of(known) })
 }
 
 /// Returns true if a text names a path.
-fn names(text: &str, path: &str) -> bool {
+pub(super) fn names(text: &str, path: &str) -> bool {
     let is_end = |text: &str| text.chars().next().is_none_or(|next| !next.is_alphanumeric() && !"_-/".contains(next));
     let is_begin = |text: &str| text.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && !"_-".contains(last));
     text.match_indices(path)
@@ -114,11 +156,11 @@ fn names(text: &str, path: &str) -> bool {
 }
 
 /// Returns the result of a check that held before later changes.
-fn judged(result: CriterionResult, later: &Later) -> CriterionResult {
+fn judged(result: CriterionResult, later: &LaterChanges) -> CriterionResult {
     if result.passed != Some(false) {
         return result;
     }
-    let (passed, reason) = if later.beside.is_empty() {
+    let (passed, reason) = if later.concurrent_tasks.is_empty() {
         let after = words_of(later);
         (
             None,
@@ -134,19 +176,19 @@ fn judged(result: CriterionResult, later: &Later) -> CriterionResult {
 }
 
 /// Names those that changed files, the tasks beside first.
-fn words_of(Later { beside, after, .. }: &Later) -> String {
+fn words_of(LaterChanges { concurrent_tasks: beside, after, .. }: &LaterChanges) -> String {
     let names = if beside.is_empty() { after } else { beside };
     names.iter().cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the changes that others made after a check of a task.
-fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, changes: impl Iterator<Item = &'a LaterChange>) -> Later {
-    let (mut later, mut others) = (Later::default(), BTreeMap::new());
-    for LaterChange { by, path, .. } in changes {
+fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, changes: impl Iterator<Item = &'a LaterChange>) -> LaterChanges {
+    let (mut later, mut others) = (LaterChanges::default(), BTreeMap::new());
+    for LaterChange { authors: by, path, .. } in changes {
         let tasks = by.iter().filter_map(|author| state.tasks.get(author.task.as_deref()?));
         others.extend(tasks.map(|other| (&other.spec.id, other)));
         if by.is_empty() {
-            later.beside.insert("somebody outside of the run".to_owned());
+            later.concurrent_tasks.insert("somebody outside of the run".to_owned());
         }
         later.paths.insert(path.clone());
     }
@@ -155,14 +197,14 @@ fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, chang
 }
 
 /// Returns the tasks that were in progress after the task began, for runs whose changes are not recorded.
-fn of_times(state: &ProgressState, graph: &TaskGraph, task: &Task) -> Later {
+fn of_times(state: &ProgressState, graph: &TaskGraph, task: &Task) -> LaterChanges {
     let worked = |other: &&Task| other.spec.kind != TaskKind::Group && other.started_at.is_some() && other.finished_at >= task.started_at;
-    let mut later = Later::default();
+    let mut later = LaterChanges::default();
     later.add(state, graph, task, state.tasks.values().filter(worked));
     later
 }
 
-impl Later {
+impl LaterChanges {
     /// Adds the tasks other than those that the plan puts before the checked one.
     fn add<'a>(&mut self, state: &ProgressState, graph: &TaskGraph, task: &Task, others: impl Iterator<Item = &'a Task>) {
         let id = &task.spec.id;
@@ -174,7 +216,7 @@ impl Later {
         for other in others.into_iter().filter(|other| !before.contains(&other.spec.id)) {
             // A change of the plan that came after the end of the task took its work into account.
             let is_beside = beside.contains(&other.spec.id) && planned_at(state, other) < task.finished_at;
-            if is_beside { &mut self.beside } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
+            if is_beside { &mut self.concurrent_tasks } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
         }
     }
 }
@@ -213,7 +255,7 @@ mod tests {
             (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
             (&[][..], &["`d`"][..], None, "does not since `d`, which the plan puts after it: exit code 1"),
         ] {
-            let later = Later { beside: of(beside), after: of(after), paths: BTreeSet::new() };
+            let later = LaterChanges { concurrent_tasks: of(beside), after: of(after), paths: BTreeSet::new() };
             let result = judged(open.clone(), &later);
             assert_eq!(result.passed, passed);
             assert!(result.reason.ends_with(told), "{}", result.reason);

@@ -8,7 +8,7 @@ use aime_progress_management::ProgressState;
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, evidence::of_run, millis_since};
-use crate::{ModelUse, RunFact, models::spent};
+use crate::{ModelUse, RunFact, criteria_lines::criteria_lines, models::spent};
 
 /// Placeholder of the facts in the prompt. The text before it is the system message.
 const FACTS: &str = "{{ facts }}";
@@ -79,7 +79,11 @@ impl RunRunner {
 
 /// Returns the whole request for the answer.
 fn answer_request(prompt: &AnswerPrompt, state: &ProgressState) -> ChatRequest {
-    let facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, of_run(state));
+    let mut facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, of_run(state, false));
+    let criteria: Vec<String> = criteria_lines(state).into_iter().map(|(_, line)| line).collect();
+    if !criteria.is_empty() {
+        facts.push_str(&format!("\n\nCriteria:\n{}", criteria.join("\n")));
+    }
     let user = format!("{facts}\n\n{}", prompt.after);
     ChatRequest {
         messages: vec![Arc::new(Message::System { content: prompt.system.clone() }), Arc::new(Message::user(user))],

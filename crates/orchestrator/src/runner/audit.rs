@@ -8,18 +8,20 @@ use std::{
 use aime_actor_factory::ActorOutput;
 use aime_durable::{Journal, Machine, NewRun};
 use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
-use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, FileDeed, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
-use aime_undo::{Author, Change, Entry, Kept, line_diff};
+use aime_undo::{Author, Change, Entry, UndoData, line_diff};
+use aime_work_tree::Unmerged;
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
 use super::{
     Context, RunRunner,
-    actor::{Attempt, Made},
+    actor::{Attempt, NewActor},
     kept_files::{did, with_children},
     on_bound,
+    private::PrivatePlace,
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
 
@@ -34,12 +36,14 @@ const SHARE: u64 = 30;
 /// Maximum number of lines of a diff for an auditor, before its context window limits all diffs together.
 const DIFF_LINES: usize = 2_000;
 /// Notes that mention the task of an actor, with the wording for an auditor.
-const NOTES: [(&str, &str); 3] = [
-    ("no_tool_call", "Look further with a tool, or call `terminate` with one verdict for each criterion."),
-    ("conclude", "Look no further. Call `terminate` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+const NOTES: [(&str, &str); 5] = [
+    ("no_tool_call", "Look further with a tool, or call `verdict` with one verdict for each criterion."),
+    ("conclude", "Look no further. Call `verdict` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+    ("repeated", "The call `{name}` has succeeded {count} times with the same result. Look elsewhere, or call `verdict`."),
+    ("stuck", "You made the same call `{name}` {count} times with the same result. Look elsewhere, or call `verdict`."),
     (
         "steps_left",
-        "Only {left} steps are left. Call `terminate` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
+        "Only {left} steps are left. Call `verdict` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
     ),
 ];
 
@@ -60,9 +64,11 @@ pub(super) struct Work<'a> {
     /// The worker's own statement on the result.
     pub(super) claim: &'a str,
     /// The results that the worker was given, in Markdown.
-    pub(super) given: &'a str,
+    pub(super) earlier_results: &'a str,
     /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
+    /// The private folder with the work; if absent, the working folder.
+    pub(super) place: Option<&'a PrivatePlace>,
 }
 
 /// Requests of an auditor. Its journal holds them, and the run receives them with the verdicts.
@@ -127,9 +133,9 @@ impl RunRunner {
             brief: Box::new(ActorBrief::of_lead(&state, spec)),
             execution: 1,
             origins: work.origins.clone(),
-            known: String::new(),
+            recalled: String::new(),
             leads: false,
-            private: None,
+            private: work.place.cloned(),
             turn: None,
             audit: Some(Arc::clone(&uses)),
         });
@@ -139,9 +145,10 @@ impl RunRunner {
             criteria: criteria.to_vec(),
             executed,
             claim: work.claim.to_owned(),
-            changes: self.changes_of(&state, work.task).await,
-            calls,
-            given: work.given.to_owned(),
+            changes: self.changes_of(&state, work).await,
+            calls: if work.task.is_some() { calls.clone() } else { String::new() },
+            results: if work.task.is_none() { calls } else { String::new() },
+            earlier_results: work.earlier_results.to_owned(),
         };
         let call = format!("audit/{}", work.name);
         let made = attempt.compose_auditor(&call, &brief);
@@ -149,11 +156,27 @@ impl RunRunner {
         (ended.and_then(verdicts), uses.list())
     }
 
-    /// Returns the file changes of a task, or of the run, so far.
-    async fn changes_of(&self, state: &ProgressState, task: Option<&TaskSpec>) -> Vec<ChangedFile> {
-        let tasks = task.map(|task| with_children(state, task.id.as_str()));
-        let mut changes = self.changes_by(vec![tasks]).await;
-        changes.pop().unwrap_or_default()
+    /// Returns the file changes of a task, or of the run, so far. Includes those in a private folder that are not merged yet.
+    async fn changes_of(&self, state: &ProgressState, work: &Work<'_>) -> Vec<ChangedFile> {
+        let tasks = work.task.map(|task| with_children(state, task.id.as_str()));
+        let mut changes = self.changes_by(vec![tasks]).await.pop().unwrap_or_default();
+        let unmerged = match work.place {
+            Some(place) => place.private().unmerged().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "the changes in a private folder are not shown");
+                Vec::new()
+            }),
+            None => Vec::new(),
+        };
+        for mut later in unmerged.into_iter().map(unmerged_file) {
+            if !self.may_read(&later.path) {
+                later.diff.clear();
+            }
+            match changes.iter_mut().find(|known| known.path == later.path) {
+                Some(known) => *known = add_later(std::mem::take(known), later),
+                None => changes.push(later),
+            }
+        }
+        changes
     }
 
     /// Returns the file changes of each of these tasks so far. Tasks without changes are left out.
@@ -163,10 +186,11 @@ impl RunRunner {
         tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
-    /// Returns true if an auditor may run commands: nobody is asked, so the run must allow all of them, and what they change must be put back.
-    async fn auditors_run_commands(&self) -> bool {
-        let is_restored = self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
-        self.input.settings.approval == Approval::All && is_restored
+    /// Returns true if an auditor may run commands, because what they change can be put back. The rules of the run decide on each command; one
+    /// about which a person would be asked is refused.
+    async fn auditors_run_commands(&self, place: Option<&PrivatePlace>) -> bool {
+        let is_restored = place.is_some() || self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
+        self.input.settings.approval != Approval::ReadOnly && is_restored
     }
 
     /// Returns the journal of actors.
@@ -191,11 +215,11 @@ impl RunRunner {
         }
         let (keep, run) = (self.parts.keep.clone(), self.run.clone());
         // The changes of a folder without permanent content are in no record until they are brought in.
-        let past = self.kept_files.bring_past().await;
+        let past = self.kept_files.load_past_changes().await;
         let keep = past.as_ref().map_or(keep, |(keep, _)| keep.clone());
         let read = move || {
             let _lease = past;
-            let kept = Kept::read(&keep, run.as_str()).ok().flatten()?;
+            let kept = UndoData::read(&keep, run.as_str()).ok().flatten()?;
             let of_group = |group: &Option<BTreeSet<String>>| {
                 let Some(tasks) = group else {
                     return kept.changes().filter_map(|(change, _)| changed_file(&kept, &change)).collect();
@@ -216,13 +240,13 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the auditor.
-    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<Made, String> {
+    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<NewActor, String> {
         let runner = &self.runner;
-        let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
+        let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
         let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
-        let shell = if runner.auditors_run_commands().await { runner.parts.tools.get(BASH) } else { None };
+        let shell = if runner.auditors_run_commands(self.private.as_ref()).await { runner.parts.tools.get(BASH) } else { None };
         input.spec.approval = if shell.is_some() { runner.input.settings.approval } else { Approval::ReadOnly };
         let shell = shell.map(|tool| Arc::clone(tool.sheet()));
         input.spec.tools = looks.chain(shell).chain([audit_sheet()]).collect::<Vec<_>>().into();
@@ -232,7 +256,7 @@ impl Attempt {
         input.notes = BTreeMap::from(NOTES.map(|(name, text)| (name.to_owned(), text.to_owned())));
         (input.images, input.named_files, input.risks) = (Vec::new(), Vec::new(), Vec::new());
         (input.plain_answer_ends, input.must_write_files, input.nudge_each_step, input.attended) = (false, false, false, false);
-        Ok(Made { input, created })
+        Ok(NewActor { input, created })
     }
 }
 
@@ -254,8 +278,22 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
     ChangedFile { did, diff, added: first.added + later.added, removed: first.removed + later.removed, path: first.path }
 }
 
+/// Returns a change in a private folder in the form for a model.
+fn unmerged_file(Unmerged { path, content, was_there, is_there }: Unmerged) -> ChangedFile {
+    let path = path.to_string_lossy().into_owned();
+    let did = match (was_there, is_there) {
+        (false, _) => FileDeed::Created,
+        (true, false) => FileDeed::Deleted,
+        (true, true) => FileDeed::Changed,
+    };
+    let content = content.filter(|_| !is_credential_file(&path));
+    let diff = content.and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
+    let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
+    ChangedFile { path, did: did.name().to_owned(), added, removed, diff }
+}
+
 /// Returns a change of a file in the form for a model; `None` for folders and caches.
-fn changed_file(kept: &Kept, change: &Change) -> Option<ChangedFile> {
+fn changed_file(kept: &UndoData, change: &Change) -> Option<ChangedFile> {
     let did = did(change)?;
     let path = change.path.to_string_lossy().into_owned();
     let shown = ChangedFile { did: did.name().to_owned(), ..ChangedFile::default() };

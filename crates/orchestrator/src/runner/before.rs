@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use aime_progress_management::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskKind, TaskSpec};
 use tokio::{sync::Mutex, time::Instant};
 
-use super::{Context, RunRunner, checks::Author};
+use super::{Context, RunRunner, checks::Author, private::PrivatePlace};
 use crate::{CriterionResult, RunFact, read_criterion};
 
 /// Maximum number of seconds for all of these checks before one task.
@@ -21,7 +21,7 @@ impl RunRunner {
     ///
     /// The checks cost no model call, count as tool calls, and are bounded by time. A criterion is tried once in a run. Where changes of
     /// files are not recorded none is tried, because the effects of a command could not be put back. `origins` are those of the plan.
-    pub(super) async fn try_criteria(&self, spec: &TaskSpec, origins: &[Origin], context: &Context) {
+    pub(super) async fn try_criteria(&self, spec: &TaskSpec, place: Option<&PrivatePlace>, origins: &[Origin], context: &Context) {
         let Some(state) = self.live.get(&self.run) else { return };
         let of_task = spec.completion_criteria.iter().map(|criterion| (Some(&spec.id), criterion));
         let of_plan = state.strategic.success_criteria.iter().map(|criterion| (None, criterion));
@@ -44,7 +44,7 @@ impl RunRunner {
             if known || left == 0 || !tried.insert((task.cloned(), text.clone())) {
                 continue;
             }
-            let Some(held) = self.try_criterion(criterion, &spec.id, (&author, left), context).await else { continue };
+            let Some(held) = self.try_criterion(criterion, (&spec.id, place), (&author, left), context).await else { continue };
             let fact = RunFact::CriterionTried { task: task.cloned(), criterion: text, held };
             // A run that is gone needs no report.
             let _gone = context.facts.send(fact);
@@ -55,13 +55,13 @@ impl RunRunner {
     async fn try_criterion(
         &self,
         criterion: &Criterion,
-        task: &TaskId,
+        (task, place): (&TaskId, Option<&PrivatePlace>),
         (author, seconds): (&Author, u64),
         context: &Context,
     ) -> Option<bool> {
         let CriterionResult { passed, .. } = match &criterion.check {
-            Check::Command(command) => return self.try_command(command, (criterion.owner, seconds), task, author, context).await,
-            Check::File(_) | Check::Text(_) => self.execute(criterion, Some(task), author, context).await,
+            Check::Command(command) => return self.try_command(command, (criterion.owner, seconds), (task, place), author, context).await,
+            Check::File(_) | Check::Text(_) => self.execute(criterion, (Some(task), place), author, context).await,
         };
         passed
     }

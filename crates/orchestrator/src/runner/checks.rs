@@ -4,7 +4,7 @@ use aime_progress_management::{CheckMethod, CommandCheck, CommandResult, Criteri
 use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall, streams_of};
 use serde_json::{Map, Value};
 
-use super::{Context, RunRunner, on_bound};
+use super::{Context, RunRunner, on_bound, private::PrivatePlace};
 use crate::{CriterionResult, machine::lead::main_id, settings::in_force};
 
 /// The tool that runs them.
@@ -45,7 +45,7 @@ impl RunRunner {
         &self,
         check: &CommandCheck,
         open: CriterionResult,
-        task: Option<&TaskId>,
+        (task, place): (Option<&TaskId>, Option<&PrivatePlace>),
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
@@ -55,21 +55,21 @@ impl RunRunner {
             Err(reason) => return CriterionResult { reason, ..open },
         };
         let how = CheckMethod::Executed;
-        let first = match self.run_once(check, call.clone(), task, context).await {
+        let first = match self.run_once(check, call.clone(), (task, place), context).await {
             Outcome::Ran { holds: true, evidence } => return CriterionResult { how, passed: Some(true), reason: evidence, ..open },
             Outcome::TookTooLong(reason) => return CriterionResult { how, passed: Some(false), reason, ..open },
             Outcome::NotRun(reason) => return CriterionResult { reason, ..open },
             Outcome::Ran { holds: false, evidence } => evidence,
         };
-        match self.run_once(check, call, task, context).await {
+        match self.run_once(check, call, (task, place), context).await {
             Outcome::Ran { holds: true, evidence } => {
                 let reason = format!("cannot tell (flaky): it failed, and then held\n{first}\nthen\n{evidence}");
                 CriterionResult { how, passed: None, reason, ..open }
             }
             Outcome::Ran { .. } | Outcome::TookTooLong(_) => CriterionResult { how, passed: Some(false), reason: first, ..open },
             Outcome::NotRun(why) => {
-                let reason = format!("cannot tell: it failed, and could not be run once more ({why})\n{first}");
-                CriterionResult { how, passed: None, reason, ..open }
+                let reason = format!("it failed, and could not be run once more ({why})\n{first}");
+                CriterionResult { how, passed: Some(false), reason, ..open }
             }
         }
     }
@@ -84,7 +84,7 @@ impl RunRunner {
         let permissions = Permissions {
             approval: if named { Approval::All } else { settings.approval },
             rules: &rules,
-            trust: settings.trust.filter(|_| !named),
+            trust: settings.trust.as_ref().filter(|_| !named),
             origins: &author.origins,
             handed_over: named,
         };
@@ -106,41 +106,59 @@ impl RunRunner {
         &self,
         check: &CommandCheck,
         (owner, seconds): (Owner, u64),
-        task: &TaskId,
+        (task, place): (&TaskId, Option<&PrivatePlace>),
         author: &Author,
         context: &Context,
     ) -> Option<bool> {
         let seconds = seconds.min(u64::from(self.input.settings.check_seconds));
         let call = self.permit_check(check, (owner, seconds), author).ok()?;
         self.budget.count_tool_call().ok()?;
-        match self.run_counted(check, call, Some(task), context).await {
+        match self.run_counted(check, call, (Some(task), place), context).await {
             Outcome::Ran { holds, .. } => Some(holds),
             Outcome::TookTooLong(_) | Outcome::NotRun(_) => None,
         }
     }
 
-    async fn run_once(&self, check: &CommandCheck, call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
+    async fn run_once(
+        &self,
+        check: &CommandCheck,
+        call: ValidatedCall,
+        of: (Option<&TaskId>, Option<&PrivatePlace>),
+        context: &Context,
+    ) -> Outcome {
         if let Err(error) = self.budget.count_tool_call() {
             // The run, which is told, revokes the effect; it is carried out again when the run goes on.
             (on_bound(context))(&(&error).into());
             context.cancel.cancelled().await;
             return Outcome::NotRun(format!("not run: {error}"));
         }
-        self.run_counted(check, call, task, context).await
+        self.run_counted(check, call, of, context).await
     }
 
-    async fn run_counted(&self, check: &CommandCheck, mut call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
+    async fn run_counted(
+        &self,
+        check: &CommandCheck,
+        mut call: ValidatedCall,
+        (task, place): (Option<&TaskId>, Option<&PrivatePlace>),
+        context: &Context,
+    ) -> Outcome {
         let folder = task.cloned().unwrap_or_else(main_id);
         let tool_context = self.tool_context(context.cancel.clone(), &folder).with_whole_results();
-        let asking = self.asking(&context.facts, task).of_check();
-        let called = self.call_with_hooks(&asking, &mut call, tool_context).await;
-        let effects = self.kept_files.put_back(task, self.parts.tool_context.working_folder(), &context.facts).await;
+        let tool_context = place.map_or(tool_context.clone(), |place| place.context(tool_context));
+        let asking = self.asking(&context.facts, task);
+        let (called, effects) = self.call_without_effects(place, asking, &mut call, tool_context).await;
         let (exit, printed) = match called {
             Ok(ToolOutput { value, .. }) => {
                 let text = |stream: &str| value.get(stream).and_then(Value::as_str).unwrap_or_default().to_owned();
                 (0, (text("stdout"), text("stderr")))
             }
             Err(ToolError::Exited { code, printed }) => (code, streams_of(&printed)),
+            Err(error @ ToolError::Stopped { timed_out: true, .. }) => {
+                return Outcome::TookTooLong(with_effects(bounded(&error.to_string()), &effects));
+            }
+            Err(error @ ToolError::Stopped { .. }) => {
+                return Outcome::Ran { holds: false, evidence: with_effects(bounded(&error.to_string()), &effects) };
+            }
             Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(with_effects(bounded(&text), &effects)),
             Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: with_effects(bounded(&text), &effects) },
             Err(error) => return Outcome::NotRun(not_run(&error.to_string())),
@@ -166,12 +184,13 @@ fn not_run(why: &str) -> String {
     if why.starts_with(NOT_RUN) { why.to_owned() } else { format!("{NOT_RUN}{why}") }
 }
 
-/// Returns a success criterion whose command passed earlier and still does, because no file has changed since. `changes` is the number of
+/// Returns a success criterion that was confirmed earlier and still is, because no file has changed since. `changes` is the number of
 /// recorded changes of files so far.
 pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion, changes: Option<u64>) -> Option<CriterionResult> {
     let open = CriterionResult::open(criterion);
     let known = state.checked.iter().find(|known| known.task.is_none() && known.criterion == open.criterion)?;
-    let holds = known.how == CheckMethod::Executed && known.holds == Some(true) && changes.is_some() && known.changes == changes;
+    let is_checked = known.how != CheckMethod::Unchecked && known.holds == Some(true);
+    let holds = is_checked && changes.is_some() && known.changes == changes;
     holds.then(|| CriterionResult { how: known.how, passed: known.holds, reason: known.evidence.clone(), changes, ..open })
 }
 

@@ -9,8 +9,8 @@ use std::{
 use aime_messages::Describe;
 use aime_progress_management::{ProgressState, TaskId};
 use aime_sandbox::ConfinedFolder;
-use aime_undo::{Entry, Kept, NotKept};
-use aime_work_tree::{Content, LeftOut, NewBranch};
+use aime_undo::{Entry, UndoData, UnrecordedReason};
+use aime_work_tree::{Content, NewBranch, OmissionReason};
 use tokio::task::spawn_blocking;
 
 use super::RunRunner;
@@ -31,7 +31,7 @@ pub(crate) async fn cannot_commit(parts: &Parts) -> Option<String> {
         return Some("the changes of files are not recorded (`undo.enabled`)".to_owned());
     }
     let Ok(place) = tempfile::tempdir() else { return None };
-    match begun(parts, place.path()).await {
+    match open_branch(parts, place.path()).await {
         Ok(Some(_)) => None,
         Ok(None) => Some(NO_REPOSITORY.to_owned()),
         Err(error) => Some(error),
@@ -40,7 +40,7 @@ pub(crate) async fn cannot_commit(parts: &Parts) -> Option<String> {
 
 const NO_REPOSITORY: &str = "the folder is in no git repository";
 
-async fn begun(parts: &Parts, place: &Path) -> Result<Option<NewBranch>, String> {
+async fn open_branch(parts: &Parts, place: &Path) -> Result<Option<NewBranch>, String> {
     let context = &parts.tool_context;
     let path: OsString = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     NewBranch::begin(context.working_folder(), place, path).await.map_err(|error| error.to_string())
@@ -58,9 +58,10 @@ impl RunRunner {
     async fn commit_work(&self, state: &ProgressState) -> Result<Vec<String>, String> {
         let (keep, run, folder) = (self.parts.keep.clone(), self.run.clone(), self.parts.tool_context.folder.clone());
         let place = keep.join("runs").join(run.as_str());
-        let work = spawn_blocking(move || Work::read(&Kept::read(&keep, run.as_str()).map_err(|error| error.to_string())?, &folder)).await;
+        let work =
+            spawn_blocking(move || Work::read(&UndoData::read(&keep, run.as_str()).map_err(|error| error.to_string())?, &folder)).await;
         let Work { before, tasks, mut left_out } = work.map_err(|error| error.to_string())??;
-        let mut branch = begun(&self.parts, &place).await?.ok_or(NO_REPOSITORY)?;
+        let mut branch = open_branch(&self.parts, &place).await?.ok_or(NO_REPOSITORY)?;
         let seconds = self.parts.clock.now() / 1000;
         // Only this commit has what a person changed in the same files before.
         let message = format!("{BEFORE}\n\nAime-Run: {}", self.run);
@@ -100,12 +101,12 @@ impl RunRunner {
 }
 
 /// Returns the reason why the repository does not get a path, as text.
-fn words_of(reason: &LeftOut) -> String {
+fn words_of(reason: &OmissionReason) -> String {
     match reason {
-        LeftOut::Ignored => "git ignores it".to_owned(),
-        LeftOut::Submodule => "in a submodule".to_owned(),
-        LeftOut::TooLarge => "over 100 MB: give it to Git LFS".to_owned(),
-        LeftOut::Filter(filter) => format!("its filter `{filter}` is a program, which aime does not run"),
+        OmissionReason::Ignored => "git ignores it".to_owned(),
+        OmissionReason::Submodule => "in a submodule".to_owned(),
+        OmissionReason::TooLarge => "over 100 MB: give it to Git LFS".to_owned(),
+        OmissionReason::Filter(filter) => format!("its filter `{filter}` is a program, which aime does not run"),
     }
 }
 
@@ -125,7 +126,7 @@ struct Work {
 
 impl Work {
     /// Reads what was recorded. A file that was too large for that is taken from the folder, if nobody has changed it since.
-    fn read(kept: &Option<Kept>, folder: &ConfinedFolder) -> Result<Self, String> {
+    fn read(kept: &Option<UndoData>, folder: &ConfinedFolder) -> Result<Self, String> {
         let kept = kept.as_ref().ok_or("the changes of files were not recorded")?;
         if let Some(reason) = kept.lost() {
             return Err(reason.to_owned());
@@ -163,14 +164,14 @@ enum Recorded {
     /// The content; `None` for a path without an entry.
     Content(Option<Content>),
     /// The content was not recorded.
-    Unknown(NotKept),
+    Unknown(UnrecordedReason),
 }
 
 impl Recorded {
-    fn of(kept: &Kept, entry: Option<&Entry>) -> Result<Self, String> {
+    fn of(kept: &UndoData, entry: Option<&Entry>) -> Result<Self, String> {
         Ok(match entry {
             None => Self::Content(None),
-            Some(Entry::Folder { .. } | Entry::NotKept { why: NotKept::Cache, .. }) => Self::Nothing,
+            Some(Entry::Folder { .. } | Entry::NotKept { why: UnrecordedReason::Cache, .. }) => Self::Nothing,
             Some(Entry::Link { target }) => Self::Content(Some(Content::Link(target.clone()))),
             Some(entry @ Entry::File { mode, .. }) => {
                 let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
@@ -183,7 +184,7 @@ impl Recorded {
 
 /// Returns the file in the folder, if it is still the one whose content was not recorded.
 fn in_folder(folder: &ConfinedFolder, path: &Path, entry: &Entry) -> Option<Content> {
-    let Entry::NotKept { why: NotKept::TooLarge | NotKept::NoRoom, size, modified } = entry else { return None };
+    let Entry::NotKept { why: UnrecordedReason::TooLarge | UnrecordedReason::NoRoom, size, modified } = entry else { return None };
     let found = folder.entry(path).ok().flatten()?;
     let is_same = found.kind == aime_sandbox::EntryKind::File && (found.stamp.size, found.stamp.modified) == (*size, *modified);
     is_same.then_some(Content::InFolder { is_executable: found.mode & EXECUTABLE != 0 })

@@ -24,8 +24,8 @@ const CLAIMS: [&str; 3] = ["terminate", "todo", "update_progress"];
 /// Maximum number of calls of a task for a verifier: the last ones.
 const CALLS: usize = 20;
 
-/// Returns the evidence of a whole run: results, references, failures.
-pub(super) fn of_run(state: &ProgressState) -> String {
+/// Returns the evidence of a whole run: results, references, failures. Cuts long results unless they are to be `whole`.
+pub(super) fn of_run(state: &ProgressState, whole: bool) -> String {
     let mut lines = Vec::new();
     for task in state.tasks.values() {
         let Some(conclusion) = &task.conclusion else {
@@ -36,7 +36,7 @@ pub(super) fn of_run(state: &ProgressState) -> String {
             TaskStatus::Completed => conclusion.text().to_owned(),
             _ => conclusion.explanation().to_string(),
         };
-        lines.push(format!("- {} ({}): {}", task.spec.title(), task.status, cut(&text)));
+        lines.push(format!("- {} ({}): {}", task.spec.title(), task.status, if whole { text.clone() } else { cut(&text) }));
         if !conclusion.references.is_empty() {
             lines.push(format!("  made: {}", conclusion.references.join(", ")));
         }

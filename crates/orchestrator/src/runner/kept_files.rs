@@ -8,8 +8,10 @@ use std::{
 
 use aime_messages::Describe;
 use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
-use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
-use aime_undo::{Author, Change, Entry, NotKept, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
+use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
+use aime_undo::{
+    Author, Change, ConflictKind, Entry, PathChange, PathComparison, Recorder, RecordingGuard, Scope, UnrecordedReason, line_diff,
+};
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};
@@ -42,7 +44,7 @@ pub(crate) struct KeptFiles {
 
 /// An action that may change any file, while it is recorded.
 pub(super) struct Recording {
-    window: Option<Window>,
+    window: Option<RecordingGuard>,
     _in_use: InUse,
 }
 
@@ -52,7 +54,7 @@ pub(super) struct LaterChange {
     /// Number of changes before it.
     pub(super) number: u64,
     /// Possible authors; empty if it was made outside of the run, or by an undo.
-    pub(super) by: Vec<Author>,
+    pub(super) authors: Vec<Author>,
     /// Path relative to the folder.
     pub(super) path: String,
 }
@@ -79,7 +81,7 @@ impl KeptFiles {
             Box::pin(async move {
                 let scope = here.scope(&task).map_err(ToolError::Failed)?;
                 let turn = match &here.passing {
-                    Some(passing) => Some(passing.bring_past(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
+                    Some(passing) => Some(passing.load_past_changes(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
                     None => None,
                 };
                 let undone = spawn_blocking(move || {
@@ -97,14 +99,14 @@ impl KeptFiles {
     pub(super) fn guard(&self, actor: &str, seen: SeenFiles) -> WriteGuard {
         let (recorder, me) = (self.recorder.clone(), actor.to_owned());
         WriteGuard::new(actor, seen).looking_up(move |path, hash| {
-            let Some(changes) = recorder.as_ref().and_then(|recorder| recorder.changes_of(path)) else { return OtherChange::Unknown };
+            let Some(changes) = recorder.as_ref().and_then(|recorder| recorder.changes_of(path)) else { return ChangeAuthor::Unknown };
             let after = |change: &PathChange| hash.is_some() && change.after.as_ref().and_then(Entry::hash) == hash;
             let known = changes.iter().rposition(after).map_or(0, |at| at + 1);
             let since = changes.get(known..).unwrap_or_default();
             // The actor has not seen the changes that its own commands made to a file that it had read.
             let own = || since.last().filter(|_| hash.is_some());
             let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
-            change.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
+            change.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(author_text(&change.authors, &me)))
         })
     }
 
@@ -120,8 +122,8 @@ impl KeptFiles {
         Some(guard.looking_up(move |path, _| {
             let changes = recorder.changes_of(path).unwrap_or_default();
             let is_beside = |author: &Author| author.task.as_ref().is_some_and(|task| beside.contains(task));
-            let other = changes.iter().rfind(|change| change.by.is_empty() || change.by.iter().any(is_beside));
-            other.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
+            let other = changes.iter().rfind(|change| change.authors.is_empty() || change.authors.iter().any(is_beside));
+            other.map_or(ChangeAuthor::Nobody, |change| ChangeAuthor::By(author_text(&change.authors, &me)))
         }))
     }
 
@@ -133,11 +135,11 @@ impl KeptFiles {
     /// Records the changes of the run so far where the folder has no permanent content. Returns the place of the record, and the turn to use the
     /// folder, which lasts until it is dropped. Returns `None` for other folders, and if the changes cannot be recorded. The folder must not
     /// be handed back after that.
-    pub(super) async fn bring_past(&self) -> Option<(PathBuf, WorkspaceLease)> {
+    pub(super) async fn load_past_changes(&self) -> Option<(PathBuf, WorkspaceLease)> {
         let (passing, recorder) = (self.passing.as_ref()?, self.recorder.as_ref()?);
-        let brought = passing.bring_past(Arc::clone(recorder), Scope::Run {}).await;
+        let brought = passing.load_past_changes(Arc::clone(recorder), Scope::Run {}).await;
         let lease = brought.inspect_err(|error| tracing::warn!(%error, "the changes of the run are not shown")).ok()?;
-        Some((passing.keep().to_owned(), lease))
+        Some((passing.recording_folder().to_owned(), lease))
     }
 
     /// Returns the scope of a task: the task and all tasks below it.
@@ -175,14 +177,14 @@ impl KeptFiles {
             (Some(window), Some(recorder)) => {
                 self.blocking(facts, move || recorder.close(window)).await;
             }
-            _ => self.tell(facts).await,
+            _ => self.report_changes(facts).await,
         }
     }
 
     /// Ends the recording of a merge. Returns the number of changed files, and the changes of the first of them.
     pub(super) async fn close_merge(&self, recording: Recording, task: &TaskId, facts: &Facts) -> (usize, Vec<FileChange>) {
         let (Some(window), Some(recorder)) = (recording.window, self.recorder.clone()) else {
-            self.tell(facts).await;
+            self.report_changes(facts).await;
             return (0, Vec::new());
         };
         let by = author(Some(task), JOIN);
@@ -222,13 +224,17 @@ impl KeptFiles {
         };
         let named = |path: &Path| path.to_string_lossy().into_owned();
         let done = undone.changes.iter().map(|change| (named(&change.path), None));
-        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(failed.why.to_string())));
-        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.why.describe().to_string())));
+        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(("changed", failed.error.to_string()))));
+        let stays = left.iter().map(|conflict| {
+            // The command of another task may have made the change.
+            let is_shared = matches!(conflict.kind, ConflictKind::AlsoBy(_));
+            (named(&conflict.path), Some((if is_shared { "may have changed" } else { "changed" }, conflict.kind.describe().to_string())))
+        });
         let mut lines = Vec::new();
         for (path, why) in done.chain(failed).chain(stays) {
             let (did, line) = match why {
                 None => (FileDeed::PutBack, format!("it changed `{path}`, which was put back")),
-                Some(why) => (FileDeed::NotPutBack, format!("it changed `{path}`, which could not be put back: {why}")),
+                Some((did, why)) => (FileDeed::NotPutBack, format!("it {did} `{path}`, which could not be put back: {why}")),
             };
             lines.push(line);
             let (added, removed, diff) = (0, 0, String::new());
@@ -253,14 +259,15 @@ impl KeptFiles {
         let later = move || {
             let changes = recorder.changes_after(count, CHECK)?.into_iter();
             let files = changes.filter(|(_, _, change)| did(change).is_some() && !is_ignored(&root, &change.path));
-            let later = files.map(|(number, by, change)| LaterChange { number, by, path: change.path.to_string_lossy().into_owned() });
+            let later =
+                files.map(|(number, by, change)| LaterChange { number, authors: by, path: change.path.to_string_lossy().into_owned() });
             Some(later.collect())
         };
         spawn_blocking(later).await.ok().flatten()
     }
 
     /// Compares a path, relative to the folder, with its state when the run began; returns `None` where changes are not recorded.
-    pub(super) async fn since_begin(&self, path: PathBuf) -> Option<SinceBegin> {
+    pub(super) async fn since_begin(&self, path: PathBuf) -> Option<PathComparison> {
         let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
         spawn_blocking(move || recorder.since_begin(&path)).await.ok().flatten()
     }
@@ -294,12 +301,12 @@ impl KeptFiles {
     /// Runs blocking work, then reports pending changes to the run.
     async fn blocking<T: Send + 'static>(&self, facts: &Facts, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let done = spawn_blocking(work).await.ok();
-        self.tell(facts).await;
+        self.report_changes(facts).await;
         done
     }
 
     /// Reports the changes of file tools and other pending messages to the run. The changes of a passing folder are reported when they are merged.
-    pub(super) async fn tell(&self, facts: &Facts) {
+    pub(super) async fn report_changes(&self, facts: &Facts) {
         let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return };
         let told = spawn_blocking(move || {
             let changes = recorder.exact_changes();
@@ -319,7 +326,7 @@ impl KeptFiles {
 /// Returns the kind of a change of a file; `None` for folders and caches.
 pub(super) fn did(change: &Change) -> Option<FileDeed> {
     let is_file = |entry: &Option<Entry>| match entry {
-        Some(Entry::NotKept { why, .. }) => *why != NotKept::Cache,
+        Some(Entry::NotKept { why, .. }) => *why != UnrecordedReason::Cache,
         entry => matches!(entry, Some(Entry::File { .. })),
     };
     match (&change.before, &change.after) {
@@ -365,11 +372,11 @@ pub(super) fn may_change_anything(sheet: &ToolSpec) -> bool {
 
 /// Returns true if the actor is the only possible author of a change.
 fn is_own(change: &PathChange, actor: &str) -> bool {
-    !change.by.is_empty() && change.by.iter().all(|author| author.actor.as_deref() == Some(actor))
+    !change.authors.is_empty() && change.authors.iter().all(|author| author.actor.as_deref() == Some(actor))
 }
 
 /// Describes the authors of a change to the actor `me`.
-fn who(by: &[Author], me: &str) -> String {
+fn author_text(by: &[Author], me: &str) -> String {
     let name = |author: &Author| match (&author.actor, &author.task) {
         (Some(actor), _) if actor == me => format!("a command of your own ({})", author.tool),
         (_, Some(task)) => format!("task `{task}` ({})", author.tool),
@@ -391,7 +398,10 @@ fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, ToolError> {
     let plan = recorder.plan(scope, false).map_err(failed)?;
     let undone = recorder.undo(&plan).map_err(failed)?;
     let named = |path: &Path| path.display().to_string();
-    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.describe().to_string()));
-    let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.why.to_string()));
-    Ok(TaskUndone { restored: undone.changes.iter().map(|change| named(&change.path)).collect(), left: conflicts.chain(failed).collect() })
+    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.kind.describe().to_string()));
+    let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.error.to_string()));
+    Ok(TaskUndone {
+        restored: undone.changes.iter().map(|change| named(&change.path)).collect(),
+        unrestored: conflicts.chain(failed).collect(),
+    })
 }

@@ -9,7 +9,7 @@ use aime_redact::redact;
 use serde_json::Value;
 
 use super::RunRunner;
-use crate::kept_plans::PlanUnderWay;
+use crate::kept_plans::ActivePlan;
 
 impl RunRunner {
     /// Returns the planner with the plans of earlier runs, and a message for each plan that could not be read.
@@ -22,7 +22,7 @@ impl RunRunner {
     }
 
     /// Stores a plan that may be kept when the run has ended. A fallback is not stored.
-    pub(super) async fn keep_under_way(&self, key: PlanKey, request: &PlanRequest, planned: &Planned) {
+    pub(super) async fn store_active_plan(&self, key: PlanKey, request: &PlanRequest, planned: &Planned) {
         if self.parts.kept_plans.is_none() {
             return;
         }
@@ -60,7 +60,7 @@ impl RunRunner {
         }
     }
 
-    fn plan_under_way(&self) -> PlanUnderWay {
-        PlanUnderWay::new(&self.parts.keep.join("runs").join(self.run.as_str()))
+    fn plan_under_way(&self) -> ActivePlan {
+        ActivePlan::new(&self.parts.keep.join("runs").join(self.run.as_str()))
     }
 }

@@ -14,7 +14,7 @@ use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall, term
 
 use super::{
     Context, RunRunner,
-    actor::{Attempt, Made},
+    actor::{Attempt, NewActor},
     on_bound,
 };
 use crate::{
@@ -91,7 +91,7 @@ impl RunRunner {
             task: main_id(),
             execution: MAIN_EXECUTION,
             origins: order.origins.clone(),
-            known: order.known.clone(),
+            recalled: order.known.clone(),
             leads: true,
             private: None,
             turn: None,
@@ -122,7 +122,8 @@ impl RunRunner {
         let said = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));
         let Some(conclusion) = rest.conclusion.clone().or(said) else { return (Vec::new(), Vec::new()) };
         let spec = TaskSpec::actor(main_id(), self.input.goal.clone());
-        self.verify_task((format!("lead-{}", rest.wake), &spec, ""), &conclusion, || Ok(String::new()), context).await
+        self.verify_task(super::verify::CheckedWork::new(format!("lead-{}", rest.wake), &spec), &conclusion, || Ok(String::new()), context)
+            .await
     }
 
     fn lead_role(&self) -> &'static str {
@@ -131,7 +132,7 @@ impl RunRunner {
 
     /// Returns the untrusted origins among these.
     pub(super) fn untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
-        self.input.settings.trust.map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
+        self.input.settings.trust.as_ref().map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
     }
 
     fn limits_of(&self, role: &str) -> ModelLimits {
@@ -183,19 +184,23 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the lead. `text` is the message of the wake that starts it.
-    pub(super) async fn compose_lead(&self, text: &str) -> Result<Made, String> {
+    pub(super) async fn compose_lead(&self, text: &str) -> Result<NewActor, String> {
         let runner = &self.runner;
         let policy = runner.input.lead.ok_or(NO_LEAD)?;
-        let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
+        let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let names = runner.plan_names();
-        let own =
-            input.spec.tools.iter().filter(|sheet| !OF_ACTORS.contains(&sheet.name()) && (!policy.must_plan || looks(sheet))).cloned();
+        let own = input
+            .spec
+            .tools
+            .iter()
+            .filter(|sheet| !OF_ACTORS.contains(&sheet.name()) && (!policy.must_plan || is_planning_tool(sheet)))
+            .cloned();
         // If nobody is there now, the run waits for the answer.
         let asks =
             input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
         let own = own.map(|sheet| if sheet.name() == TERMINATE { Arc::new(terminate_of_lead(&sheet)) } else { sheet });
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
-        let (environment, known) = (runner.environments().await.0, self.known.trim().to_owned());
+        let (environment, known) = (runner.environments().await.0, self.recalled.trim().to_owned());
         let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
         let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(|error| error.to_string())?;
         (input.system, input.task) = (system, task);
@@ -204,7 +209,7 @@ impl Attempt {
         input.must_write_files = false;
         input.named_files = Vec::new();
         input.nudge_each_step = false;
-        Ok(Made { input, created })
+        Ok(NewActor { input, created })
     }
 
     /// Parses and validates a call of a plan tool of the lead, whose tools are `own`.
@@ -231,7 +236,7 @@ impl Attempt {
         if !self.leads {
             return Err(refuse("only the lead of a run has a plan"));
         }
-        let Some(tool) = PlanTool::named(call.tool()) else { return Err(refuse("there is no such plan tool")) };
+        let Some(tool) = PlanTool::from_name(call.tool()) else { return Err(refuse("there is no such plan tool")) };
         let Some(state) = runner.live.get(&runner.run) else { return Err(refuse("the run is over")) };
         if tool == PlanTool::ReadResult {
             let role = self.brief.spec.model.as_deref().unwrap_or("default");
@@ -253,7 +258,7 @@ impl Attempt {
         let rules = PlanRules { checker: runner.lead_checker(&names), growth: &runner.input.settings.growth };
         let command = parse_command(tool, call.parameters(), &state, &rules)?;
         let goal = runner.input.goal.as_str();
-        self.asking().ask_about(goal, &command).await.map_err(|reason| vec![PlanFault::new("plan", reason)])?;
+        self.asking().ask_goal_hooks(goal, &command).await.map_err(|reason| vec![PlanFault::new("plan", reason)])?;
         Ok(Answer::Command(Box::new(command)))
     }
 }
@@ -271,7 +276,7 @@ enum Answer {
 }
 
 /// Returns true if a tool only reads, ends the work or asks a person: a lead that must plan may use only such tools.
-fn looks(sheet: &ToolSpec) -> bool {
+fn is_planning_tool(sheet: &ToolSpec) -> bool {
     match sheet.handled_by {
         Executor::Runtime => sheet.read_only,
         Executor::Actor => [ASK_HUMAN, TERMINATE].contains(&sheet.name()),

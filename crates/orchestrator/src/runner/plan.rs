@@ -10,12 +10,14 @@ use std::{
 
 use aime_durable::EffectId;
 use aime_dynamic_planner::{
-    GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
-    RouteSettings, Routed, Undecided, ask_route, check_update, route,
+    GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, ReusedPlan, Room, Route,
+    RouteDecision, RouteSettings, UndecidedGoal, ask_route, check_update, route,
 };
-use aime_llm::{Model, ModelError, Refused};
+use aime_llm::{InvalidAnswer, Model, ModelError};
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
+use aime_progress_management::{
+    Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, lowering,
+};
 use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
 
@@ -71,7 +73,7 @@ impl RunRunner {
             }
             (Route::AskModel(undecided), None) => complex(undecided, message!("route-no-model")),
         };
-        let Routed { mode, by, score, category, reasons } = routed;
+        let RouteDecision { mode, by, score, category, reasons } = routed;
         let profile = self.category_profile(&category);
         RunFact::Routed { id, route: ChosenRoute { mode, by, score, category, profile, reasons }, calls }
     }
@@ -85,7 +87,7 @@ impl RunRunner {
         let request = PlanRequest {
             images: self.input.images.clone(),
             project: self.parts.project.clone(),
-            known,
+            recalled: known,
             folder: self.listing(),
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
@@ -101,9 +103,9 @@ impl RunRunner {
         match self.plan_with_hooks(planner, &request, context).await {
             Ok(planned) => {
                 if !self.input.plan_only {
-                    self.keep_under_way(key, &request, &planned).await;
+                    self.store_active_plan(key, &request, &planned).await;
                 }
-                if let Some(Reused { by: run }) = planned.reused {
+                if let Some(ReusedPlan { owner: run }) = planned.reused {
                     notes.extend(planned.repairs);
                     let outcome = Planning::Reused { plan: Box::new(planned.plan), run, notes };
                     return RunFact::Planned { id, outcome, calls: Vec::new() };
@@ -141,7 +143,7 @@ impl RunRunner {
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
             images: self.input.images.clone(),
-            known,
+            recalled: known,
             folder: self.listing(),
             room,
             tools: self.plan_tools.runtime.clone(),
@@ -156,7 +158,7 @@ impl RunRunner {
         let asked = AtomicBool::new(false);
         let judged = |patch: &PlanPatch| match room {
             Some(_) => judge_update(state, patch, &self.input.settings.growth),
-            None => judge(state, patch, !asked.swap(true, Ordering::Relaxed)),
+            None => check_patch(state, patch, !asked.swap(true, Ordering::Relaxed)),
         };
         match self.replan_with_hooks(planner, &request, judged, context).await {
             Ok(replanned) => {
@@ -214,10 +216,10 @@ impl RunRunner {
 }
 
 /// Treats an undecided goal as complex, because a plan that is too large costs less than one that is too small.
-fn complex(undecided: Undecided, why: Message) -> Routed {
-    let Undecided { score, category, mut reasons } = undecided;
+fn complex(undecided: UndecidedGoal, why: Message) -> RouteDecision {
+    let UndecidedGoal { score, category, mut reasons } = undecided;
     reasons.push(why);
-    Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
+    RouteDecision { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
 /// Returns the updated plan. The update must fit the plan and its growth limits, and must not repeat a failed task
@@ -231,7 +233,7 @@ fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSetting
 
 /// Returns the patched plan. The patch must fit the plan and must not repeat a failed task unchanged. If it must be
 /// `whole`, it has to deal with every task that failed for good.
-fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
+fn check_patch(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let left: Vec<Message> = after
         .tasks
@@ -255,11 +257,11 @@ pub(super) fn bundles() -> Vec<String> {
     BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect()
 }
 
-fn refused(refused: &[Refused]) -> Vec<RefusedAnswer> {
+fn refused(refused: &[InvalidAnswer]) -> Vec<RefusedAnswer> {
     refused.iter().map(|refused| RefusedAnswer { attempt: refused.attempt, faults: refused.faults.clone() }).collect()
 }
 
-pub(super) fn model_use(purpose: &str, model: &str, spent: Spent, begun: Instant) -> ModelUse {
+pub(super) fn model_use(purpose: &str, model: &str, spent: ModelCost, begun: Instant) -> ModelUse {
     ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun), finish: None }
 }
 

@@ -15,7 +15,7 @@ use aime_actor_factory::select;
 use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ProtectedPlaces, ToolContext};
-use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
+use aime_work_tree::{Extras, FileConflict, FolderMerge, PrivateFolder, PrivateFolders, WorkTreeError};
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
@@ -68,6 +68,16 @@ pub(super) struct PrivatePlace {
     private: PrivateFolder,
     folder: ConfinedFolder,
     protected: ProtectedPlaces,
+}
+
+/// The merge of a private folder into the working folder.
+pub(super) struct Merge {
+    /// Conflicts: open ones, or those that the actor has resolved.
+    pub(super) conflicts: Vec<FoundConflict>,
+    /// Paths at which the working folder differs from what the private folder held before, because of the changes of others.
+    pub(super) unseen: Vec<String>,
+    /// True if the private folder had no changes. It lacks the changes of others then.
+    pub(super) is_unchanged: bool,
 }
 
 /// The folder in which an execution of a task works.
@@ -148,6 +158,16 @@ impl PrivatePlaces {
 }
 
 impl PrivatePlace {
+    /// Returns the folder, for calls that check the work.
+    pub(super) const fn confined(&self) -> &ConfinedFolder {
+        &self.folder
+    }
+
+    /// Returns the repository of the folder.
+    pub(super) const fn private(&self) -> &PrivateFolder {
+        &self.private
+    }
+
     /// Returns the paths outside of it that processes need to read.
     pub(super) fn reads(&self) -> &[PathBuf] {
         self.private.reads()
@@ -236,8 +256,10 @@ impl RunRunner {
         profiles.get(&select(profiles, spec, category).profile).is_none_or(|profile| !profile.read_only())
     }
 
-    /// Joins the changes in a private folder with the working folder. Returns its conflicts: open ones, or those that the actor has resolved.
-    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Vec<FoundConflict>, String> {
+    /// Joins the changes in a private folder with the working folder.
+    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Merge, String> {
+        let failed = |error: WorkTreeError| format!("the changes of the task cannot be joined with the working folder: {error}");
+
         // A task in the working folder may write what it has read there before the merge.
         let use_now = self.kept_files.folder();
         let in_use = match use_now.try_merge() {
@@ -245,19 +267,26 @@ impl RunRunner {
             None => self.awaited(use_now.merge(), task, context).await?,
         };
         let folders = self.private.folders.lock().await;
-        let Some(folders) = &*folders else { return Ok(Vec::new()) };
+        let mut merge = Merge { conflicts: Vec::new(), unseen: Vec::new(), is_unchanged: true };
+        let Some(folders) = &*folders else { return Ok(merge) };
+        let before = place.private.state().await.map_err(failed)?;
         let recording = self.kept_files.open_in(in_use, author(Some(task), JOIN), &context.facts).await;
         let begun = Instant::now();
         let joined = folders.join(&place.private, task.as_str()).await;
         let duration_ms = millis_since(begun);
         let (files, changes) = self.kept_files.close_merge(recording, task, &context.facts).await;
         let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms, files, changes });
-        let (conflicts, resolved) =
-            match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {
-                Joined::Unchanged | Joined::Clean => return Ok(Vec::new()),
-                Joined::Resolved(conflicts) => (conflicts, true),
-                Joined::Conflict(conflicts) => (conflicts, false),
-            };
+        let joined = joined.map_err(failed)?;
+        merge.is_unchanged = joined == FolderMerge::Unchanged;
+        if !matches!(joined, FolderMerge::Conflict(_)) {
+            let unseen = folders.differs_from(&before).await.map_err(failed)?;
+            merge.unseen = unseen.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        }
+        let (conflicts, resolved) = match joined {
+            FolderMerge::Unchanged | FolderMerge::Clean => return Ok(merge),
+            FolderMerge::Resolved(conflicts) => (conflicts, true),
+            FolderMerge::Conflict(conflicts) => (conflicts, false),
+        };
         let kept = |own: PathBuf| own.strip_prefix(&self.private.folder).map_or_else(|_| own.clone(), Path::to_path_buf);
         let found = conflicts.into_iter().map(|FileConflict { path, kind, hunks, own }| FoundConflict {
             conflict: MergeConflict {
@@ -269,7 +298,8 @@ impl RunRunner {
             },
             hunks,
         });
-        Ok(found.collect())
+        merge.conflicts = found.collect();
+        Ok(merge)
     }
 }
 

@@ -8,7 +8,7 @@ use aime_tools::{AskPerson, ToolError, ToolOutput, ValidatedCall};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Context, RunRunner, evidence::of_tool, millis_since};
+use super::{Context, RunRunner, evidence::of_tool, millis_since, verify::CheckedWork};
 use crate::{RunFact, RunMachine};
 
 /// Maximum number of characters of a text in a task's summary.
@@ -31,7 +31,7 @@ impl RunRunner {
         };
         let duration_ms = millis_since(begun);
         let evidence = || Ok(of_tool(call.tool(), &Value::Object(call.parameters().clone()).to_string(), &conclusion));
-        let (checks, calls) = self.verify_task((id.to_string(), spec, ""), &conclusion, evidence, context).await;
+        let (checks, calls) = self.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
     }
 
@@ -48,7 +48,7 @@ impl RunRunner {
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
         if is_first(id) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, origins, context))).await;
+            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, None, origins, context))).await;
         }
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
         tool_context = tool_context.with_trace_parent(self.trace_parent(id));
@@ -63,7 +63,9 @@ impl RunRunner {
         let conclusion = Conclusion { origins: self.untrusted(origins), ..conclusion };
         if conclusion.outcome == Outcome::Success && !spec.completion_criteria.is_empty() {
             let (id, call, conclusion) = (id.clone(), call.clone(), Box::new(conclusion.clone()));
-            let _gone = context.facts.send(RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) });
+            // Committed before the check begins: a process that dies during the check must not leave the call in doubt.
+            let called = RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) };
+            let _gone = context.facts.commit(called).await;
         }
         (call, conclusion)
     }

@@ -6,7 +6,7 @@ use aime_llm::{ChatModel, ModelError};
 use aime_tools::AskModel;
 use tokio::time::Instant;
 
-use super::{RunRunner, hooked::Asking, in_run, millis_since, on_bound_of};
+use super::{RunRunner, hooks::HookCaller, in_run, millis_since, on_bound_of};
 use crate::{
     ModelUse, RunFact,
     models::{RunMeter, spent},
@@ -14,7 +14,7 @@ use crate::{
 
 impl RunRunner {
     /// Returns the function with which a tool call asks models. The role is the purpose of the request.
-    pub(super) fn model_for_tools(&self, asking: &Asking) -> Option<AskModel> {
+    pub(super) fn model_for_tools(&self, asking: &HookCaller) -> Option<AskModel> {
         let (models, redactor) = (self.parts.models.clone()?, self.parts.redactor.clone());
         let (budget, clock) = (Arc::clone(&self.budget), Arc::clone(&self.parts.clock));
         let (run, asking) = (self.run.clone(), asking.clone());

@@ -1,36 +1,53 @@
 //! Verification of criteria: aime checks files and commands itself, and a model judges the rest by the recorded
 //! evidence and not only by claims.
 
-use std::{
-    path::{Component, Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use aime_durable::EffectId;
 use aime_dynamic_planner::{Verdict, verdict};
-use aime_messages::Describe;
 use aime_progress_management::{
-    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
-    TaskSpec,
+    Check, CheckMethod, Conclusion, Criterion, ModelCost, Outcome, Owner, PlanMode, ProgressState, TaskKind, TaskSpec,
 };
-use aime_tools::{CriterionVerdict, Holds, Permission, Permissions, ToolError};
-use aime_undo::SinceBegin;
+use aime_tools::{CriterionVerdict, Holds, Permission, Permissions};
 use serde_json::Map;
 use tokio::time::Instant;
 
 use super::{
     Context, RunRunner,
+    again::names,
     audit::Work,
     before::with_before,
     checks::{Author, confirmed},
     evidence::{of_files, of_run, of_words},
-    millis_since,
     plan::model_use,
+    private::PrivatePlace,
 };
-use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
+use crate::{CriterionResult, ModelUse, Reflect, RunFact};
 
+/// Reason why the success criteria in words are not judged with `planning.reflect = "never"`.
+const WAIVED: &str = "not checked: `planning.reflect` is \"never\"";
 /// The tool whose permissions decide which files a verifier may see.
 const READ_FILE: &str = "read_file";
+
+/// The work of an attempt at a task, for a check of its criteria.
+#[derive(Debug, Clone)]
+pub(super) struct CheckedWork<'a> {
+    /// Name of the attempt in the run.
+    pub(super) name: String,
+    /// The task.
+    pub(super) spec: &'a TaskSpec,
+    /// The results that the worker was given, in Markdown.
+    pub(super) given: &'a str,
+    /// The private folder with the work; if absent, the working folder.
+    pub(super) place: Option<&'a PrivatePlace>,
+}
+
+impl<'a> CheckedWork<'a> {
+    /// Returns work in the working folder whose worker was given nothing.
+    pub(super) const fn new(name: String, spec: &'a TaskSpec) -> Self {
+        Self { name, spec, given: "", place: None }
+    }
+}
 
 impl RunRunner {
     /// Checks the goal's criteria when every task is settled, and once more those of completed tasks, if others have changed files since. A
@@ -46,18 +63,31 @@ impl RunRunner {
         for criterion in if criteria.is_empty() { &goal } else { criteria.as_slice() }.iter().filter(|_| reflects) {
             checks.push(match confirmed(state, criterion, changes) {
                 Some(known) => known,
-                None => CriterionResult { changes, ..self.execute(criterion, None, &author, context).await },
+                None => CriterionResult { changes, ..self.execute(criterion, (None, None), &author, context).await },
             });
         }
-        let again = self.check_again(state, &author, context).await;
-        let calls = match self.input.settings.reflect {
-            Reflect::Never => Vec::new(),
+        let (again, mut calls) = self.check_again(state, &author, context).await;
+        calls.extend(match self.input.settings.reflect {
+            Reflect::Never => {
+                checks.iter_mut().filter(|check| is_open(check)).for_each(|check| WAIVED.clone_into(&mut check.reason));
+                Vec::new()
+            }
             Reflect::Criteria | Reflect::Always => {
                 let name = format!("run-{}-{}", state.version, state.tool_calls);
-                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", given: "", origins: author.origins };
-                self.judge(work, &mut checks, || Ok(of_run(state)), context).await
+                let work = Work {
+                    name,
+                    task: None,
+                    goal: state.goal.clone(),
+                    claim: "",
+                    earlier_results: "",
+                    origins: author.origins,
+                    place: None,
+                };
+                // An auditor receives whole results, as far as its context window allows.
+                let whole = self.audits();
+                self.judge(work, &mut checks, || Ok(of_run(state, whole)), context).await
             }
-        };
+        });
         RunFact::Verified { id, checks, again, calls }
     }
 
@@ -66,46 +96,107 @@ impl RunRunner {
     /// actor learns which of them fail. Recorded evidence of the attempt counts as given.
     pub(super) async fn verify_task(
         self: &Arc<Self>,
-        (name, spec, given): (String, &TaskSpec, &str),
+        work: CheckedWork<'_>,
         conclusion: &Conclusion,
         evidence: impl FnOnce() -> Result<String, String>,
         context: &Context,
     ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
-        if conclusion.outcome != Outcome::Success {
-            return (Vec::new(), Vec::new());
-        }
-        let own = conclusion.checks.iter().map(|check| Criterion { check: Check::Command(check.clone()), owner: Owner::Actor });
-        let of_task: Vec<Criterion> = spec.completion_criteria.iter().cloned().chain(own).collect();
-        let state = self.live.get(&self.run);
-        let of_plan = self.criteria_of_plan(spec, state.as_deref());
+        let criteria = self.criteria_of(work.spec, conclusion);
         // The author is computed from the results of all tasks, which a task without criteria must not pay for.
-        if of_task.is_empty() && of_plan.is_empty() {
+        if criteria.is_empty() {
             return (Vec::new(), Vec::new());
         }
-        let author = match state {
-            Some(state) => self.author(&state, &conclusion.origins),
-            None => Author { origins: conclusion.origins.clone(), consents: Vec::new() },
-        };
+        let author = self.author_of(conclusion);
         let mut checks = Vec::new();
         // The criteria are checked again at the end of the run, unless nothing has changed until then.
         let changes = self.kept_files.count_changes().await;
-        for criterion in of_task {
-            checks.push(CriterionResult { changes, ..self.execute(&criterion, Some(&spec.id), &author, context).await });
-        }
-        for criterion in of_plan {
-            let check = self.execute(&criterion, Some(&spec.id), &author, context).await;
-            checks.push(CriterionResult { of_plan: true, changes, ..check });
+        for (criterion, of_plan) in criteria {
+            let check = self.execute(&criterion, (Some(&work.spec.id), work.place), &author, context).await;
+            checks.push(CriterionResult { of_plan, changes, ..check });
         }
         // An attempt that has already failed needs no verdict of a model.
         if checks.iter().any(|check| check.passed == Some(false)) || checks.iter().all(|check| check.executable || check.passed.is_some()) {
             return (checks, Vec::new());
         }
-        let goal = format!("{}\n{}", spec.title(), spec.description);
-        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), given, origins: author.origins };
-        let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, &mut checks, evidence, context))).await;
-        // Nobody reads the result of an attempt that is being stopped. It is judged when the run continues.
-        let calls = judged.unwrap_or_default();
+        let calls = self.judge_task(work, conclusion, author, (&mut checks, evidence), context).await;
         (checks, calls)
+    }
+
+    /// Checks the criteria of merged work again if the working folder differs at `unseen` from the private folder in which they were checked:
+    /// commands and file facts, and texts whose words or evidence name one of these paths.
+    pub(super) async fn verify_merged(
+        self: &Arc<Self>,
+        work: CheckedWork<'_>,
+        (conclusion, evidence): (&Conclusion, impl FnOnce() -> Result<String, String>),
+        (unseen, checks): (&[String], &mut [CriterionResult]),
+        context: &Context,
+    ) -> Vec<ModelUse> {
+        let changes = self.kept_files.count_changes().await;
+        checks.iter_mut().for_each(|check| check.changes = changes);
+        if unseen.is_empty() || checks.is_empty() {
+            return Vec::new();
+        }
+        let author = self.author_of(conclusion);
+        let mut stale: Vec<(usize, CriterionResult)> = Vec::new();
+        for (at, (criterion, of_plan)) in self.criteria_of(work.spec, conclusion).into_iter().enumerate() {
+            let Some(check) = checks.get_mut(at) else { break };
+            if check.how == CheckMethod::Audited {
+                let is_named = |path: &String| names(&check.reason, path) || names(&check.criterion, path);
+                if unseen.iter().any(is_named) {
+                    stale.push((at, CriterionResult { of_plan, changes, ..CriterionResult::open(&criterion) }));
+                }
+            } else if check.executable || check.passed.is_some() {
+                let again = self.execute(&criterion, (Some(&work.spec.id), work.place), &author, context).await;
+                *check = CriterionResult { of_plan, changes, ..again };
+            }
+        }
+        if stale.is_empty() || checks.iter().any(|check| check.fault().is_some()) {
+            return Vec::new();
+        }
+        let (places, mut stale): (Vec<usize>, Vec<CriterionResult>) = stale.into_iter().unzip();
+        let work = CheckedWork { name: format!("{}-merged", work.name), ..work };
+        let calls = self.judge_task(work, conclusion, author, (&mut stale, evidence), context).await;
+        for (at, check) in places.into_iter().zip(stale) {
+            if let Some(known) = checks.get_mut(at) {
+                *known = check;
+            }
+        }
+        calls
+    }
+
+    /// Submits the open criteria of a task to a model.
+    async fn judge_task(
+        self: &Arc<Self>,
+        CheckedWork { name, spec, given, place }: CheckedWork<'_>,
+        conclusion: &Conclusion,
+        author: Author,
+        (checks, evidence): (&mut [CriterionResult], impl FnOnce() -> Result<String, String>),
+        context: &Context,
+    ) -> Vec<ModelUse> {
+        let goal = format!("{}\n{}", spec.title(), spec.description);
+        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), earlier_results: given, origins: author.origins, place };
+        let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, checks, evidence, context))).await;
+        // Nobody reads the result of an attempt that is being stopped. It is judged when the run continues.
+        judged.unwrap_or_default()
+    }
+
+    /// Returns the criteria that are checked when an attempt at a task ends, each with whether it is one of the plan.
+    fn criteria_of(&self, spec: &TaskSpec, conclusion: &Conclusion) -> Vec<(Criterion, bool)> {
+        if conclusion.outcome != Outcome::Success {
+            return Vec::new();
+        }
+        let own = conclusion.checks.iter().map(|check| Criterion { check: Check::Command(check.clone()), owner: Owner::Actor });
+        let of_task = spec.completion_criteria.iter().cloned().chain(own).map(|criterion| (criterion, false));
+        let of_plan = self.criteria_of_plan(spec, self.live.get(&self.run).as_deref()).into_iter().map(|criterion| (criterion, true));
+        of_task.chain(of_plan).collect()
+    }
+
+    /// Returns the author of the criteria of a task whose attempt has ended.
+    fn author_of(&self, conclusion: &Conclusion) -> Author {
+        match self.live.get(&self.run) {
+            Some(state) => self.author(&state, &conclusion.origins),
+            None => Author { origins: conclusion.origins.clone(), consents: Vec::new() },
+        }
     }
 
     /// Returns the success criteria that are checked with a task: if one actor does the whole goal, those that code can
@@ -126,7 +217,7 @@ impl RunRunner {
 
     /// Submits the open criteria to an auditor, or to a small model in one question. A criterion that cannot be judged
     /// stays open, with the reason.
-    async fn judge(
+    pub(super) async fn judge(
         self: &Arc<Self>,
         work: Work<'_>,
         checks: &mut [CriterionResult],
@@ -142,20 +233,20 @@ impl RunRunner {
             return self.judge_by_audit(&work, checks, &open, evidence(), context).await;
         }
         let evidence = evidence().map(|evidence| {
-            let files = of_files(&self.parts.tool_context.folder, &open, |path| self.may_read(path));
+            let files = of_files(self.folder_of(work.place), &open, |path| self.may_read(path));
             let claims = work.task.is_some_and(|task| task.kind == TaskKind::Actor) && !work.claim.is_empty();
             let words = if claims { of_words(work.claim) } else { String::new() };
             [evidence, words, files].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
         });
         let judged = match (self.model("planner", context), evidence) {
-            (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
-            (_, Err(error)) => Err((error, Spent::default())),
+            (None, _) => Err(("there is no model to judge it".to_owned(), ModelCost::default())),
+            (_, Err(error)) => Err((error, ModelCost::default())),
             (Some(model), Ok(evidence)) => verdict(&model, &self.parts.tiers, &self.parts.prompts, &work.goal, &open, &evidence)
                 .await
                 .map_err(|error| (error.to_string(), error.spent())),
         };
         let (passed, reason, model, spent) = match judged {
-            Ok(judged) => (Some(judged.verdict.passed), told(&judged.verdict), judged.model, judged.spent),
+            Ok(judged) => (Some(judged.verdict.passed), verdict_text(&judged.verdict), judged.model, judged.spent),
             Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
         };
         for check in checks.iter_mut().filter(|check| is_open(check)) {
@@ -196,9 +287,9 @@ impl RunRunner {
                     (check.passed, check.how) = match verdict.holds {
                         Holds::Yes => (Some(true), CheckMethod::Audited),
                         Holds::No => (Some(false), CheckMethod::Audited),
-                        Holds::CannotTell => (None, CheckMethod::Unchecked),
+                        Holds::CannotTell => (None, CheckMethod::Audited),
                     };
-                    check.reason = found(&verdict);
+                    check.reason = finding_text(&verdict);
                 }
                 None => check.reason.clone_from(&missing),
             }
@@ -216,83 +307,6 @@ impl RunRunner {
             matches!(decided, Ok(Permission::Allow(_)))
         })
     }
-
-    /// Checks a criterion that code can check; leaves the others open.
-    pub(super) async fn execute(
-        &self,
-        criterion: &Criterion,
-        task: Option<&TaskId>,
-        author: &Author,
-        context: &Context,
-    ) -> CriterionResult {
-        let begun = Instant::now();
-        let result = self.look_at(criterion, task, author, context).await;
-        CriterionResult { duration_ms: millis_since(begun), ..result }
-    }
-
-    async fn look_at(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
-        let open = CriterionResult::open(criterion);
-        let file = match &criterion.check {
-            Check::File(file) => Some(file.clone()),
-            Check::Text(text) => read_criterion(text),
-            Check::Command(command) => return self.run_check(command, open, task, author, context).await,
-        };
-        let Some(file) = file else { return CriterionResult { reason: "not about a file".to_owned(), ..open } };
-        let (passed, reason) = match file.fact {
-            FileFact::Unchanged => self.check_unchanged(&file.path).await,
-            FileFact::Exists | FileFact::Absent | FileFact::Contains(_) | FileFact::Matches(_) => self.check_file(&file),
-        };
-        let how = if passed.is_some() { CheckMethod::Executed } else { CheckMethod::Unchecked };
-        CriterionResult { passed, reason, how, ..open }
-    }
-
-    /// Checks that a path is as it was when the run began.
-    async fn check_unchanged(&self, path: &str) -> (Option<bool>, String) {
-        let folder = &self.parts.tool_context.folder;
-        if let Err(ToolError::Denied(why)) = folder.facts(path).map_err(ToolError::from) {
-            return (None, why);
-        }
-        let known = Path::new(path);
-        let within = known.strip_prefix(folder.path()).unwrap_or(known).components().filter(|part| *part != Component::CurDir);
-        let within: PathBuf = within.collect();
-        if !within.components().all(|part| matches!(part, Component::Normal(_))) || within.as_os_str().is_empty() {
-            return (None, format!("{path} is no path within the working folder"));
-        }
-        match self.kept_files.since_begin(within).await {
-            Some(SinceBegin::Same) => (Some(true), format!("{path} is as it was when the run began")),
-            Some(SinceBegin::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
-            Some(SinceBegin::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
-            None => (None, "changes of files are not recorded in this run".to_owned()),
-        }
-    }
-
-    /// Checks a fact about a file. A path that the run may not see, such as one outside the working folder, cannot be checked.
-    fn check_file(&self, FileCheck { path, fact }: &FileCheck) -> (Option<bool>, String) {
-        let folder = &self.parts.tool_context.folder;
-        let exists = match folder.facts(path).map_err(ToolError::from) {
-            Ok(_) => true,
-            Err(ToolError::Denied(why)) => return (None, why),
-            Err(_) => false,
-        };
-        let text = match fact {
-            FileFact::Exists | FileFact::Absent => {
-                let found = format!("{path} {}", if exists { "exists" } else { "does not exist" });
-                return (Some(exists == (*fact == FileFact::Exists)), found);
-            }
-            FileFact::Contains(_) | FileFact::Matches(_) | FileFact::Unchanged => match folder.read(path) {
-                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-                Err(error) => return (Some(false), error.to_string()),
-            },
-        };
-        let (holds, found) = match fact {
-            FileFact::Matches(pattern) if pattern.is_match(&text) => (true, format!("matches /{pattern}/")),
-            FileFact::Matches(pattern) => (false, format!("does not match /{pattern}/")),
-            FileFact::Contains(part) if text.contains(part) => (true, format!("contains {part:?}")),
-            FileFact::Contains(part) => (false, format!("does not contain {part:?}")),
-            FileFact::Exists | FileFact::Absent | FileFact::Unchanged => return (None, String::new()),
-        };
-        (Some(holds), format!("{path} {found}"))
-    }
 }
 
 /// Returns true if a model has to judge the criterion.
@@ -301,14 +315,14 @@ const fn is_open(check: &CriterionResult) -> bool {
 }
 
 /// Returns the explanation of an auditor's verdict on one criterion.
-fn found(verdict: &CriterionVerdict) -> String {
+fn finding_text(verdict: &CriterionVerdict) -> String {
     let cannot_tell = if verdict.holds == Holds::CannotTell { "cannot tell: " } else { "" };
     let (why, evidence) = (verdict.why.trim(), verdict.evidence.trim());
     if evidence.is_empty() { format!("{cannot_tell}{why}") } else { format!("{cannot_tell}{why} ({evidence})") }
 }
 
 /// Formats a verdict; a refusal includes the missing parts and suggestions.
-fn told(verdict: &Verdict) -> String {
+fn verdict_text(verdict: &Verdict) -> String {
     let mut parts = vec![verdict.reason.clone()];
     if !verdict.passed {
         parts.push(verdict.feedback.clone());

@@ -6,7 +6,7 @@ use super::*;
 
 /// Returns the counts of a run that began at 1,000, with these events and their times.
 fn counted(events: &[(i64, Value)]) -> PlanningMetrics {
-    let mut counted = Counted::new(Timestamp::from_millis(1_000));
+    let mut counted = RunCounters::new(Timestamp::from_millis(1_000));
     for (seq, (at, body)) in (1..).zip(events) {
         counted.record(&EventRecord { seq, at: *at, version: 1, body: body.to_string() }).unwrap();
     }

@@ -209,7 +209,7 @@ pub(crate) fn control() -> (RunControl, mpsc::UnboundedReceiver<PublishedEvent>)
 }
 
 /// Waits until this many events were published; waits for ever if there are fewer.
-pub(crate) async fn told(mut events: mpsc::UnboundedReceiver<PublishedEvent>, count: usize) {
+pub(crate) async fn wait_for_events(mut events: mpsc::UnboundedReceiver<PublishedEvent>, count: usize) {
     for _ in 0..count {
         if events.recv().await.is_none() {
             std::future::pending::<()>().await;

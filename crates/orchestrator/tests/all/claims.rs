@@ -89,7 +89,7 @@ async fn a_claim_that_the_record_does_not_bear_out_is_sent_back() {
 }
 
 /// Returns the prompt of a judge who has to decide if four files are tidy.
-async fn told_of_files(rules: RuleLists) -> String {
+async fn judge_prompt(rules: RuleLists) -> String {
     let model = ScriptedModel::new("m").on(When::schema("aime_verdict"), [verdict(true, "tidy")]).on(When::tools(), [done("all is tidy")]);
     let bench = Bench::new(model);
     fs::write(bench.path("poem.txt"), "The sea is wide.\n").unwrap();
@@ -108,7 +108,7 @@ async fn told_of_files(rules: RuleLists) -> String {
 
 #[tokio::test]
 async fn a_judge_sees_the_files_that_criteria_name() {
-    insta::assert_snapshot!(told_of_files(RuleLists::default()).await, @r"
+    insta::assert_snapshot!(judge_prompt(RuleLists::default()).await, @r"
     poem.txt holds now:
     The sea is wide.
     empty.txt is empty
@@ -121,7 +121,7 @@ async fn a_judge_sees_the_files_that_criteria_name() {
 #[tokio::test]
 async fn a_judge_sees_no_file_that_the_run_may_not_read() {
     let rules = RuleLists { deny: vec!["read_file(poem.txt)".parse().unwrap()], ..RuleLists::default() };
-    assert_eq!(told_of_files(rules).await, "empty.txt is empty\npicture.png has 3 bytes and is no text");
+    assert_eq!(judge_prompt(rules).await, "empty.txt is empty\npicture.png has 3 bytes and is no text");
 }
 
 #[tokio::test]

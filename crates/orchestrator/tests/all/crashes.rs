@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aime_progress_management::{CallOutcome, Outcome, ProgressEvent, RunStatus, TaskStatus};
 
-use crate::bench::{Bench, Point, append, control, done, four_lines, plan, run_id, statuses, told};
+use crate::bench::{Bench, Point, append, control, done, four_lines, plan, run_id, statuses, wait_for_events};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::RunResult;
 use serde_json::json;
@@ -67,7 +67,7 @@ async fn a_crash_after_any_event_repeats_nothing() {
     for event in 1.. {
         let (model, plan) = four_lines();
         let bench = Bench::new(model);
-        if until(&bench, Some(plan), async |events| told(events, event).await).await.is_some() {
+        if until(&bench, Some(plan), async |events| wait_for_events(events, event).await).await.is_some() {
             assert!(event > 20, "it was killed in the middle");
             break;
         }
@@ -102,7 +102,7 @@ async fn crash_after_crash_the_run_comes_to_its_end() {
     let mut plan = Some(plan);
     for round in 0.. {
         assert!(round < 100, "it never ends");
-        if let Some(result) = until(&bench, plan.take(), async |events| told(events, 9).await).await {
+        if let Some(result) = until(&bench, plan.take(), async |events| wait_for_events(events, 9).await).await {
             check(&bench, &result, "killed again and again");
             break;
         }

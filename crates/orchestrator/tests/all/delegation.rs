@@ -11,7 +11,7 @@ use aime_progress_management::{CallOutcome, Plan, ProgressEvent, RunStatus, Task
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Point, append, control, done, plan, run_id, statuses, told};
+use crate::bench::{Bench, Point, append, control, done, plan, run_id, statuses, wait_for_events};
 
 fn delegate(parameters: Value) -> Reply {
     Reply::call("delegate_task", parameters)
@@ -35,7 +35,7 @@ fn asked(bench: &Bench, words: &str) -> Vec<ChatRequest> {
     bench.model.requests().into_iter().filter(task).collect()
 }
 
-fn said(request: &ChatRequest) -> String {
+fn messages_text(request: &ChatRequest) -> String {
     format!("{:?}", request.messages)
 }
 
@@ -72,9 +72,9 @@ async fn what_another_actor_did_comes_back_and_counts() {
     let result = bench.run("the goal", Some(plan)).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert_eq!(bench.log(), ["one", "two", "three", "four"]);
-    let last = said(asked(&bench, "WHOLE").last().unwrap());
+    let last = messages_text(asked(&bench, "WHOLE").last().unwrap());
     assert!(last.contains("success: PART-DONE\\nReferences: log"), "{last}");
-    assert!(said(asked(&bench, "PART").last().unwrap()).contains("success: LEAF-DONE"));
+    assert!(messages_text(asked(&bench, "PART").last().unwrap()).contains("success: LEAF-DONE"));
     assert_eq!(asked(&bench, "LEAF").len(), 2, "each in a conversation of its own");
     let state = bench.state();
     assert_eq!(state.tasks[0].conclusion.as_ref().unwrap().references, ["log"]);
@@ -109,10 +109,10 @@ async fn who_is_made_is_chosen_or_named_and_is_told_the_frame() {
     let result = bench.run("the goal", Some(whole(json!({})))).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let parts = asked(&bench, "# Your task\\nPART");
-    assert!(said(&parts[0]).contains("You are Explore") && said(&parts[1]).contains("You are Oracle"), "{parts:#?}");
-    assert!(said(&parts[0]).contains("# What your task is a part of\\nWHOLE\\nWHOLE: four lines"), "{}", said(&parts[0]));
-    assert!(!said(&parts[1]).contains("a part of"));
-    let told = said(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
+    assert!(messages_text(&parts[0]).contains("You are Explore") && messages_text(&parts[1]).contains("You are Oracle"), "{parts:#?}");
+    assert!(messages_text(&parts[0]).contains("# What your task is a part of\\nWHOLE\\nWHOLE: four lines"), "{}", messages_text(&parts[0]));
+    assert!(!messages_text(&parts[1]).contains("a part of"));
+    let told = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
     for expected in [
         "Error: there is no profile `zeus`; the profiles are: `sisyphus`, `oracle`",
         "Error: the plan has no task `part`: its tasks are `whole`",
@@ -133,7 +133,7 @@ async fn a_failure_below_is_an_error_and_not_the_end() {
     let bench = Bench::new(model);
     let result = bench.run("the goal", Some(whole(json!({})))).await;
     assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "I did it myself"), "{result:#?}");
-    assert!(said(asked(&bench, "WHOLE").last().unwrap()).contains("Error: failure: no way\\nReferences: log"));
+    assert!(messages_text(asked(&bench, "WHOLE").last().unwrap()).contains("Error: failure: no way\\nReferences: log"));
     assert_eq!(bench.state().tasks[0].conclusion.as_ref().unwrap().references, ["log"], "half done is made all the same");
     assert_eq!(bench.state().tasks[0].attempts, 1);
 }
@@ -151,11 +151,11 @@ async fn one_that_may_only_read_makes_none_that_writes() {
     let reader = whole(json!({"profile": "explore", "bundles": ["append", "delegation"], "description": "WHOLE: four of them, where?"}));
     bench.run("the goal", Some(reader)).await;
     let part = asked(&bench, "PART");
-    assert!(said(&part[0]).contains("You are Sisyphus") && part.len() == 3, "{part:#?}");
+    assert!(messages_text(&part[0]).contains("You are Sisyphus") && part.len() == 3, "{part:#?}");
     for tool in ["append", "write_file", "edit_file", "bash", "python"] {
         assert!(!offers(&part[0], tool), "{tool}");
     }
-    assert!(said(&part[2]).contains("Unknown tool: append") && said(&part[2]).contains("Unknown tool: write_file"));
+    assert!(messages_text(&part[2]).contains("Unknown tool: append") && messages_text(&part[2]).contains("Unknown tool: write_file"));
     assert!(bench.log().is_empty());
 }
 
@@ -174,7 +174,7 @@ async fn nobody_stands_deeper_than_two_below_the_plan() {
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let leaf = asked(&bench, "LEAF: one");
     assert!(!offers(&leaf[0], "delegate_task") && offers(&asked(&bench, "PART")[0], "delegate_task"));
-    assert!(said(&leaf[1]).contains("Unknown tool: delegate_task"));
+    assert!(messages_text(&leaf[1]).contains("Unknown tool: delegate_task"));
     assert!(asked(&bench, "DEEPER").is_empty());
 }
 
@@ -215,7 +215,7 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
     let bench = Bench::new(model);
     let result = bounded(&bench, plan, Bounds { max_actors: 2, ..Bounds::default() }).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-    let told = said(asked(&bench, "PART").last().unwrap());
+    let told = messages_text(asked(&bench, "PART").last().unwrap());
     assert!(told.contains("Error: 2 actors are allowed, and all are used: no other actor can be made; do it yourself"), "{told}");
     assert_eq!(bench.log(), ["one", "three", "four"]);
 
@@ -266,7 +266,7 @@ fn check(bench: &Bench, result: &RunResult, when: &str) {
     assert_eq!(started, finished, "{when}: every call has one end");
     assert_eq!((started.len(), answers, made), (9, 9, 3), "{when}: nothing is told twice, and nothing is lost");
     assert_eq!(statuses(&state), [("whole", TaskStatus::Completed)]);
-    let told: BTreeSet<String> = bench.model.requests().iter().map(said).collect();
+    let told: BTreeSet<String> = bench.model.requests().iter().map(messages_text).collect();
     assert!(told.len() <= 10, "{when}: what was answered is not asked in another way");
 }
 
@@ -281,7 +281,7 @@ async fn until(bench: &Bench, plan: Option<Plan>, event: usize) -> Option<RunRes
     };
     tokio::select! {
         biased;
-        () = told(events, event) => None,
+        () = wait_for_events(events, event) => None,
         result = carried => Some(result.unwrap()),
     }
 }
@@ -344,7 +344,7 @@ async fn a_stop_at_any_event_stops_those_below_first_and_resumes() {
         let ((control, events), orchestrator) = (control(), bench.orchestrator());
         let stop = control.stop.clone();
         let stopping = tokio::spawn(async move {
-            told(events, stop_at).await;
+            wait_for_events(events, stop_at).await;
             stop.cancel();
         });
         let first = orchestrator.run_with(bench.request("the goal", Some(plan)), control).await.unwrap();
@@ -403,8 +403,8 @@ async fn who_judges_a_task_sees_what_was_done_below() {
     let bench = Bench::new(model.on(When::schema("aime_verdict"), [verdict]));
     let result = bench.run("the goal", Some(whole(json!({"completion_criteria": ["the lines are tidy"]})))).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-    let judged = bench.model.requests().into_iter().find(|request| said(request).contains("in the worker's own words")).unwrap();
-    let recorded = said(&judged);
+    let judged = bench.model.requests().into_iter().find(|request| messages_text(request).contains("in the worker's own words")).unwrap();
+    let recorded = messages_text(&judged);
     let places: Vec<usize> = ["one", "two", "three", "four"].iter().map(|line| recorded.find(&format!("wrote {line}")).unwrap()).collect();
     assert!(places.is_sorted() && !recorded.contains("PART-DONE"), "{recorded}");
 }
@@ -455,9 +455,9 @@ async fn a_task_of_the_plan_is_taken_over_and_settled() {
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert_eq!(bench.log(), ["ONE", "two"]);
     assert!(statuses(&bench.state()).iter().all(|(_, status)| *status == TaskStatus::Completed));
-    let told = said(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
+    let told = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
     assert!(told.contains("the task `after` cannot start yet") && told.contains("success: PART-DONE"), "{told}");
-    let part = said(&asked(&bench, "PART: one")[0]);
+    let part = messages_text(&asked(&bench, "PART: one")[0]);
     assert!(part.contains("From the worker that hands it over") && part.contains("in capitals"), "{part}");
     let state = bench.state();
     let known = &state.tasks[1];

@@ -67,7 +67,7 @@ async fn a_fork_goes_on_from_a_version_and_repeats_nothing_of_before() {
         assert_eq!(fold(&events).unwrap(), ended.state);
     }
     let source = view(&bench.journal, &run_id()).unwrap();
-    assert_eq!((source.state.version, source.over), (2, true), "the run itself is as it was");
+    assert_eq!((source.state.version, source.is_over), (2, true), "the run itself is as it was");
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn what_was_seen_of_a_run_is_brought_up_to_date_by_what_is_new() {
     bench.orchestrator().resume(&new, None, control().0).await.unwrap();
     let whole = view(&bench.journal, &new).unwrap();
     assert_eq!(seen.renew(&bench.journal, &new).unwrap(), whole.events.len() - before);
-    assert_eq!((&seen.events, &seen.state, seen.over), (&whole.events, &whole.state, whole.over));
+    assert_eq!((&seen.events, &seen.state, seen.is_over), (&whole.events, &whole.state, whole.is_over));
     assert_eq!((seen.actors, &seen.bounds, &seen.output), (whole.actors, &whole.bounds, &whole.output));
     // The view of another run must not be reused.
     let mut other = view(&bench.journal, &run_id()).unwrap();

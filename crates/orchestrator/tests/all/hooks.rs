@@ -12,7 +12,7 @@ use aime_tools::Approval;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, append, control, done, four_lines, plan, statuses, told};
+use crate::bench::{Bench, append, control, done, four_lines, plan, statuses, wait_for_events};
 
 type Answers = dyn Fn(&HookEvent) -> HookAnswer + Send + Sync;
 
@@ -473,7 +473,7 @@ async fn what_is_recorded_is_not_asked_again() {
         let ((control, events), orchestrator) = (control(), orchestrator(&bench, hooks));
         let stop = control.stop.clone();
         let stopping = tokio::spawn(async move {
-            told(events, stop_at).await;
+            wait_for_events(events, stop_at).await;
             stop.cancel();
         });
         let first = orchestrator.run_with(bench.request("Write four lines", Some(plan)), control).await.unwrap();

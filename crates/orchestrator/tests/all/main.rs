@@ -3,7 +3,6 @@
 
 mod actors;
 mod alone;
-mod apart;
 mod bench;
 mod checks;
 mod claims;
@@ -16,5 +15,6 @@ mod memory;
 mod own_tools;
 mod people;
 mod plan_only;
+mod remote;
 mod runs;
 mod secrets;

@@ -8,7 +8,7 @@ use aime_progress_management::{ProgressEvent, QuestionId, RunStatus};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::bench::{Bench, control, done, plan, run_id, told};
+use crate::bench::{Bench, control, done, plan, run_id, wait_for_events};
 
 struct Says(&'static str);
 
@@ -101,7 +101,7 @@ async fn an_answer_survives_any_crash_after_it_was_given() {
         let ((control, events), orchestrator, run) = (control(), bench.orchestrator(), run_id());
         let killed = tokio::select! {
             biased;
-            () = told(events, event) => true,
+            () = wait_for_events(events, event) => true,
             _ = orchestrator.resume(&run, None, control) => false,
         };
         if !killed {

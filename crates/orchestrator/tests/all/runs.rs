@@ -9,7 +9,7 @@ use aime_progress_management::{PlanMode, RunStatus, TaskStatus, read_snapshot};
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Point, control, done, four_lines, plan, run_id, statuses, told},
+    bench::{Bench, Point, control, done, four_lines, plan, run_id, statuses, wait_for_events},
     crashes::check,
 };
 
@@ -69,7 +69,7 @@ async fn a_stop_at_any_event_resumes_with_nothing_done_twice() {
         let ((control, events), orchestrator) = (control(), bench.orchestrator());
         let stop = control.stop.clone();
         let stopping = tokio::spawn(async move {
-            told(events, stop_at).await;
+            wait_for_events(events, stop_at).await;
             stop.cancel();
         });
         let first = orchestrator.run_with(bench.request("Write four lines", Some(plan)), control).await.unwrap();

@@ -11,7 +11,7 @@ use crate::{
 impl Patching {
     /// Rewires dependencies, edges and references of every task that has not run.
     pub(super) fn rewire(&mut self) {
-        if self.gone.is_empty() {
+        if self.successors.is_empty() {
             return;
         }
         let ids: Vec<TaskId> =
@@ -38,7 +38,7 @@ impl Patching {
             if !seen.insert(next.clone()) {
                 continue;
             }
-            match self.gone.get(&next) {
+            match self.successors.get(&next) {
                 None if next != *of && !found.contains(&next) => found.push(next),
                 // A task never waits for a task that it replaces itself.
                 Some(successors) if successors.contains(of) => {}
@@ -110,7 +110,7 @@ impl Patching {
     fn successor(&self, id: &TaskId) -> Option<TaskId> {
         let mut seen = HashSet::new();
         let mut here = id.clone();
-        while let Some(successors) = self.gone.get(&here) {
+        while let Some(successors) = self.successors.get(&here) {
             let [only] = successors.as_slice() else { return None };
             if !seen.insert(here) {
                 return None;
@@ -145,7 +145,7 @@ impl Patching {
                 }
             }
         }
-        let removed = self.gone.get(&edge.from).is_some_and(Vec::is_empty);
+        let removed = self.successors.get(&edge.from).is_some_and(Vec::is_empty);
         // A rollback of a removed task stays, so that it is skipped. The checks find a condition over a removed task.
         if !self.is_gone(&edge.from) || (removed && edge.kind != EdgeType::Dependency) {
             return vec![edge];

@@ -3,7 +3,7 @@
 use super::Patching;
 use crate::{
     DependencyState, EdgeType, Problem, TaskId, TaskStatus,
-    check::{Placed, PlacedEdge, check_rules, place_of},
+    check::{PlacedEdge, PlacedTask, check_rules, place_of},
     fault::Found,
 };
 
@@ -13,11 +13,11 @@ impl Patching {
     pub(super) fn verify(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         let place = |id: &TaskId| self.places.get(id).cloned().unwrap_or_else(|| format!("tasks.{id}"));
-        let tasks: Vec<Placed<'_>> = self
+        let tasks: Vec<PlacedTask<'_>> = self
             .state
             .tasks
             .values()
-            .map(|task| Placed { place: place(&task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
+            .map(|task| PlacedTask { place: place(&task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
             .collect();
         let edges: Vec<PlacedEdge<'_>> = self
             .state
@@ -41,7 +41,7 @@ impl Patching {
     }
 
     /// Returns the place where the patch touched a cycle.
-    fn cycle_place(&self, tasks: &[Placed<'_>], path: &[TaskId]) -> String {
+    fn cycle_place(&self, tasks: &[PlacedTask<'_>], path: &[TaskId]) -> String {
         match path.iter().find_map(|id| self.places.get(id)) {
             Some(place) if place.ends_with(".edge") => place.clone(),
             Some(place) => format!("{place}.dependencies"),
@@ -71,7 +71,7 @@ impl Patching {
 
     fn lost_conditions(&self, found: &mut Found) {
         for edge in &self.state.edges {
-            let removed = self.gone.get(&edge.from).is_some_and(Vec::is_empty);
+            let removed = self.successors.get(&edge.from).is_some_and(Vec::is_empty);
             let open = self.state.tasks.get(&edge.to).is_some_and(|task| task.status.is_open());
             if removed && open && edge.kind == EdgeType::Conditional {
                 let problem = Problem::LostCondition { id: edge.to.clone(), of: edge.from.clone() };

@@ -201,7 +201,7 @@ fn evidence_and_questions_are_unique_and_known() {
 #[test]
 fn what_moves_the_run_is_progress_and_the_rest_is_not() {
     let task = || id("a");
-    let spent = Spent {
+    let spent = ModelCost {
         requests: 1,
         input_tokens: 10,
         cached_input_tokens: 4,
@@ -260,7 +260,7 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
     let state = after(after(state("a"), &call(None)).unwrap(), &call(Some(task()))).unwrap();
     assert_eq!(
         state.spent,
-        Spent {
+        ModelCost {
             requests: 2,
             input_tokens: 20,
             cached_input_tokens: 8,

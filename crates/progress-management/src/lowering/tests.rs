@@ -178,3 +178,77 @@ fn who_says_something_may_have_it_tried_again() {
         assert_eq!(lowering(&state, &again).is_ok(), allowed, "processed: {processed}");
     }
 }
+
+/// Returns a state in which the plan was changed for `convert`, and what took its place has failed for good, too.
+fn troubled_again(first: Vec<PlanChange>) -> ProgressState {
+    let mut state = troubled();
+    let decision = Decision::next(&state, at(5), vec![], patch_of(first));
+    state.apply(at(5), &crate::ProgressEvent::PlanChanged { decision }).unwrap();
+    for task in state.tasks.values_mut().filter(|task| ["csv", "part", "convert"].contains(&task.spec.id.as_str())) {
+        if task.status != TaskStatus::Skipped {
+            (task.status, task.failed_for_good, task.attempts) = (TaskStatus::Failed, true, 1);
+        }
+    }
+    state
+}
+
+// Requirement: 6.13
+#[test]
+fn the_second_replan_splits_or_changes_the_means() {
+    let replaced = || vec![add(doing("csv: read", "Use csv"), &["convert"])];
+    let split = || vec![add(doing("part: read", "Read rows"), &[]), add(doing("rest: part", "Write rows"), &["convert"])];
+    let changed = || vec![modify(TaskChange { description: Some("Use csv".to_owned()), ..TaskChange::default() })];
+    let means = |change: fn(&mut TaskSpec)| {
+        let mut task = doing("xml", "Use xml");
+        change(&mut task);
+        task
+    };
+    let in_words = |id: &str| vec![add(doing("xml", "Use xml"), &[id])];
+    let refused = |id: &str, of: &str| Err(format!("{id:?} failed after the plan had been changed for it{of}, and other words alone"));
+    let of_convert = " in the place of \"convert\"";
+    let cases = [
+        (replaced(), "csv", in_words("csv"), refused("csv", of_convert)),
+        (split(), "part", in_words("part"), refused("part", of_convert)),
+        (changed(), "convert", in_words("convert"), refused("convert", "")),
+        (
+            changed(),
+            "convert",
+            vec![modify(TaskChange { description: Some("Use xml".to_owned()), ..TaskChange::default() })],
+            refused("convert", ""),
+        ),
+        (replaced(), "csv", vec![add(doing("one", "Read rows"), &["csv"]), add(doing("two", "Write rows"), &["csv"])], Ok(Lowering::Split)),
+        (replaced(), "csv", vec![add(spec("install"), &[]), add(doing("xml: install", "Use xml"), &["csv"])], Ok(Lowering::Split)),
+        (replaced(), "csv", vec![add(means(|task| task.profile = Some("atlas".to_owned())), &["csv"])], Ok(Lowering::AnotherWay)),
+        (replaced(), "csv", vec![add(means(|task| task.model = Some("strong".to_owned())), &["csv"])], Ok(Lowering::AnotherWay)),
+        (replaced(), "csv", vec![add(means(|task| task.bundles = vec!["web".to_owned()]), &["csv"])], Ok(Lowering::AnotherWay)),
+        (replaced(), "csv", vec![add(tool("call", json!({"command": "sh convert.sh"})), &["csv"])], Ok(Lowering::AnotherWay)),
+        (
+            changed(),
+            "convert",
+            vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })],
+            Ok(Lowering::Changed),
+        ),
+        (replaced(), "csv", vec![PlanChange::RemoveTask { id: id("csv"), reason: String::new() }], Ok(Lowering::Removed)),
+        (replaced(), "csv", vec![], Ok(Lowering::Left)),
+        // `list` fails for the first time.
+        (replaced(), "list", vec![add(tool("files", json!({"command": "find"})), &["list"])], Ok(Lowering::AnotherWay)),
+    ];
+    for (first, failed, second, expected) in cases {
+        let state = troubled_again(first);
+        match (lowering(&state, &patch_of(second.clone())), expected) {
+            (Ok(lowered), Ok(how)) => {
+                assert_eq!(lowered.iter().find(|lowered| lowered.task == id(failed)).map(|lowered| lowered.how), Some(how), "{second:#?}");
+            }
+            (Err(faults), Err(why)) => {
+                let faults: String = faults.iter().map(ToString::to_string).collect();
+                assert!(faults.starts_with(&why), "{faults}\n{why}");
+                assert!(faults.contains("smaller tasks in its place"), "{faults}");
+            }
+            (found, expected) => panic!("{found:?}, not {expected:?}: {second:#?}"),
+        }
+    }
+    let mut state = troubled_again(replaced());
+    let words = Evidence::new("person-1".parse().unwrap(), at(6), EvidenceKind::UserInput, Significance::High, "xml works");
+    state.evidence.push(words);
+    assert!(lowering(&state, &patch_of(in_words("csv"))).is_ok(), "a person may know better");
+}

@@ -1,7 +1,7 @@
 use aime_progress_management::{Plan, ProgressEvent, TaskId, TaskSpec, TaskStatus};
 
 use super::*;
-use crate::{Verdict, decide, evaluate};
+use crate::{FrequencyDecision, decide_replan, evaluate};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds * 1_000)
@@ -46,8 +46,10 @@ fn at_the_deadline_the_verdict_does_change() {
     let cooldown_over = next_deadline(&state, history, at(320), &triggers, &frequency).unwrap();
     let reasons = evaluate(&state, at(320), None, &triggers);
     assert_eq!(reasons.len(), 1);
-    assert!(matches!(decide(&reasons, history, at(320), false, &frequency), Verdict::Wait { until, .. } if until == cooldown_over));
-    assert_eq!(decide(&reasons, history, cooldown_over, false, &frequency), Verdict::Allow);
+    assert!(
+        matches!(decide_replan(&reasons, history, at(320), false, &frequency), FrequencyDecision::Wait { until, .. } if until == cooldown_over)
+    );
+    assert_eq!(decide_replan(&reasons, history, cooldown_over, false, &frequency), FrequencyDecision::Allow);
 
     let stalled = next_deadline(&state, ReplanHistory::default(), at(20), &triggers, &frequency).unwrap();
     assert!(evaluate(&state, Timestamp::from_millis(stalled.as_millis() - 1), None, &triggers).is_empty());

@@ -10,13 +10,13 @@ fn reason(kind: TriggerKind, priority: u8) -> TriggerReason {
     TriggerReason { kind, priority, detail: "b is blocked".into(), tasks: vec![], evidence: vec![] }
 }
 
-fn check(history: (u32, Option<i64>), now: i64, idle: bool, settings: &FrequencySettings, expected: &Verdict) {
+fn check(history: (u32, Option<i64>), now: i64, idle: bool, settings: &FrequencySettings, expected: &FrequencyDecision) {
     let history = ReplanHistory { count: history.0, last_at: history.1.map(at) };
-    assert_eq!(decide(&[reason(TriggerKind::Blocked, 70)], history, at(now), idle, settings), *expected, "{history:?} at {now}");
+    assert_eq!(decide_replan(&[reason(TriggerKind::Blocked, 70)], history, at(now), idle, settings), *expected, "{history:?} at {now}");
 }
 
-fn wait(until: i64, reason: &str) -> Verdict {
-    Verdict::Wait { until: at(until), reason: reason.into() }
+fn wait(until: i64, reason: &str) -> FrequencyDecision {
+    FrequencyDecision::Wait { until: at(until), reason: reason.into() }
 }
 
 #[test]
@@ -31,20 +31,20 @@ fn the_defaults_are_those_of_the_specification() {
 #[test]
 fn replans_keep_their_distance_while_work_goes_on() {
     let settings = FrequencySettings::default();
-    check((0, None), 0, false, &settings, &Verdict::Allow);
+    check((0, None), 0, false, &settings, &FrequencyDecision::Allow);
     check((1, Some(0)), 10, false, &settings, &wait(60, "the last replan was 10 s ago; the next is allowed in 50 s"));
     check((1, Some(0)), 59, false, &settings, &wait(60, "the last replan was 59 s ago; the next is allowed in 1 s"));
-    check((1, Some(0)), 60, false, &settings, &Verdict::Allow);
+    check((1, Some(0)), 60, false, &settings, &FrequencyDecision::Allow);
     check((2, Some(100)), 90, false, &settings, &wait(160, "the last replan was 0 s ago; the next is allowed in 70 s"));
     let none = FrequencySettings { cooldown_seconds: 0, ..FrequencySettings::default() };
-    check((1, Some(0)), 0, false, &none, &Verdict::Allow);
+    check((1, Some(0)), 0, false, &none, &FrequencyDecision::Allow);
 }
 
 // Requirement: 6.7
 #[test]
 fn an_idle_run_does_not_wait_unless_it_is_set() {
     let settings = FrequencySettings::default();
-    check((1, Some(0)), 10, true, &settings, &Verdict::Allow);
+    check((1, Some(0)), 10, true, &settings, &FrequencyDecision::Allow);
     let strict = FrequencySettings { cooldown_when_idle: true, ..settings };
     check((1, Some(0)), 10, true, &strict, &wait(60, "the last replan was 10 s ago; the next is allowed in 50 s"));
 }
@@ -53,7 +53,7 @@ fn an_idle_run_does_not_wait_unless_it_is_set() {
 #[test]
 fn beyond_the_cap_a_person_decides() {
     let settings = FrequencySettings::default();
-    let escalate = |reason: &str| Verdict::Escalate { reason: reason.into() };
+    let escalate = |reason: &str| FrequencyDecision::Escalate { reason: reason.into() };
     check((3, Some(0)), 500, false, &settings, &escalate("the plan was changed 3 times, 3 allowed, and there is still: b is blocked"));
     check((3, Some(0)), 500, true, &settings, &escalate("the plan was changed 3 times, 3 allowed, and there is still: b is blocked"));
     let earlier = FrequencySettings { escalation_threshold: 1, ..FrequencySettings::default() };
@@ -68,15 +68,15 @@ fn critical_evidence_waits_for_the_end_of_the_cooldown_and_is_not_lost() {
     let settings = FrequencySettings::default();
     let history = ReplanHistory { count: 1, last_at: Some(at(0)) };
     let reasons = [reason(TriggerKind::Evidence, 100)];
-    assert!(matches!(decide(&reasons, history, at(5), false, &settings), Verdict::Wait { until, .. } if until == at(60)));
-    assert_eq!(decide(&reasons, history, at(60), false, &settings), Verdict::Allow);
+    assert!(matches!(decide_replan(&reasons, history, at(5), false, &settings), FrequencyDecision::Wait { until, .. } if until == at(60)));
+    assert_eq!(decide_replan(&reasons, history, at(60), false, &settings), FrequencyDecision::Allow);
 }
 
 #[test]
 fn what_a_person_asks_for_is_allowed() {
     let reasons = [reason(TriggerKind::Blocked, 70), reason(TriggerKind::Person, 100)];
     let history = ReplanHistory { count: 9, last_at: Some(at(0)) };
-    assert_eq!(decide(&reasons, history, at(0), false, &FrequencySettings::default()), Verdict::Allow);
+    assert_eq!(decide_replan(&reasons, history, at(0), false, &FrequencySettings::default()), FrequencyDecision::Allow);
 }
 
 proptest! {
@@ -94,18 +94,18 @@ proptest! {
         let mut now = 0;
         for (pause, idle) in steps {
             now += pause;
-            match decide(&[reason(TriggerKind::Stalled, 50)], history, at(now), idle, &settings) {
-                Verdict::Allow => {
+            match decide_replan(&[reason(TriggerKind::Stalled, 50)], history, at(now), idle, &settings) {
+                FrequencyDecision::Allow => {
                     let apart = history.last_at.is_none_or(|last| at(now).millis_since(last) >= cooldown_seconds * 1_000);
                     prop_assert!(apart || (idle && !cooldown_when_idle));
                     history = ReplanHistory { count: history.count + 1, last_at: Some(at(now)) };
                 }
-                Verdict::Wait { until, .. } => {
+                FrequencyDecision::Wait { until, .. } => {
                     prop_assert!(until > at(now));
-                    let then = decide(&[reason(TriggerKind::Stalled, 50)], history, until, idle, &settings);
-                    prop_assert_eq!(then, Verdict::Allow, "what waited is allowed at the end of its wait");
+                    let then = decide_replan(&[reason(TriggerKind::Stalled, 50)], history, until, idle, &settings);
+                    prop_assert_eq!(then, FrequencyDecision::Allow, "what waited is allowed at the end of its wait");
                 }
-                Verdict::Escalate { .. } => prop_assert!(history.count >= max_replans_per_plan.min(escalation_threshold)),
+                FrequencyDecision::Escalate { .. } => prop_assert!(history.count >= max_replans_per_plan.min(escalation_threshold)),
             }
             prop_assert!(history.count <= max_replans_per_plan.min(escalation_threshold));
         }

@@ -90,6 +90,11 @@ fn a_task_that_failed_for_good_fires() {
     check(|state| fail(state, "a", 2, false), 0, None, &settings, &[]);
     check(|state| fail(state, "a", 3, true), 0, None, &settings, &["TaskFailed@90: task a failed 3 times: it broke"]);
     check(|state| fail(state, "a", 1, true), 0, None, &settings, &["TaskFailed@90: task a failed once: it broke"]);
+    let again = |state: &mut ProgressState| {
+        fail(state, "a", 1, true);
+        state.tasks.get_mut("a").unwrap().attempts = 2;
+    };
+    check(again, 0, None, &settings, &["TaskFailed@90: task a failed again: it broke"]);
     let both = |state: &mut ProgressState| {
         fail(state, "b", 3, true);
         fail(state, "a", 3, true);

@@ -1,15 +1,15 @@
 //! Cost of the run.
 
-use aime_progress_management::{Spent, TimeUse};
+use aime_progress_management::{ModelCost, TimeUse};
 use maud::{Markup, html};
 
 use super::{name, section};
 use crate::{
-    Spending,
+    RunCost,
     time::{number, span},
 };
 
-pub(super) fn cost(spending: &Spending) -> Markup {
+pub(super) fn cost(spending: &RunCost) -> Markup {
     section(
         "cost",
         "Cost",
@@ -25,7 +25,7 @@ pub(super) fn cost(spending: &Spending) -> Markup {
 
 /// Returns the table of the use of time.
 fn time(time: &TimeUse) -> Markup {
-    let none = Spent::default();
+    let none = ModelCost::default();
     let rows = [
         ("Models", time.models.ms, &time.models.spent),
         ("Tools", time.tools.ms, &time.tools.spent),
@@ -72,7 +72,7 @@ fn share(percent: u64) -> Markup {
     html! { svg.share viewBox="0 0 100 10" aria-hidden="true" { rect width=(percent) height="10" rx="2" {} } }
 }
 
-fn table(caption: &str, what: &str, rows: &[(String, Spent)], total: &Spent) -> Markup {
+fn table(caption: &str, what: &str, rows: &[(String, ModelCost)], total: &ModelCost) -> Markup {
     let most = rows.iter().map(|(_, spent)| tokens(spent)).max().unwrap_or(0).max(1);
     html! {
         div.table tabindex="0" role="region" aria-label=(caption) {
@@ -94,11 +94,11 @@ fn table(caption: &str, what: &str, rows: &[(String, Spent)], total: &Spent) -> 
     }
 }
 
-const fn tokens(spent: &Spent) -> u64 {
+const fn tokens(spent: &ModelCost) -> u64 {
     spent.input_tokens + spent.output_tokens
 }
 
-fn line(head: &Markup, spent: &Spent, percent: Option<u64>) -> Markup {
+fn line(head: &Markup, spent: &ModelCost, percent: Option<u64>) -> Markup {
     html! {
         tr data-item[percent.is_some()] {
             th scope="row" { (head) }

@@ -118,7 +118,7 @@ fn strategy(view: &ReportView) -> Markup {
     }
 }
 
-fn how(method: CheckMethod) -> &'static str {
+fn method_text(method: CheckMethod) -> &'static str {
     match method {
         CheckMethod::Executed => "checked by aime",
         CheckMethod::Audited => "judged by a model",
@@ -138,7 +138,7 @@ pub(super) fn criteria(criteria: &[Criterion]) -> Markup {
                 };
                 li {
                     span class=(format!("mark {class}")) title=(word) aria-label=(word) role="img" { (sign) }
-                    " " (words(&criterion.text)) " " span.quiet { "(" (criterion.owner.word()) ", " (how(criterion.how)) ")" }
+                    " " (words(&criterion.text)) " " span.quiet { "(" (criterion.owner.word()) ", " (method_text(criterion.how)) ")" }
                     @if criterion.held_before == Some(true) { span.quiet { " – held already before the work, so it proves nothing about the work" } }
                     @if !criterion.reason.is_empty() { span.quiet { " – " (words(&criterion.reason)) } }
                 }

@@ -94,7 +94,7 @@ impl Titles {
     }
 
     /// Returns the title of the task with this id, if there is one.
-    pub(crate) fn named(&self, id: &str) -> Option<String> {
+    pub(crate) fn title_of(&self, id: &str) -> Option<String> {
         self.known.get(id).map(|(_, title)| title.clone())
     }
 
@@ -115,9 +115,9 @@ fn strategy(source: &Source<'_>, reader: &Reader<'_>) -> Strategy {
 
 /// Last check of each criterion, of tasks and of the goal.
 pub(crate) struct Checks<'a> {
-    last: BTreeMap<Looked<'a>, Found<'a>>,
+    last: BTreeMap<CriterionKey<'a>, Found<'a>>,
     /// Criteria that were checked before the work on them, with the results.
-    tried: BTreeMap<Looked<'a>, bool>,
+    tried: BTreeMap<CriterionKey<'a>, bool>,
 }
 
 /// Last check of a criterion.
@@ -130,7 +130,7 @@ struct Found<'a> {
 }
 
 /// Owner of a criterion (none for the goal), and its text.
-type Looked<'a> = (Option<&'a TaskId>, &'a str);
+type CriterionKey<'a> = (Option<&'a TaskId>, &'a str);
 
 impl<'a> Checks<'a> {
     pub(crate) fn of(source: &'a Source<'_>) -> Self {

@@ -29,9 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub(super) fn files(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> Files {
     let (mut changed, by_call) = match &source.files {
         Some(files) => (files.iter().take(PATHS).map(|file| view(file, titles, reader)).collect::<Vec<_>>(), false),
-        None => (told(source, titles, reader).take(PATHS).collect(), true),
+        None => (reported_changes(source, titles, reader).take(PATHS).collect(), true),
     };
-    let all = source.files.as_ref().map_or_else(|| told(source, titles, reader).count(), Vec::len);
+    let all = source.files.as_ref().map_or_else(|| reported_changes(source, titles, reader).count(), Vec::len);
     let mut room = ALL_LINES;
     for file in &mut changed {
         let most = LINES.min(room);
@@ -48,7 +48,7 @@ fn view(file: &FileSource, titles: &Titles, reader: &Reader<'_>) -> FileView {
         (_, Content::Nothing) => "deleted",
         _ => "changed",
     };
-    let mut by: Vec<String> = file.by.iter().map(|name| titles.named(name).unwrap_or_else(|| reader.line(name, TITLE))).collect();
+    let mut by: Vec<String> = file.authors.iter().map(|name| titles.title_of(name).unwrap_or_else(|| reader.line(name, TITLE))).collect();
     by.dedup();
     let empty = FileView {
         path: reader.line(&file.path, TITLE * 2),
@@ -116,7 +116,7 @@ fn line(text: &str) -> String {
 }
 
 /// Returns the changes that file tools reported, for a folder whose earlier state was not recorded.
-fn told<'a>(source: &'a Source<'_>, titles: &'a Titles, reader: &'a Reader<'_>) -> impl Iterator<Item = FileView> + 'a {
+fn reported_changes<'a>(source: &'a Source<'_>, titles: &'a Titles, reader: &'a Reader<'_>) -> impl Iterator<Item = FileView> + 'a {
     source.events.iter().filter_map(move |(_, event)| {
         let ProgressEvent::FileChanged(change) = event else { return None };
         let by = change.task.as_ref().map_or_else(|| reader.line(&change.tool, TITLE), |task| titles.title(task));

@@ -1,10 +1,10 @@
 //! Cost of a run by purpose.
 
-use aime_progress_management::{ProgressEvent, Spent, TimeUse};
+use aime_progress_management::{ModelCost, ProgressEvent, TimeUse};
 use serde::Serialize;
 
 use super::{
-    Spending,
+    RunCost,
     build::{TITLE, Titles},
 };
 use crate::{Source, text::Reader};
@@ -12,7 +12,7 @@ use crate::{Source, text::Reader};
 /// Largest number of rows in a table.
 const MOST: usize = 300;
 
-pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> Spending {
+pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> RunCost {
     let (mut by_model, mut by_task) = (Sums::default(), Sums::default());
     for (_, event) in &source.events {
         if let ProgressEvent::ModelCalled { task, purpose, model, spent, .. } = event {
@@ -22,7 +22,7 @@ pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>
     }
     let by_who = source.state.spent_by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
     let by_who = by_who.map(|(who, spent)| (who.to_owned(), *spent)).collect();
-    Spending {
+    RunCost {
         total: source.state.spent,
         by_who,
         by_model: by_model.most(),
@@ -47,10 +47,10 @@ pub(super) fn for_the_run(purpose: &str) -> String {
 
 /// Sums by name, in the order of first appearance.
 #[derive(Debug, Default, Serialize)]
-struct Sums(Vec<(String, Spent)>);
+struct Sums(Vec<(String, ModelCost)>);
 
 impl Sums {
-    fn add(&mut self, name: String, spent: &Spent) {
+    fn add(&mut self, name: String, spent: &ModelCost) {
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, sum)) => sum.add(spent),
             None => self.0.push((name, *spent)),
@@ -58,7 +58,7 @@ impl Sums {
     }
 
     /// Returns the entries with the most tokens.
-    fn most(mut self) -> Vec<(String, Spent)> {
+    fn most(mut self) -> Vec<(String, ModelCost)> {
         self.0.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.input_tokens + spent.output_tokens));
         self.0.truncate(MOST);
         self.0

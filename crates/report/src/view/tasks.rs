@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aime_progress_management::{ProgressEvent, Spent, Task, TaskId, TaskKind, TaskStatus, Timestamp};
+use aime_progress_management::{ModelCost, ProgressEvent, Task, TaskId, TaskKind, TaskStatus, Timestamp};
 
 use super::{
     TaskView, Turn, TurnKind,
@@ -60,12 +60,12 @@ pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader:
 }
 
 /// Events with their times.
-type Happened<'a> = Vec<(Timestamp, &'a ProgressEvent)>;
+type TimedEvents<'a> = Vec<(Timestamp, &'a ProgressEvent)>;
 
 /// Events of each task that belong to the work on it.
 #[derive(Default)]
 struct Work<'a> {
-    of: HashMap<&'a TaskId, (Happened<'a>, Spent)>,
+    of: HashMap<&'a TaskId, (TimedEvents<'a>, ModelCost)>,
     /// End of each call.
     ends: HashMap<(&'a TaskId, &'a str), &'a ProgressEvent>,
     answers: HashMap<&'a aime_progress_management::QuestionId, &'a str>,

@@ -23,7 +23,7 @@ fn run(tasks: &[(&str, &str, &str)], files: &[(&str, &str)]) -> Run {
     events.push(json!({"type": "model_called", "purpose": "answer", "model": "m", "spent": {"requests": 1, "input_tokens": 10 * tasks.len(), "output_tokens": 2}, "duration_ms": 1}));
     let written = |(path, text): &(&str, &str)| FileSource {
         path: (*path).into(),
-        by: vec![],
+        authors: vec![],
         before: Content::Nothing,
         after: Content::File(text.as_bytes().to_vec()),
     };

@@ -60,7 +60,7 @@ fn what_others_wrote_is_text() {
             None,
             Some(vec![FileSource {
                 path: attack.into(),
-                by: vec![attack.into()],
+                authors: vec![attack.into()],
                 before: Content::Link(attack.into()),
                 after: Content::Nothing,
             }]),

@@ -62,7 +62,8 @@ fn files_are_compared_as_the_run_found_and_left_them() {
     let mut run = Run::nightly();
     let told: Vec<(String, bool)> = run.view(&[]).files.changed.iter().map(|file| (file.path.clone(), file.lines.is_empty())).collect();
     assert_eq!(told, [("src/parser.py".to_owned(), false), ("src/migrate.py".to_owned(), false)], "what tools told, where nothing is kept");
-    let file = |path: &str, before, after| FileSource { path: path.into(), by: vec!["mend-parser".into(), "bash".into()], before, after };
+    let file =
+        |path: &str, before, after| FileSource { path: path.into(), authors: vec!["mend-parser".into(), "bash".into()], before, after };
     let text = |text: &str| Content::File(text.as_bytes().to_vec());
     run.files = Some(vec![
         file("a.txt", text("one\ntwo\nthree\n"), text("one\n2\nthree\n")),

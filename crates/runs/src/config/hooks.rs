@@ -6,7 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
-use super::{ConfigFault, check::ValueFault, read::explain};
+use super::{
+    ConfigFault,
+    check::ValueFault,
+    read::{explain, typed},
+};
 
 /// Longest timeout of a hook, in seconds.
 const LONGEST: u64 = 600;
@@ -109,7 +113,7 @@ impl HooksConfig {
     /// Moves the hooks of a document behind the known ones: no file can remove the hooks of another one.
     pub(super) fn take(&mut self, document: &mut Value, place: &str) -> Result<(), ConfigFault> {
         let Some(section) = document.as_object_mut().and_then(|members| members.shift_remove("hooks")) else { return Ok(()) };
-        let mut found = Self::deserialize(section).map_err(|error| explain(place, &error.to_string()))?;
+        let mut found: Self = typed(&section).map_err(|problem| explain(place, &problem))?;
         for point in HookPoint::ALL {
             let of_here = |hook: HookConfig| HookConfig { from: place.to_owned(), ..hook };
             self.at_mut(point).extend(std::mem::take(found.at_mut(point)).into_iter().map(of_here));

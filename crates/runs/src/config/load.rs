@@ -11,8 +11,8 @@ use super::{
     Config, ConfigFault, HooksConfig, Places,
     permissions::Permissions,
     places::beside,
-    read::{explain, read_file, read_variable},
-    redirected::{Redirected, drop_additions, redirected_by},
+    read::{explain, read_file, read_variable, typed},
+    redirected::{RedirectedModel, drop_additions, redirected_by},
 };
 use crate::Environment;
 
@@ -45,17 +45,17 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
         variables.push((name, read_variable(name, value)?));
     }
 
-    let own = documents.iter().filter(|(file, _)| file.whose != Whose::Project).map(|(_, document)| document);
+    let own = documents.iter().filter(|(file, _)| file.owner != SettingsOwner::Project).map(|(_, document)| document);
     let trusted = own.chain(variables.iter().map(|(_, document)| document)).any(|document| places.is_trusted_by(document, environment));
     let mut sources = vec!["defaults".to_owned()];
     let mut notes = Vec::new();
-    let mut redirected: Vec<Redirected> = Vec::new();
+    let mut redirected: Vec<RedirectedModel> = Vec::new();
     let mut before = Vec::new();
     let mut hooks = HooksConfig::default();
     let mut permissions = Permissions::default();
     let mut builder = config::Config::builder();
     for (file, mut document) in documents {
-        if file.whose == Whose::Project && !trusted {
+        if file.owner == SettingsOwner::Project && !trusted {
             notes.extend(permissions.narrow(&mut document, file.path));
             notes.extend(drop_safety(&mut document, file.path));
             notes.extend(drop_outside(&mut document, file.path, environment));
@@ -80,7 +80,8 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
     }
     builder = builder.add_source(source(&permissions.document(), "rules")?);
     let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
-    let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
+    let merged: Value = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
+    let mut config: Config = typed(&merged).map_err(|problem| explain("configuration", &problem))?;
     config.hooks = hooks;
     for model in redirected {
         notes.extend(model.keep_secrets(&mut config, &places.project));
@@ -97,12 +98,12 @@ pub fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault
 /// Reads one named file by itself, with its paths made absolute.
 pub fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Ok(SettingsFile { path: &path, whose: Whose::Flag, other: None }.read()?.unwrap_or_default())
+    Ok(SettingsFile { path: &path, owner: SettingsOwner::Flag, other: None }.read()?.unwrap_or_default())
 }
 
 /// Owner of a settings file, which decides how far aime trusts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum SettingsOwner {
     User,
     Project,
     Flag,
@@ -110,7 +111,7 @@ enum Whose {
 
 struct SettingsFile<'a> {
     path: &'a Path,
-    whose: Whose,
+    owner: SettingsOwner,
     /// Second file with the same name in another format. It would be ignored, so `read` refuses it.
     other: Option<PathBuf>,
 }
@@ -121,7 +122,7 @@ impl SettingsFile<'_> {
             let message = message!("two-files", other = other.display());
             return Err(ConfigFault::new(self.path.display(), message).hint(message!("two-files-hint")));
         }
-        let mut document = read_file(self.path, self.whose == Whose::Flag)?;
+        let mut document = read_file(self.path, self.owner == SettingsOwner::Flag)?;
         if let Some(document) = &mut document {
             make_absolute(document, self.path);
         }
@@ -131,11 +132,11 @@ impl SettingsFile<'_> {
 
 fn files(places: &Places) -> impl Iterator<Item = SettingsFile<'_>> {
     let is_named = |path: &Path| places.flag.as_ref().is_some_and(|flag| flag.canonicalize().ok() == path.canonicalize().ok());
-    let found = move |path, whose| SettingsFile { path, whose, other: beside(path).filter(|other| !is_named(other)) };
-    let user = places.user.as_deref().map(|path| found(path, Whose::User));
-    let flag = places.flag.as_deref().map(|path| SettingsFile { path, whose: Whose::Flag, other: None });
+    let found = move |path, whose| SettingsFile { path, owner: whose, other: beside(path).filter(|other| !is_named(other)) };
+    let user = places.user.as_deref().map(|path| found(path, SettingsOwner::User));
+    let flag = places.flag.as_deref().map(|path| SettingsFile { path, owner: SettingsOwner::Flag, other: None });
     // A project's file that `--config` names is trusted like the user's own.
-    let project = (!is_named(&places.project)).then(|| found(&places.project, Whose::Project));
+    let project = (!is_named(&places.project)).then(|| found(&places.project, SettingsOwner::Project));
     user.into_iter().chain(project).chain(flag)
 }
 

@@ -6,7 +6,7 @@ use std::{fmt, path::Path};
 
 use aime_messages::{Describe, Message, message};
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use self::tree::{Fault, Place, Tree};
@@ -64,6 +64,11 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
         }
     };
     let format = Format::of(path);
+    let mut document: Value = format.parse(&text).map_err(|fault| fault.in_file(path))?;
+    if !document.is_object() {
+        return Err(ConfigFault::new(path.display(), message!("no-table")).hint(Hint::InitConfiguration));
+    }
+    drop_nulls(&mut document);
     let config: Config = format.parse(&text).map_err(|fault| fault.in_file(path))?;
     if let Some((rule, fault)) = config.permissions.faults().next() {
         let place = text.find(rule).map(|at| position(&text, at));
@@ -73,11 +78,6 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     if let Some(fault) = super::check::faults(&config).into_iter().next() {
         let place = in_file(path, format.place_of(&text, &fault.key));
         return Err(ConfigFault::new(place, fault.message));
-    }
-    let mut document = format.parse(&text).map_err(|fault| fault.in_file(path))?;
-    drop_nulls(&mut document);
-    if !document.is_object() {
-        return Err(ConfigFault::new(path.display(), message!("no-table")).hint(Hint::InitConfiguration));
     }
     Ok(Some(document))
 }
@@ -91,16 +91,21 @@ pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFaul
     };
     let text = nested(Value::from(value));
     // The value is read as JSON (number, boolean, list) if the setting accepts that, otherwise as text.
-    let typed = serde_json::from_str::<Value>(value).ok().map(nested);
-    let read = typed.into_iter().chain([text.clone()]).find_map(|document| Some((Config::deserialize(&document).ok()?, document)));
+    let parsed = serde_json::from_str::<Value>(value).ok().map(nested);
+    let read = parsed.into_iter().chain([text.clone()]).find_map(|document| Some((typed::<Config>(&document).ok()?, document)));
     let Some((config, document)) = read else {
-        let problem = Config::deserialize(&text).err().map(|error| error.to_string()).unwrap_or_default();
+        let problem = typed::<Config>(&text).err().unwrap_or_default();
         return Err(explain(name, &problem));
     };
     match super::check::faults(&config).into_iter().next() {
         Some(fault) => Err(ConfigFault::new(name, fault.message)),
         None => Ok(document),
     }
+}
+
+/// Deserializes a value like a file, by the one deserializer for which the settings are compiled.
+pub(super) fn typed<T: DeserializeOwned>(document: &Value) -> Result<T, String> {
+    T::deserialize(&Tree::of_value(document)).map_err(|fault| fault.to_string())
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -138,12 +143,15 @@ impl Format {
             // An empty file sets nothing.
             Self::Yaml if text.trim().is_empty() => return Self::Json.parse("{}"),
             Self::Json => {
-                return serde_json::from_str(text).map_err(|error| {
+                // YAML permits more than JSON.
+                let parsed: Result<IgnoredAny, _> = serde_json::from_str(text);
+                parsed.map_err(|error| {
                     let said = error.to_string();
                     let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
                     // At the beginning of a line the parser reports column 0.
                     Fault { message, place: Some((error.line(), error.column().max(1))) }
-                });
+                })?;
+                Tree::of_yaml(text)
             }
             Self::Toml => Tree::of_toml(text),
             Self::Yaml => Tree::of_yaml(text),

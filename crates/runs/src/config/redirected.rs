@@ -11,7 +11,7 @@ use super::{Config, Provider};
 
 /// Model whose server a project file changes.
 #[derive(Debug)]
-pub(super) struct Redirected {
+pub(super) struct RedirectedModel {
     name: String,
     /// True if the file names an address; otherwise it names another provider.
     by_address: bool,
@@ -23,7 +23,7 @@ pub(super) struct Redirected {
 }
 
 /// Returns the models whose server a project file sets, given the documents read before it.
-pub(super) fn redirected_by(document: &Value, before: &[Value]) -> Vec<Redirected> {
+pub(super) fn redirected_by(document: &Value, before: &[Value]) -> Vec<RedirectedModel> {
     let models = models(document).into_iter().flatten();
     let redirected = models.filter_map(|(name, model)| {
         let by_address = model.get("base_url").is_some();
@@ -33,13 +33,13 @@ pub(super) fn redirected_by(document: &Value, before: &[Value]) -> Vec<Redirecte
         let has_own_key = !by_address && model.get("api_key_env").is_some();
         let headers = table(model, "headers").filter(|_| by_address).unwrap_or_default();
         let extra_body = table(model, "extra_body").filter(|_| by_address).unwrap_or_default();
-        let redirected = Redirected { name: name.clone(), by_address, has_own_key, headers, extra_body };
+        let redirected = RedirectedModel { name: name.clone(), by_address, has_own_key, headers, extra_body };
         (by_address || other_provider).then_some(redirected)
     });
     redirected.collect()
 }
 
-impl Redirected {
+impl RedirectedModel {
     /// Returns true if a later document of the user names the server itself.
     pub(super) fn is_ended_by(&self, document: &Value) -> bool {
         let model = model_of(document, &self.name);

@@ -13,7 +13,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Chosen, SERVED};
+use super::{EnvironmentProvider, SERVED};
 use crate::Environment;
 
 /// Model servers with their usual ports.
@@ -53,7 +53,7 @@ pub async fn found_servers() -> Vec<FoundServer> {
 
 /// Lists the addresses that are tried, for people.
 #[must_use]
-pub fn looked_at() -> String {
+pub fn searched_places() -> String {
     SERVERS.map(|(software, port)| format!("{software} {port}")).join(", ")
 }
 
@@ -61,7 +61,7 @@ pub fn looked_at() -> String {
 /// the settings.
 #[must_use]
 pub fn other_keys(environment: &Environment) -> Vec<(&'static str, String)> {
-    let chosen = Chosen::in_environment(environment).map(|chosen| chosen.served.provider);
+    let chosen = EnvironmentProvider::in_environment(environment).map(|chosen| chosen.served.provider);
     let others = SERVED.iter().filter(|served| Some(served.provider) != chosen);
     others
         .filter_map(|served| {

@@ -35,14 +35,14 @@ const MOST_OUTPUT: u32 = 1_024;
 
 /// File that a configuration refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ConfiguredFile {
     /// Model of the catalog, which can be downloaded.
     Catalog(Box<CatalogModel>),
     /// The user's own file.
     File(PathBuf),
 }
 
-impl Wanted {
+impl ConfiguredFile {
     /// Resolves a name or a path, if it refers to a local model.
     fn by_name(name: &str, environment: &Environment) -> Option<Self> {
         let name = if name.is_empty() || name == LOCAL { DEFAULT_MODEL } else { name };
@@ -54,7 +54,7 @@ impl Wanted {
     }
 
     /// Resolves a name given by a person: a local model of the configuration, a catalog entry, or a file.
-    pub fn named(name: &str, setup: &Setup) -> Result<Self, RunsError> {
+    pub fn from_name(name: &str, setup: &Setup) -> Result<Self, RunsError> {
         match setup.config.models.get(name) {
             Some(config) if config.provider == Provider::Local => Self::of(config, &setup.environment),
             _ => Self::by_name(name, &setup.environment).ok_or_else(|| unknown(name)),
@@ -106,9 +106,9 @@ pub fn is_local(name: &str) -> bool {
 /// Returns the display name of a local model.
 pub fn shown_name(config: &ModelConfig) -> String {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    match Wanted::of(config, &Environment::default()) {
-        Ok(Wanted::Catalog(model)) => model.name,
-        Ok(Wanted::File(path)) => stem(&path),
+    match ConfiguredFile::of(config, &Environment::default()) {
+        Ok(ConfiguredFile::Catalog(model)) => model.name,
+        Ok(ConfiguredFile::File(path)) => stem(&path),
         Err(_) => config.model.clone(),
     }
 }
@@ -130,13 +130,13 @@ pub fn fetch_settings(setup: &Setup) -> FetchSettings {
 pub async fn prepare(choice: &Choice, used: &BTreeSet<String>, setup: &Setup) -> Result<(), RunsError> {
     let mut asked = BTreeSet::new();
     for (name, config) in choice.models.iter().filter(|(name, config)| config.provider == Provider::Local && used.contains(*name)) {
-        match Wanted::of(config, &setup.environment)? {
-            Wanted::Catalog(model) => {
+        match ConfiguredFile::of(config, &setup.environment)? {
+            ConfiguredFile::Catalog(model) => {
                 if asked.insert(model.name.clone()) {
                     fetch(&model, setup).await?;
                 }
             }
-            Wanted::File(path) => own_file_is_there(name, &path)?,
+            ConfiguredFile::File(path) => own_file_is_there(name, &path)?,
         }
     }
     Ok(())
@@ -152,10 +152,10 @@ fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
 /// Returns the file of a model. If it is missing, the model is downloaded, with progress notices to the caller.
 pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsError> {
     let (store, settings) = (store(&setup.environment)?, fetch_settings(setup));
-    if let Presence::Here { file } = store.look(model) {
+    if let Presence::Here { file } = store.presence(model) {
         return Ok(file);
     }
-    setup.caller().hear(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
+    setup.caller().on_notice(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
     let told = FetchProgress(setup);
     let fetched = tokio::select! {
         fetched = store.fetch(model, &settings, &told) => fetched.map_err(|error| failure_of(error, model)),
@@ -165,7 +165,7 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
         )
         .hint(message!("model-kept"))),
     };
-    setup.caller().hear(&Notice::FetchEnds { file: fetched.as_deref().ok() });
+    setup.caller().on_notice(&Notice::FetchEnds { file: fetched.as_deref().ok() });
     fetched
 }
 
@@ -173,8 +173,8 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
 struct FetchProgress<'a>(&'a Setup);
 
 impl FetchObserver for FetchProgress<'_> {
-    fn tell(&self, news: &FetchNews<'_>) {
-        self.0.caller().hear(&Notice::Fetch(news));
+    fn on_progress(&self, news: &FetchNews<'_>) {
+        self.0.caller().on_notice(&Notice::Fetch(news));
     }
 }
 
@@ -207,14 +207,14 @@ pub struct Opened {
 impl Opened {
     /// Returns the model of a role. This reads only the beginning of the file; the first request loads the weights.
     pub fn open(&mut self, name: &str, config: &ModelConfig, choice: &Choice, setup: &Setup) -> Result<ModelStack, RunsError> {
-        let wanted = Wanted::of(config, &setup.environment)?;
+        let wanted = ConfiguredFile::of(config, &setup.environment)?;
         let file = wanted.file(&setup.environment)?;
         match &wanted {
-            Wanted::Catalog(model) if !matches!(store(&setup.environment)?.look(model), Presence::Here { .. }) => {
+            ConfiguredFile::Catalog(model) if !matches!(store(&setup.environment)?.presence(model), Presence::Here { .. }) => {
                 return Err(absent(model, &file));
             }
-            Wanted::Catalog(_) => {}
-            Wanted::File(path) => own_file_is_there(name, path)?,
+            ConfiguredFile::Catalog(_) => {}
+            ConfiguredFile::File(path) => own_file_is_there(name, path)?,
         }
         let key = file.canonicalize().unwrap_or_else(|_| file.clone());
         if let Some(model) = self.by_file.get(&key) {
@@ -222,7 +222,7 @@ impl Opened {
         }
         // Roles that share the file get the largest context that any of them asks for.
         let same = |other: &&ModelConfig| {
-            let file = Wanted::of(other, &setup.environment).and_then(|wanted| wanted.file(&setup.environment));
+            let file = ConfiguredFile::of(other, &setup.environment).and_then(|wanted| wanted.file(&setup.environment));
             other.provider == Provider::Local && file.is_ok_and(|other| other == file_of(&wanted, setup))
         };
         let context = choice.models.values().filter(same).filter_map(|other| other.context_tokens).max();
@@ -232,7 +232,7 @@ impl Opened {
     }
 }
 
-fn file_of(wanted: &Wanted, setup: &Setup) -> PathBuf {
+fn file_of(wanted: &ConfiguredFile, setup: &Setup) -> PathBuf {
     wanted.file(&setup.environment).unwrap_or_default()
 }
 
@@ -248,9 +248,9 @@ pub enum Health {
 
 /// Checks a local model and, if it is missing, its download sources.
 pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsError> {
-    let wanted = Wanted::of(config, &setup.environment)?;
+    let wanted = ConfiguredFile::of(config, &setup.environment)?;
     let file = wanted.file(&setup.environment)?;
-    let Wanted::Catalog(model) = wanted else {
+    let ConfiguredFile::Catalog(model) = wanted else {
         let bytes = file.metadata().map(|found| found.len()).ok().filter(|_| file.is_file());
         let missing = || own_file_is_there("default", &file).err().unwrap_or_else(|| RunsError::internal("the file came and went"));
         return Ok(bytes.map_or_else(
@@ -259,7 +259,7 @@ pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsE
         ));
     };
     let size = shown_size(model.bytes);
-    if let Presence::Here { file } = store(&setup.environment)?.look(&model) {
+    if let Presence::Here { file } = store(&setup.environment)?.presence(&model) {
         return Ok(Health::Here(Message::text(format!("{}, {size}, {}", model.name, file.display()))));
     }
     let settings = fetch_settings(setup);

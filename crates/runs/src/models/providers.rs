@@ -12,7 +12,7 @@ use crate::{config::Provider, environment::Environment};
 
 /// Built-in data on a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Served {
+pub struct ProviderDefaults {
     /// Provider as named in settings.
     pub provider: Provider,
     /// Variables that may hold its key; the first one that is set is used.
@@ -30,8 +30,8 @@ pub struct Served {
 }
 
 /// Providers, in the order of preference if several have keys.
-pub const SERVED: [Served; 6] = [
-    Served {
+pub const SERVED: [ProviderDefaults; 6] = [
+    ProviderDefaults {
         provider: Provider::Openai,
         keys: &["OPENAI_API_KEY"],
         address_variable: "OPENAI_BASE_URL",
@@ -40,7 +40,7 @@ pub const SERVED: [Served; 6] = [
         client: None,
         catalog: "openai",
     },
-    Served {
+    ProviderDefaults {
         provider: Provider::Anthropic,
         keys: &["ANTHROPIC_API_KEY"],
         address_variable: "ANTHROPIC_BASE_URL",
@@ -49,7 +49,7 @@ pub const SERVED: [Served; 6] = [
         client: Some(aime_llm::Provider::Anthropic),
         catalog: "anthropic",
     },
-    Served {
+    ProviderDefaults {
         provider: Provider::Gemini,
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         address_variable: "GEMINI_BASE_URL",
@@ -58,7 +58,7 @@ pub const SERVED: [Served; 6] = [
         client: Some(aime_llm::Provider::Gemini),
         catalog: "gemini",
     },
-    Served {
+    ProviderDefaults {
         provider: Provider::Deepseek,
         keys: &["DEEPSEEK_API_KEY"],
         address_variable: "DEEPSEEK_BASE_URL",
@@ -68,7 +68,7 @@ pub const SERVED: [Served; 6] = [
         client: Some(aime_llm::Provider::DeepSeek),
         catalog: "deepseek",
     },
-    Served {
+    ProviderDefaults {
         provider: Provider::Openrouter,
         keys: &["OPENROUTER_API_KEY"],
         address_variable: "OPENROUTER_BASE_URL",
@@ -77,7 +77,7 @@ pub const SERVED: [Served; 6] = [
         client: Some(aime_llm::Provider::OpenRouter),
         catalog: "openrouter",
     },
-    Served {
+    ProviderDefaults {
         provider: Provider::Mistral,
         keys: &["MISTRAL_API_KEY"],
         address_variable: "MISTRAL_BASE_URL",
@@ -88,7 +88,7 @@ pub const SERVED: [Served; 6] = [
     },
 ];
 
-impl Served {
+impl ProviderDefaults {
     /// Returns the row of a provider; none for models in this process.
     pub fn of(provider: Provider) -> Option<&'static Self> {
         SERVED.iter().find(|served| served.provider == provider)
@@ -118,19 +118,19 @@ impl Served {
 
 /// Provider that the environment chooses if no file names a model.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct EnvironmentProvider {
     /// Row of the provider.
-    pub served: &'static Served,
+    pub served: &'static ProviderDefaults,
     /// Variables that chose it.
     pub variables: Vec<&'static str>,
     /// Variables that would have chosen later providers.
     pub later: Vec<&'static str>,
 }
 
-impl Chosen {
+impl EnvironmentProvider {
     /// Returns the first provider of the table whose variables are set.
     pub fn in_environment(environment: &Environment) -> Option<Self> {
-        let by_variables = |served: &'static Served| (served, served.chosen_by(environment));
+        let by_variables = |served: &'static ProviderDefaults| (served, served.chosen_by(environment));
         let mut set = SERVED.iter().map(by_variables).filter(|(_, variables)| !variables.is_empty());
         let (served, variables) = set.next()?;
         Some(Self { served, variables, later: set.filter_map(|(_, variables)| variables.last().copied()).collect() })

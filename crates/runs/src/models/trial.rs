@@ -60,12 +60,12 @@ pub struct TriedModel {
     /// The model and its place.
     pub model: Message,
     /// Judgement.
-    pub verdict: Verdict,
+    pub result: TrialResult,
 }
 
 /// Judgement of a model.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum TrialResult {
     /// The model in this process answers.
     Answers,
     /// The model calls a tool, reads its result, and keeps to a form.
@@ -106,7 +106,7 @@ pub async fn try_model(
     let at = place(config, &setup.environment);
     if config.provider == Provider::Local {
         let answer = ask_for_a_word(&single(name, config, choice, opened, setup)?.build(setup.redactor())).await?;
-        return Ok(TriedModel { model: message!("doctor-local", model = answer, place = at), verdict: Verdict::Answers });
+        return Ok(TriedModel { model: message!("doctor-local", model = answer, place = at), result: TrialResult::Answers });
     }
     let mut config = config.clone();
     ask_for_window(name, &mut config, &setup.environment).await;
@@ -114,7 +114,7 @@ pub async fn try_model(
     let trial = Trial::of(&client.build(setup.redactor())).await;
     let window = client.limits().context_tokens;
     let model = message!("doctor-model", model = trial.model, place = at, protocol = trial.protocol, number = window);
-    Ok(TriedModel { model, verdict: trial.verdict(name) })
+    Ok(TriedModel { model, result: trial.verdict(name) })
 }
 
 /// Returns the settings of a model as far as they change what its server is asked, with the defaults filled in.
@@ -200,17 +200,17 @@ impl Trial {
     }
 
     /// Judges the model of this name in the configuration.
-    fn verdict(self, name: &str) -> Verdict {
+    fn verdict(self, name: &str) -> TrialResult {
         let over = self.is_over();
         let has_answered = self.faults.iter().any(|(_, fault)| fault.kind == FaultKind::Answer);
-        let Some((part, first)) = self.faults.first() else { return Verdict::Works };
+        let Some((part, first)) = self.faults.first() else { return TrialResult::Works };
         if let Some((part, last)) = self.faults.last().filter(|(part, _)| over && *part != Part::Calls) {
             let mut failure = last.failure.clone();
             failure.message = part.describe(&last.failure);
-            return Verdict::Unusable(failure);
+            return TrialResult::Unusable(failure);
         }
         if *part == Part::Calls && !self.works && first.kind != FaultKind::Answer {
-            return Verdict::Unusable(first.failure.clone());
+            return TrialResult::Unusable(first.failure.clone());
         }
         let faults: Vec<Message> = self.faults.iter().map(|(part, fault)| part.describe(&fault.failure)).collect();
         let hint = |(part, fault): &(Part, Fault)| match &fault.failure.hint {
@@ -220,10 +220,10 @@ impl Trial {
         let mut hints: Vec<Message> = self.faults.iter().map(hint).collect();
         hints.dedup();
         if self.works || has_answered {
-            return Verdict::Limited { faults, hints };
+            return TrialResult::Limited { faults, hints };
         }
         let all = |messages: &[Message]| messages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        Verdict::Unusable(RunsError::model(all(&faults)).hint(all(&hints)))
+        TrialResult::Unusable(RunsError::model(all(&faults)).hint(all(&hints)))
     }
 }
 

@@ -154,7 +154,7 @@ impl Runs {
             None => {
                 let seen = self.resumable(run)?;
                 self.ready().await?;
-                self.models(drive.model.as_deref(), seen.can_plan() && !seen.over).await?
+                self.models(drive.model.as_deref(), seen.can_plan() && !seen.is_over).await?
             }
         };
         self.ready().await?;
@@ -236,7 +236,7 @@ impl Runs {
             return Err(RunsError::usage(message!("run-driven", run)).hint(message!("run-driven-hint")));
         }
         let seen = self.resumable(run)?;
-        if seen.over { Err(has_ended(run, &seen.state)) } else { Ok(()) }
+        if seen.is_over { Err(has_ended(run, &seen.state)) } else { Ok(()) }
     }
 }
 

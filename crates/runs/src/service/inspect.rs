@@ -52,7 +52,7 @@ impl Runs {
                 .hint(hint)
         };
         let runs = self.list()?;
-        match named(text, &runs).as_slice() {
+        match matching_runs(text, &runs).as_slice() {
             [one] => RunId::new(*one).map_err(|error| RunsError::usage(&error)),
             [] if runs.is_empty() => Err(unknown(Hint::StartRun)),
             [] => Err(unknown(Hint::ListRuns)),
@@ -102,7 +102,7 @@ impl Runs {
 
     /// Returns true if a process drives the run, that is, holds its lock.
     pub fn is_driven(&self, run: &RunId) -> bool {
-        RunLock::is_held(&self.setup.keep().join("runs").join(run.as_str()).join("lock"))
+        RunLock::is_held(&self.setup.data_folder().join("runs").join(run.as_str()).join("lock"))
     }
 
     /// Returns at most `most` events of a run after `after`, without secrets. They end before a gap, which a later call may find filled.
@@ -126,7 +126,7 @@ impl Runs {
     /// Checks that the stored parts of a run fit together. With `repair` it repairs what can be repaired.
     pub async fn check(&self, run: &RunId, repair: bool) -> Result<RunCheck, RunsError> {
         let path = self.setup.environment.path("PATH").unwrap_or_default().into();
-        Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, repair, SystemClock.now(), path).await?)
+        Ok(check_run(&self.setup.journal()?, &self.setup.data_folder(), run, repair, SystemClock.now(), path).await?)
     }
 
     /// Returns statistics over all runs of the folder, or of one run.
@@ -156,7 +156,7 @@ impl Runs {
     /// Deletes a run and all its data. The caller gets a notice of what cannot be removed.
     pub async fn delete(&self, run: &RunId) -> Result<(), RunsError> {
         let setup = self.setup();
-        let kept = setup.keep().join("runs").join(run.as_str());
+        let kept = setup.data_folder().join("runs").join(run.as_str());
         let lock = RunLock::take(&kept.join("lock"));
         let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("stop-first")))?;
         let journal = setup.journal()?;
@@ -166,7 +166,7 @@ impl Runs {
         setup.kept_plans().forget_run(run);
         let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
         if let Ok(plan) = plan {
-            leftovers.push(std::fs::remove_file(setup.keep().join("progress").join(format!("{plan}.json"))));
+            leftovers.push(std::fs::remove_file(setup.data_folder().join("progress").join(format!("{plan}.json"))));
         }
         for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != io::ErrorKind::NotFound) {
             setup.note(message!("not-removed", run = run, error = error));
@@ -174,7 +174,7 @@ impl Runs {
         if let Err(error) = forget_memory(run, setup) {
             setup.note(message!("memory-not-forgotten", run = run, error = error));
         }
-        if let Err(error) = aime_undo::clean(&setup.keep()) {
+        if let Err(error) = aime_undo::clean(&setup.data_folder()) {
             setup.note(message!("files-not-removed", error = error));
         }
         Ok(())
@@ -201,7 +201,7 @@ fn forget_memory(run: &RunId, setup: &Setup) -> Result<(), RunsError> {
 
 /// Returns the runs that a text may refer to: the run with this id, else those whose ids begin with it; the newest for `last`. An empty
 /// text matches none.
-pub fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
+pub fn matching_runs<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
     match text {
         "" => Vec::new(),
         "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
@@ -227,7 +227,7 @@ pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
 pub fn outcome(run: &RunId, seen: &RunView, driven: bool) -> RunOutput {
     match &seen.output {
         Some(output) => output.clone(),
-        None if driven || seen.over => RunOutput { status: seen.state.status, error: None },
+        None if driven || seen.is_over => RunOutput { status: seen.state.status, error: None },
         None => {
             let next = NextStep::Resume { run: run.clone() };
             let error = RunFailure::new(FailureCode::Interrupted, message!("run-cut-off"), Some(next));

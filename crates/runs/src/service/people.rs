@@ -21,11 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Question that has been answered.
 #[derive(Debug)]
-pub struct Answered {
+pub struct AnswerReceipt {
     /// The question.
     pub question: Question,
     /// True if the run had been left waiting for the answer.
-    pub left: bool,
+    pub was_left: bool,
 }
 
 /// Outcome of a cancel.
@@ -41,7 +41,7 @@ pub enum Cancelled {
 
 impl Runs {
     /// Sends a message to a run, or to the actor of one task.
-    pub async fn tell(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
+    pub async fn message(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
         let task = hearer(run, &self.view(run)?, task)?;
         self.put(run, &InboxMessage::Say { task, text: text.to_owned() }).await
     }
@@ -57,7 +57,7 @@ impl Runs {
 
     /// Answers the open question with this id, or the first one if no id is given. The answer to an
     /// approval is normalized.
-    pub async fn answer(&self, run: &RunId, question: Option<&str>, text: String) -> Result<Answered, RunsError> {
+    pub async fn answer(&self, run: &RunId, question: Option<&str>, text: String) -> Result<AnswerReceipt, RunsError> {
         let seen = self.view(run)?;
         // The inbox holds answers that the run has not read yet.
         let answered: Vec<QuestionId> = self.inbox(run)?.into_iter().filter_map(answered_by).collect();
@@ -72,13 +72,13 @@ impl Runs {
         let text = if asked.kind == "approval" { Consent::recorded(text) } else { text };
         self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text }).await?;
         let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
-        Ok(Answered { question: asked.clone(), left })
+        Ok(AnswerReceipt { question: asked.clone(), was_left: left })
     }
 
     /// Cancels a run for good, or one of its tasks.
     pub async fn cancel(&self, run: &RunId, task: Option<&str>) -> Result<Cancelled, RunsError> {
         let seen = self.view(run)?;
-        if seen.over && seen.output.is_some() {
+        if seen.is_over && seen.output.is_some() {
             return Err(has_ended(run, &seen.state));
         }
         let Some(task) = task else { return self.cancel_run(run).await };
@@ -99,13 +99,13 @@ impl Runs {
                 Ok(result) if result.status == RunStatus::Cancelled => return Ok(Cancelled::Run),
                 // The run reached its end before it read the message.
                 Ok(result) => return Err(RunsError::usage(message!("run-ended-as", run = run, status = Message::text(result.status)))),
-                Err(OrchestratorError::Lock(LockError::Held { .. })) if Instant::now() < patience => {
+                Err(OrchestratorError::Lock(LockError::Locked { .. })) if Instant::now() < patience => {
                     if !std::mem::replace(&mut told, true) {
                         self.put(run, &InboxMessage::Cancel { task: None }).await?;
                     }
                     tokio::time::sleep(LOOK).await;
                 }
-                Err(OrchestratorError::Lock(LockError::Held { .. })) => return Ok(Cancelled::Stopping),
+                Err(OrchestratorError::Lock(LockError::Locked { .. })) => return Ok(Cancelled::Stopping),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -137,7 +137,7 @@ fn cancelled_by(message: InboxMessage) -> Option<TaskId> {
 /// Returns the task whose actor gets a message; none if the run itself does.
 pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
     let task = task.map(|task| open_task(run, seen, task)).transpose()?.map(|task| &task.spec);
-    if seen.over {
+    if seen.is_over {
         return Err(has_ended(run, &seen.state));
     }
     if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {

@@ -5,7 +5,7 @@ use aime_messages::Describe;
 use aime_orchestrator::RunView;
 use aime_progress_management::{RunId, Timestamp};
 use aime_report::{Content, FileSource, MAX_COMPARED, ReportView, Source};
-use aime_undo::{Author, Entry, Kept, UndoError};
+use aime_undo::{Author, Entry, UndoData, UndoError};
 
 use super::{Runs, outcome};
 use crate::Setup;
@@ -25,7 +25,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     let mut notes: Vec<String> =
         seen.damage.iter().map(|damage| format!("The journal is damaged: {damage}. What follows ends there.")).collect();
     notes.extend(seen.inconsistencies.iter().map(|found| format!("The state contradicts itself: {found}.")));
-    let files = match Kept::read(&setup.keep(), run.as_str()) {
+    let files = match UndoData::read(&setup.data_folder(), run.as_str()) {
         Ok(kept) => kept.map(|kept| {
             notes.extend(kept.lost().map(|lost| format!("From some moment on the changes of files were not kept: {lost}.")));
             kept.changes().take(MOST).map(|(change, by)| changed(&kept, change, &by)).collect()
@@ -49,7 +49,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     ReportView::new(&source, setup.redactor())
 }
 
-fn changed(kept: &Kept, change: aime_undo::Change, by: &[&Author]) -> FileSource {
+fn changed(kept: &UndoData, change: aime_undo::Change, by: &[&Author]) -> FileSource {
     let mut names: Vec<String> = by.iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
     names.dedup();
     let content = |entry: Option<&Entry>| content(kept, entry).unwrap_or_else(|_| Content::Unknown("no longer kept".to_owned()));
@@ -57,11 +57,11 @@ fn changed(kept: &Kept, change: aime_undo::Change, by: &[&Author]) -> FileSource
         before: content(change.before.as_ref()),
         after: content(change.after.as_ref()),
         path: change.path.to_string_lossy().into_owned(),
-        by: names,
+        authors: names,
     }
 }
 
-fn content(kept: &Kept, entry: Option<&Entry>) -> Result<Content, UndoError> {
+fn content(kept: &UndoData, entry: Option<&Entry>) -> Result<Content, UndoError> {
     Ok(match entry {
         None => Content::Nothing,
         Some(Entry::File { size, .. }) if *size > MAX_COMPARED => Content::Unknown("too large to be compared here".to_owned()),

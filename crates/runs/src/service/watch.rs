@@ -22,11 +22,11 @@ pub struct RunWatch<'a> {
     journal: Journal,
     runs: &'a Runs,
     /// Sequence number of the last event.
-    seen: u64,
+    last_event: u64,
     /// Number of consecutive polls without news.
     quiet: u32,
     /// True if it has ended for good.
-    over: bool,
+    is_over: bool,
 }
 
 /// Something to tell about a watched run.
@@ -44,7 +44,7 @@ pub enum WatchNews {
 impl Runs {
     /// Returns the watch of a run, from its first event.
     pub fn watch(&self, run: &RunId) -> Result<RunWatch<'_>, RunsError> {
-        Ok(RunWatch { run: run.clone(), journal: self.setup.journal()?, runs: self, seen: 0, quiet: 0, over: false })
+        Ok(RunWatch { run: run.clone(), journal: self.setup.journal()?, runs: self, last_event: 0, quiet: 0, is_over: false })
     }
 }
 
@@ -73,11 +73,11 @@ impl RunWatch<'_> {
 
     /// Returns the events since the last poll.
     fn more(&mut self) -> Result<Vec<PublishedEvent>, RunsError> {
-        let events = self.runs.events_in(&self.journal, &self.run, self.seen, MOST)?;
+        let events = self.runs.events_in(&self.journal, &self.run, self.last_event, MOST)?;
         for event in &events {
-            self.seen = event.seq;
+            self.last_event = event.seq;
             if let ProgressEvent::RunStatusChanged { to, .. } = &event.event {
-                self.over = matches!(to, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled);
+                self.is_over = matches!(to, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled);
             }
         }
         self.quiet = if events.is_empty() { self.quiet.saturating_add(1) } else { 0 };
@@ -86,7 +86,7 @@ impl RunWatch<'_> {
 
     /// Returns whether a process drives the run, or none if it is not time for that check.
     fn driven(&self) -> Option<bool> {
-        if self.over {
+        if self.is_over {
             return Some(false);
         }
         (self.quiet % PATIENCE == 1).then(|| self.runs.is_driven(&self.run))

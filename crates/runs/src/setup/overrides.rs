@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Prompts, with the user's replacements.
-pub struct OwnPrompts {
+pub struct PromptOverrides {
     /// Prompts of the planner.
     pub planning: Prompts,
     /// Prompts of actors.
@@ -83,10 +83,10 @@ impl Setup {
     }
 
     /// Returns the prompts in force.
-    pub fn prompts(&self) -> Result<OwnPrompts, RunsError> {
+    pub fn prompts(&self) -> Result<PromptOverrides, RunsError> {
         let hint = |source: &str| message!("hint-or-remove", file = source);
         let acting = ActorPrompts::builtin().map_err(RunsError::internal)?;
-        let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
+        let mut prompts = PromptOverrides { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
         let mut planning = BTreeMap::new();
         let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
         for (source, text) in self.own_files("prompts", "md")? {

@@ -1,7 +1,7 @@
 //! MCP servers of the settings, and the offers that were recorded earlier.
 
 #[cfg(feature = "mcp")]
-mod kept;
+mod offer_cache;
 
 use std::collections::BTreeMap;
 #[cfg(feature = "mcp")]
@@ -18,7 +18,7 @@ use super::secrets;
 use crate::{config::McpServerConfig, error::RunsError};
 
 #[cfg(feature = "mcp")]
-pub use self::kept::Servers;
+pub use self::offer_cache::Servers;
 
 /// Placeholder: this build does not support MCP servers.
 #[cfg(not(feature = "mcp"))]
@@ -97,7 +97,7 @@ impl Setup {
     #[cfg(feature = "mcp")]
     pub async fn end_servers(&self) {
         if let Some(servers) = self.servers.get() {
-            servers.keep(self);
+            servers.store(self);
             servers.all.end().await;
         }
     }

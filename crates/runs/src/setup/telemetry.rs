@@ -16,14 +16,14 @@ use crate::environment::Environment;
 use crate::{config::Provider, models};
 
 #[cfg(feature = "otel")]
-pub use aime_telemetry::Watched;
+pub use aime_telemetry::WatchedRun;
 
 /// Uninhabited: this build sends nothing.
 #[cfg(not(feature = "otel"))]
-pub enum Watched {}
+pub enum WatchedRun {}
 
 #[cfg(not(feature = "otel"))]
-impl Watched {
+impl WatchedRun {
     /// Does nothing.
     pub fn take(&mut self, _: &PublishedEvent) {
         match *self {}
@@ -33,7 +33,7 @@ impl Watched {
 impl Setup {
     /// Watches a run for telemetry, if telemetry is configured.
     #[cfg(feature = "otel")]
-    pub fn watch(&self, run: &RunId) -> Option<Watched> {
+    pub fn watch(&self, run: &RunId) -> Option<WatchedRun> {
         let begin = || {
             let (settings, notes) = TelemetrySettings::read(|name| self.environment.text(name).map(str::to_owned));
             notes.iter().for_each(|note| self.note(note));
@@ -66,7 +66,7 @@ impl Setup {
 
     /// Returns none, because this build sends nothing.
     #[cfg(not(feature = "otel"))]
-    pub fn watch(&self, _: &RunId) -> Option<Watched> {
+    pub fn watch(&self, _: &RunId) -> Option<WatchedRun> {
         None
     }
 
@@ -76,7 +76,7 @@ impl Setup {
         let Some(telemetry) = self.telemetry.get().and_then(Option::as_ref) else { return };
         match telemetry.end().await {
             0 => {}
-            pieces => self.caller().hear(&crate::Notice::TelemetryLost { pieces }),
+            pieces => self.caller().on_notice(&crate::Notice::TelemetryLost { pieces }),
         }
     }
 

@@ -34,7 +34,7 @@ impl World {
     }
 }
 
-fn said<T>(result: Result<T, RunsError>) -> String {
+fn usage_failure<T>(result: Result<T, RunsError>) -> String {
     let failure = result.err().unwrap();
     assert_eq!(failure.kind, ErrorKind::Usage);
     format!("{} / {}", failure.message, failure.hint.unwrap_or_default())
@@ -121,7 +121,7 @@ fn a_projects_own_files_are_not_read_unless_it_is_trusted() {
 #[test]
 fn faulty_files_of_ones_own_are_named() {
     let world = World::new("[extensions]\nfolders = [\"nowhere\"]\n");
-    let text = said(world.setup().profiles());
+    let text = usage_failure(world.setup().profiles());
     assert!(text.contains("config/aime/nowhere, which is no folder"), "{text}");
 
     let world = World::new("");
@@ -130,9 +130,9 @@ fn faulty_files_of_ones_own_are_named() {
     world.file("config/aime/prompts/rout.md", "x\n");
     let setup = world.setup();
     for (text, words) in [
-        (said(setup.profiles()), ["zeus.toml:1", "profiles"]),
-        (said(setup.categories()), ["own.toml", "categor"]),
-        (said(setup.prompts()), ["rout", "rout.md"]),
+        (usage_failure(setup.profiles()), ["zeus.toml:1", "profiles"]),
+        (usage_failure(setup.categories()), ["own.toml", "categor"]),
+        (usage_failure(setup.prompts()), ["rout", "rout.md"]),
     ] {
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
@@ -143,7 +143,7 @@ fn faulty_files_of_ones_own_are_named() {
     {
         world.file("config/aime/prompts/route.md", "{{ goal }}\n");
         world.file(&format!("config/aime/prompts/{file}"), prompt);
-        let text = said(world.setup().prompts());
+        let text = usage_failure(world.setup().prompts());
         assert!(text.contains(word) && text.contains(file), "{text}");
     }
 }
@@ -164,14 +164,14 @@ fn names_that_nothing_has_are_refused_at_their_place() {
     ] {
         world.file("config/aime/categories/own.toml", &category(wrong));
         let setup = world.setup();
-        let text = said(setup.categories());
+        let text = usage_failure(setup.categories());
         assert!(text.ends_with(&format!("own.toml:{fault} / {hint}")), "{text}");
         let choice = models::choose(&setup.config, &Environment::of([("OPENAI_API_KEY", "k")]), None).unwrap().unwrap();
-        assert_eq!(said(models::build(&choice, &setup)), text, "no run is begun");
+        assert_eq!(usage_failure(models::build(&choice, &setup)), text, "no run is begun");
     }
     world.file("config/aime/categories/own.toml", "");
     world.file("config/aime/profiles/ares.toml", "name = \"ares\"\ndescription = \"d\"\nprompt = \"p\"\nmodel = \"planer\"\n");
-    let text = said(world.setup().profiles());
+    let text = usage_failure(world.setup().profiles());
     assert!(text.ends_with("ares.toml:4:9: there is no model \"planer\" / did you mean \"planner\"?"), "{text}");
 }
 
@@ -198,7 +198,7 @@ fn skills_that_are_not_here_are_missed() {
 fn something_else_in_the_place_of_the_journal_is_said() {
     let world = World::new("");
     world.file("work/.aime", "a file\n");
-    for text in [said(world.setup().journal()), said(world.setup().existing_journal())] {
+    for text in [usage_failure(world.setup().journal()), usage_failure(world.setup().existing_journal())] {
         assert!(text.contains(".aime is not a folder") && text.contains("choose another working folder"), "{text}");
     }
     #[cfg(unix)]
@@ -206,7 +206,7 @@ fn something_else_in_the_place_of_the_journal_is_said() {
         // The link leads to itself, so nobody can follow it.
         let world = World::new("");
         std::os::unix::fs::symlink(".aime", world.root.path().join("work/.aime")).unwrap();
-        let text = said(world.setup().existing_journal());
+        let text = usage_failure(world.setup().existing_journal());
         assert!(text.contains("cannot look into ") && text.contains(".aime: ") && text.contains("fix the permissions"), "{text}");
     }
     let world = World::new("");
@@ -220,7 +220,7 @@ fn something_else_in_the_place_of_the_journal_is_said() {
 fn the_working_folder_must_be_one() {
     let world = World::new("");
     for (path, word) in [("none", "cannot be used"), ("work/README.md", "is not a folder")] {
-        let text = said(working_folder(Some(&world.root.path().join(path))));
+        let text = usage_failure(working_folder(Some(&world.root.path().join(path))));
         assert!(text.contains(word) && text.contains("an existing folder"), "{text}");
     }
 }

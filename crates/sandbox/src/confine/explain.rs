@@ -166,7 +166,7 @@ mod tests {
 
     // Requirement: 15.6
     #[test]
-    fn says_what_was_denied_and_what_would_allow_it() {
+    fn explains_denials_and_their_settings() {
         let mut settings = ConfinementSettings::new("/project", &BTreeMap::from([("HOME".into(), "/home/me".into())]));
         let check = |settings: &ConfinementSettings, printed: &str, expected: &[&str]| {
             let (rules, _) = Rules::new(settings);

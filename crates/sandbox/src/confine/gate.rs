@@ -77,9 +77,9 @@ impl Gate {
     }
 
     /// Succeeds if a command reaches only its proxy at the port, and no other machine. The error is the reason why not.
-    pub(super) fn tells_machines_apart(&self) -> Result<(), String> {
+    pub(super) fn check_host_isolation(&self) -> Result<(), String> {
         match &self.launcher {
-            Some(launcher) => launcher.works(),
+            Some(launcher) => launcher.probe(),
             None if cfg!(target_os = "linux") => Err("this program has no launcher for them".to_owned()),
             None => Ok(()),
         }

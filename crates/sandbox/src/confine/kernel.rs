@@ -41,7 +41,7 @@ impl Kernel {
         Self { landlock: version().map_or(0, |version| version as i32), seccomp: seccomp() }
     }
 
-    pub(crate) fn keeps(self, guarantee: Guarantee) -> bool {
+    pub(crate) fn enforces(self, guarantee: Guarantee) -> bool {
         match guarantee {
             Guarantee::Files => self.landlock >= 1,
             Guarantee::Truncation => self.landlock >= 3,

@@ -63,7 +63,7 @@ impl Launcher {
 
     /// Succeeds if the launcher can create a network namespace on this machine. Tries it once and caches the result. The error is the
     /// reason why not.
-    pub(crate) fn works(&self) -> Result<(), String> {
+    pub(crate) fn probe(&self) -> Result<(), String> {
         self.works.get_or_init(|| self.attempt()).clone()
     }
 

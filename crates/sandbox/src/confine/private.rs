@@ -14,13 +14,13 @@ use crate::process::remove_at_end;
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
     place: PathBuf,
-    made: Mutex<Option<TempDir>>,
+    folder: Mutex<Option<TempDir>>,
 }
 
 impl PrivateFolder {
     /// Creates a handle for a folder that will be created in this place.
     pub(crate) fn within(place: &Path) -> Self {
-        Self { place: place.to_owned(), made: Mutex::new(None) }
+        Self { place: place.to_owned(), folder: Mutex::new(None) }
     }
 
     /// Returns the folder, and creates it if needed.
@@ -28,7 +28,7 @@ impl PrivateFolder {
     /// # Errors
     /// The error of creating it.
     pub(crate) fn path(&self) -> io::Result<PathBuf> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
         // Another program may have deleted the folder in the meantime.
         if let Some(folder) = made.as_ref().filter(|folder| folder.path().is_dir()) {
             return Ok(folder.path().to_owned());

@@ -22,7 +22,7 @@ pub(crate) struct Rules {
 
 /// A readable folder that contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Exposed {
+pub(crate) struct ExposedFolder {
     pub(crate) folder: PathBuf,
     pub(crate) secret: PathBuf,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Exposed {
 impl Rules {
     /// Creates the rules, and returns the secrets that they expose because the user has named a folder around them. Default folders that
     /// contain secrets are left out instead.
-    pub(crate) fn new(settings: &ConfinementSettings) -> (Self, Vec<Exposed>) {
+    pub(crate) fn new(settings: &ConfinementSettings) -> (Self, Vec<ExposedFolder>) {
         let home = settings.home.as_deref();
         let secrets = secrets(settings);
         let holds_secret = |path: &Path| secrets.iter().any(|secret| secret.starts_with(path) || path.starts_with(secret));
@@ -52,7 +52,7 @@ impl Rules {
         let exposed = named.flat_map(|folder| {
             let place = real(folder);
             let within = secrets.iter().filter(move |secret| **secret != place && secret.starts_with(&place) && secret.exists());
-            within.map(|secret| Exposed { folder: folder.clone(), secret: secret.clone() })
+            within.map(|secret| ExposedFolder { folder: folder.clone(), secret: secret.clone() })
         });
         let exposed = exposed.collect();
         let folder = settings.working_folder.clone();

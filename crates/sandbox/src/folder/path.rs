@@ -9,14 +9,14 @@ use super::{EntryKind, FileError, RESERVED_FOLDER};
 
 /// A path that is lexically inside the folder. Links are checked elsewhere.
 #[derive(Debug)]
-pub(super) struct Inside {
+pub(super) struct InnerPath {
     /// Relative path of plain names only; `.` for the folder itself.
     pub(super) path: PathBuf,
     /// Path as requested.
-    pub(super) shown: PathBuf,
+    pub(super) requested: PathBuf,
 }
 
-impl Inside {
+impl InnerPath {
     /// Converts a path. `folder` is the absolute path of the folder, `aliases` are others that lead to it. A path must begin with an alias
     /// literally, so that the permission rules, which see paths lexically, see the same file.
     pub(super) fn new(path: &Path, folder: &Path, aliases: &[PathBuf]) -> Result<Self, FileError> {
@@ -40,14 +40,14 @@ impl Inside {
             names
         };
         let path = if names.is_empty() { PathBuf::from(".") } else { names.iter().collect() };
-        Ok(Self { path, shown })
+        Ok(Self { path, requested: shown })
     }
 
     /// Refuses a path that ends in `/` or `.`, which names a folder.
     pub(super) fn must_name_a_file(&self) -> Result<(), FileError> {
-        let bytes = self.shown.as_os_str().as_encoded_bytes();
+        let bytes = self.requested.as_os_str().as_encoded_bytes();
         let folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes.ends_with(b"/..") || self.path == Path::new(".");
-        if folder { Err(FileError::NotAFile { path: self.shown.clone(), kind: EntryKind::Folder }) } else { Ok(()) }
+        if folder { Err(FileError::NotAFile { path: self.requested.clone(), kind: EntryKind::Folder }) } else { Ok(()) }
     }
 }
 

@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::{
     ConfinedFolder, EntryKind, FileError,
     error::fault,
-    path::{Inside, reserved},
+    path::{InnerPath, reserved},
     system,
     write::temporary,
 };
@@ -65,7 +65,7 @@ impl ConfinedFolder {
     pub fn entry(&self, path: impl AsRef<Path>) -> Result<Option<EntryFacts>, FileError> {
         let inside = self.inside(path.as_ref())?;
         if inside.path == Path::new(".") {
-            let metadata = self.handle().dir_metadata().map_err(|error| fault(&inside.shown, "looked at", error))?;
+            let metadata = self.handle().dir_metadata().map_err(|error| fault(&inside.requested, "looked at", error))?;
             return Ok(Some(EntryFacts::new(&metadata)));
         }
         let spot = match self.spot_inside(inside) {
@@ -85,7 +85,7 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path; [`FileError::NotAFolder`] for anything else, including a link to a folder.
     pub fn entries(&self, path: impl AsRef<Path>) -> Result<Vec<(PathBuf, EntryFacts)>, FileError> {
         let inside = self.inside(path.as_ref())?;
-        let listed = |error| fault(&inside.shown, "listed", error);
+        let listed = |error| fault(&inside.requested, "listed", error);
         let folder = self.plain_folder(&inside.path).map_err(listed)?;
         let mut found = Vec::new();
         for entry in folder.entries().map_err(listed)? {
@@ -176,7 +176,7 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path; [`FileError::NotAFolder`] if a part of it is something else, such as a link.
     pub fn put_folders(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let inside = self.inside_to_change(path.as_ref())?;
-        let failed = |error| fault(&inside.shown, "made", error);
+        let failed = |error| fault(&inside.requested, "made", error);
         let mut folder = self.handle().try_clone().map_err(failed)?;
         for component in inside.path.components() {
             let Component::Normal(name) = component else { continue };
@@ -240,17 +240,17 @@ impl ConfinedFolder {
         self.spot_inside(self.inside_to_change(path)?)
     }
 
-    fn inside_to_change(&self, path: &Path) -> Result<Inside, FileError> {
+    fn inside_to_change(&self, path: &Path) -> Result<InnerPath, FileError> {
         let inside = self.inside(path)?;
-        if reserved(&inside.path) && !self.has_reserved { Err(FileError::Reserved { path: inside.shown }) } else { Ok(inside) }
+        if reserved(&inside.path) && !self.has_reserved { Err(FileError::Reserved { path: inside.requested }) } else { Ok(inside) }
     }
 
     fn spot(&self, path: &Path) -> Result<Spot, FileError> {
         self.spot_inside(self.inside(path)?)
     }
 
-    fn spot_inside(&self, inside: Inside) -> Result<Spot, FileError> {
-        let Inside { path, shown } = inside;
+    fn spot_inside(&self, inside: InnerPath) -> Result<Spot, FileError> {
+        let InnerPath { path, requested: shown } = inside;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(FileError::NotAFile { path: shown, kind: EntryKind::Folder });
         };

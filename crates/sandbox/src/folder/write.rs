@@ -11,14 +11,14 @@ use cap_std::fs::{Dir, OpenOptions, Permissions};
 use super::{
     ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
     error::fault,
-    path::{Inside, reserved},
+    path::{InnerPath, reserved},
     protected::is_protected,
     system,
 };
 
 /// Result of writing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteResult {
     /// Path relative to the folder.
     pub path: PathBuf,
     /// True if the file did not exist before.
@@ -34,7 +34,7 @@ impl ConfinedFolder {
     ///
     /// # Errors
     /// [`FileError`], naming the path. The old file then stays unchanged.
-    pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<Written, FileError> {
+    pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<WriteResult, FileError> {
         self.write_as(path, bytes, None)
     }
 
@@ -42,11 +42,11 @@ impl ConfinedFolder {
     ///
     /// # Errors
     /// The errors of [`write`](Self::write).
-    pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
+    pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<WriteResult, FileError> {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(FileError::TooLarge { path: inside.shown, size: bytes.len() as u64, limit: MAX_FILE_BYTES });
+            return Err(FileError::TooLarge { path: inside.requested, size: bytes.len() as u64, limit: MAX_FILE_BYTES });
         }
         let target = self.target(&inside)?;
         let mut written = None;
@@ -63,9 +63,9 @@ impl ConfinedFolder {
         }
     }
 
-    fn write_at(&self, target: &Path, inside: &Inside, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
-        let failed = |error| fault(&inside.shown, "written", error);
-        let not_a_file = |kind| FileError::NotAFile { path: inside.shown.clone(), kind };
+    fn write_at(&self, target: &Path, inside: &InnerPath, bytes: &[u8], mode: Option<u32>) -> Result<WriteResult, FileError> {
+        let failed = |error| fault(&inside.requested, "written", error);
+        let not_a_file = |kind| FileError::NotAFile { path: inside.requested.clone(), kind };
         let (parent, name) = match (target.parent(), target.file_name()) {
             (Some(parent), Some(name)) => (parent, Path::new(name)),
             _ => return Err(not_a_file(EntryKind::Folder)),
@@ -80,13 +80,13 @@ impl ConfinedFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
             Ok(old) if !old.is_file() => return Err(not_a_file(old.file_type().into())),
-            Ok(old) if old.permissions().readonly() => return Err(FileError::ReadOnly { path: inside.shown.clone() }),
+            Ok(old) if old.permissions().readonly() => return Err(FileError::ReadOnly { path: inside.requested.clone() }),
             Ok(old) => Some(old.permissions()),
         };
         let created = permissions.is_none();
         let permissions = mode.and_then(system::permissions).or(permissions);
         replace(&folder, name, bytes, permissions).map_err(failed)?;
-        Ok(Written { path: inside.path.clone(), created })
+        Ok(WriteResult { path: inside.path.clone(), created })
     }
 
     /// Removes a regular file. For a link, removes the link and keeps its target.
@@ -100,31 +100,31 @@ impl ConfinedFolder {
         let name = inside.path.file_name().map(PathBuf::from).unwrap_or_default();
         let target = match inside.path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
-                self.handle().canonicalize(parent).map_err(|error| fault(&inside.shown, "removed", error))?.join(name)
+                self.handle().canonicalize(parent).map_err(|error| fault(&inside.requested, "removed", error))?.join(name)
             }
             _ => name,
         };
         if reserved(&target) || reserved(&inside.path) {
-            return Err(FileError::Reserved { path: inside.shown });
+            return Err(FileError::Reserved { path: inside.requested });
         }
         self.must_say_what_it_is(&target, &inside)?;
         let mut removed = None;
         self.watched(&target, &mut || removed = Some(self.handle().remove_file(&target)));
-        removed.unwrap_or_else(|| self.handle().remove_file(&target)).map_err(|error| fault(&inside.shown, "removed", error))
+        removed.unwrap_or_else(|| self.handle().remove_file(&target)).map_err(|error| fault(&inside.requested, "removed", error))
     }
 
     /// Returns the real path of a file to write, with links resolved as far as the path exists. Refuses the runtime's own folder.
-    fn target(&self, inside: &Inside) -> Result<PathBuf, FileError> {
+    fn target(&self, inside: &InnerPath) -> Result<PathBuf, FileError> {
         let mut existing = inside.path.as_path();
         let mut missing = Vec::new();
         let real = loop {
             match self.handle().canonicalize(existing) {
                 Ok(real) => break real,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(fault(&inside.shown, "written", error)),
+                Err(error) => return Err(fault(&inside.requested, "written", error)),
             }
             if self.handle().symlink_metadata(existing).is_ok() {
-                return Err(FileError::DanglingLink { path: inside.shown.clone() });
+                return Err(FileError::DanglingLink { path: inside.requested.clone() });
             }
             missing.extend(existing.file_name());
             existing = match existing.parent() {
@@ -134,7 +134,7 @@ impl ConfinedFolder {
         };
         let target: PathBuf = real.iter().chain(missing.into_iter().rev()).collect();
         if reserved(&target) || reserved(&inside.path) {
-            return Err(FileError::Reserved { path: inside.shown.clone() });
+            return Err(FileError::Reserved { path: inside.requested.clone() });
         }
         self.must_say_what_it_is(&target, inside)?;
         Ok(target)
@@ -142,10 +142,10 @@ impl ConfinedFolder {
 
     /// Refuses a path that leads to a protected place by a link or into a bare repository, if its own name does not say so: permission for
     /// the call was decided by the name.
-    fn must_say_what_it_is(&self, target: &Path, inside: &Inside) -> Result<(), FileError> {
+    fn must_say_what_it_is(&self, target: &Path, inside: &InnerPath) -> Result<(), FileError> {
         let protected = is_protected(target) || self.in_bare_repository(target);
         if protected && !is_protected(&inside.path) {
-            return Err(FileError::Protected { path: inside.shown.clone(), place: target.to_path_buf() });
+            return Err(FileError::Protected { path: inside.requested.clone(), place: target.to_path_buf() });
         }
         Ok(())
     }

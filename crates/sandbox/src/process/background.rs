@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Captured, ProcessEnd, ProcessError, ProcessRequest,
+    CapturedOutput, ProcessEnd, ProcessError, ProcessRequest,
     capture::Keeper,
     run::{Group, check},
     system::SELDOM,
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct BackgroundProcess {
     number: u32,
-    fresh: Arc<Mutex<Fresh>>,
+    fresh: Arc<Mutex<UnreadOutput>>,
     end: watch::Receiver<Option<ProcessEnd>>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
@@ -38,8 +38,8 @@ pub struct BackgroundProcess {
 
 /// Output that the caller has not taken yet.
 #[derive(Debug)]
-struct Fresh {
-    kept: Keeper,
+struct UnreadOutput {
+    keeper: Keeper,
     limit: usize,
     refused: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl BackgroundProcess {
         let mut group = Group::start(request, !request.input.is_empty())?;
         let number = group.number();
         let limit = request.output_limit;
-        let fresh = Arc::new(Mutex::new(Fresh { kept: Keeper::new(limit), limit, refused: Vec::new() }));
+        let fresh = Arc::new(Mutex::new(UnreadOutput { keeper: Keeper::new(limit), limit, refused: Vec::new() }));
         let (ended, end) = watch::channel(None);
         let cancel = CancellationToken::new();
         let (kept, stop, input, time_limit) = (Arc::clone(&fresh), cancel.clone(), request.input.clone(), request.time_limit);
@@ -81,10 +81,10 @@ impl BackgroundProcess {
 
     /// Takes the output since the last call.
     #[must_use]
-    pub fn take_printed(&self) -> Captured {
+    pub fn take_printed(&self) -> CapturedOutput {
         let mut fresh = locked(&self.fresh);
         let limit = fresh.limit;
-        std::mem::replace(&mut fresh.kept, Keeper::new(limit)).finish()
+        std::mem::replace(&mut fresh.keeper, Keeper::new(limit)).finish()
     }
 
     /// Returns the hosts that were refused to it as text, once it has ended.
@@ -102,7 +102,7 @@ impl BackgroundProcess {
     /// Waits for new output or for its end, at most for `patience`.
     pub async fn wait_for_news(&self, patience: Duration) {
         let news = async {
-            while self.end().is_none() && locked(&self.fresh).kept.is_empty() {
+            while self.end().is_none() && locked(&self.fresh).keeper.is_empty() {
                 sleep(LOOK).await;
             }
         };
@@ -137,17 +137,17 @@ impl Drop for BackgroundProcess {
 }
 
 /// Reads a pipe to its end, so that the program never blocks.
-async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<Fresh>) {
+async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<UnreadOutput>) {
     let Some(mut pipe) = pipe else { return };
     let mut chunk = vec![0; CHUNK];
     while let Ok(count) = pipe.read(&mut chunk).await {
         if count == 0 {
             break;
         }
-        locked(fresh).kept.push(chunk.get(..count).unwrap_or_default());
+        locked(fresh).keeper.push(chunk.get(..count).unwrap_or_default());
     }
 }
 
-fn locked(fresh: &Mutex<Fresh>) -> MutexGuard<'_, Fresh> {
+fn locked(fresh: &Mutex<UnreadOutput>) -> MutexGuard<'_, UnreadOutput> {
     fresh.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::Captured;
+use super::CapturedOutput;
 
 /// Line before standard error in the output of a process.
 pub const STDERR_HEADING: &str = "[stderr]\n";
@@ -15,6 +15,8 @@ pub const STDERR_HEADING: &str = "[stderr]\n";
 pub const STDOUT_HEADING: &str = "[stdout]\n";
 /// Bytes per read: the size of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
+/// Maximum bytes of a line that are held back until it ends.
+const LONGEST_BEGUN: usize = 64 * 1024;
 
 /// The kept parts of a growing stream.
 #[derive(Debug, Clone)]
@@ -48,13 +50,13 @@ impl Keeper {
     }
 
     /// Returns the parts kept so far.
-    pub(super) fn so_far(&self) -> Captured {
+    pub(super) fn captured(&self) -> CapturedOutput {
         self.clone().finish()
     }
 
-    pub(super) fn finish(mut self) -> Captured {
+    pub(super) fn finish(mut self) -> CapturedOutput {
         self.head.extend(self.tail);
-        Captured { bytes: self.head, total: self.total }
+        CapturedOutput { bytes: self.head, total: self.total }
     }
 }
 
@@ -65,21 +67,50 @@ pub(super) enum Stream {
     Stderr,
 }
 
-/// Both streams of a process in the order in which they arrive. A heading comes before standard error, and before standard output
-/// that comes after it.
+/// Both streams of a process, by whole lines in the order in which they arrive. A heading comes before standard error, and before
+/// standard output that comes after it.
 #[derive(Debug)]
-pub(super) struct Printed {
+pub(super) struct InterleavedOutput {
     keeper: Keeper,
     stream: Stream,
     in_line: bool,
+    /// The begun last line of each stream.
+    begun_stdout: Vec<u8>,
+    begun_stderr: Vec<u8>,
 }
 
-impl Printed {
+impl InterleavedOutput {
     pub(super) fn new(limit: usize) -> Self {
-        Self { keeper: Keeper::new(limit), stream: Stream::Stdout, in_line: false }
+        let (begun_stdout, begun_stderr) = (Vec::new(), Vec::new());
+        Self { keeper: Keeper::new(limit), stream: Stream::Stdout, in_line: false, begun_stdout, begun_stderr }
     }
 
     fn push(&mut self, stream: Stream, bytes: &[u8]) {
+        let begun = self.begun(stream);
+        begun.extend_from_slice(bytes);
+        let end = begun.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        let Some(end) = end.or_else(|| (begun.len() > LONGEST_BEGUN).then_some(begun.len())) else { return };
+        let rest = begun.split_off(end);
+        let lines = std::mem::replace(begun, rest);
+        self.print(stream, &lines);
+    }
+
+    /// Prints the begun line of a stream that has ended.
+    fn end(&mut self, stream: Stream) {
+        let line = std::mem::take(self.begun(stream));
+        if !line.is_empty() {
+            self.print(stream, &line);
+        }
+    }
+
+    const fn begun(&mut self, stream: Stream) -> &mut Vec<u8> {
+        match stream {
+            Stream::Stdout => &mut self.begun_stdout,
+            Stream::Stderr => &mut self.begun_stderr,
+        }
+    }
+
+    fn print(&mut self, stream: Stream, bytes: &[u8]) {
         if stream != self.stream {
             if self.in_line {
                 self.keeper.push(b"\n");
@@ -92,13 +123,15 @@ impl Printed {
         self.in_line = bytes.last().is_some_and(|byte| *byte != b'\n');
     }
 
-    pub(super) fn finish(self) -> Captured {
+    pub(super) fn finish(mut self) -> CapturedOutput {
+        self.end(Stream::Stdout);
+        self.end(Stream::Stderr);
         self.keeper.finish()
     }
 }
 
 /// Reads a pipe to its end, so that the writer never blocks. An error counts as the end.
-pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, keeper: &mut Keeper, printed: &Mutex<Printed>) {
+pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, keeper: &mut Keeper, printed: &Mutex<InterleavedOutput>) {
     let Some(mut pipe) = pipe else {
         return;
     };
@@ -111,9 +144,10 @@ pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, 
         keeper.push(bytes);
         printed.lock().unwrap_or_else(PoisonError::into_inner).push(stream, bytes);
     }
+    printed.lock().unwrap_or_else(PoisonError::into_inner).end(stream);
 }
 
-impl Captured {
+impl CapturedOutput {
     /// Returns the number of dropped bytes in the middle.
     #[must_use]
     pub fn left_out(&self) -> u64 {
@@ -140,7 +174,7 @@ impl Captured {
 mod tests {
     use super::*;
 
-    fn keep(limit: usize, chunks: &[&[u8]]) -> Captured {
+    fn keep(limit: usize, chunks: &[&[u8]]) -> CapturedOutput {
         let mut keeper = Keeper::new(limit);
         for chunk in chunks {
             keeper.push(chunk);
@@ -173,17 +207,28 @@ mod tests {
             (&[(Stdout, "a\n"), (Stderr, "b\n"), (Stderr, "c\n"), (Stdout, "d\n")][..], "a\n[stderr]\nb\nc\n[stdout]\nd\n"),
             (&[(Stderr, "b")], "[stderr]\nb"),
             (&[(Stdout, "1, "), (Stdout, "2"), (Stderr, "b")], "1, 2\n[stderr]\nb"),
+            (&[(Stdout, "1, "), (Stderr, "b\nc"), (Stdout, "2\n"), (Stderr, "d\n")], "[stderr]\nb\n[stdout]\n1, 2\n[stderr]\ncd\n"),
+            (&[(Stderr, "b"), (Stdout, "a\n")], "a\n[stderr]\nb"),
             (&[], ""),
         ] {
-            let mut printed = Printed::new(1_000);
+            let mut printed = InterleavedOutput::new(1_000);
             pieces.iter().for_each(|(stream, text)| printed.push(*stream, text.as_bytes()));
             assert_eq!(printed.finish().text(), expected);
         }
     }
 
+    #[test]
+    fn a_line_without_end_is_held_back_within_bounds() {
+        let mut printed = InterleavedOutput::new(1_000_000);
+        printed.push(Stream::Stderr, &vec![b'x'; LONGEST_BEGUN]);
+        assert!(printed.keeper.is_empty());
+        printed.push(Stream::Stderr, b"y");
+        assert_eq!(printed.keeper.total, (STDERR_HEADING.len() + LONGEST_BEGUN + 1) as u64);
+    }
+
     #[tokio::test]
     async fn a_stream_is_drained_into_both() {
-        let (mut keeper, printed) = (Keeper::new(100), Mutex::new(Printed::new(100)));
+        let (mut keeper, printed) = (Keeper::new(100), Mutex::new(InterleavedOutput::new(100)));
         drain(Some(&b"x\n"[..]), Stream::Stderr, &mut keeper, &printed).await;
         assert_eq!(keeper.finish().text(), "x\n");
         assert_eq!(printed.into_inner().unwrap().finish().text(), "[stderr]\nx\n");

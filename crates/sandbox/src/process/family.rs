@@ -29,7 +29,7 @@ struct Process {
 }
 
 /// State of a process at one scan.
-struct Seen {
+struct ProcessScan {
     process: Process,
     parent: i32,
     has_memory: bool,
@@ -108,14 +108,14 @@ impl Family {
 }
 
 /// Returns the visible living processes of the system.
-fn processes(buffer: &mut Vec<u8>) -> Vec<Seen> {
+fn processes(buffer: &mut Vec<u8>) -> Vec<ProcessScan> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     ids.filter_map(|pid| stat(pid, buffer)).collect()
 }
 
 /// Parses the status of a living process; `None` for a zombie.
-fn stat(pid: i32, buffer: &mut Vec<u8>) -> Option<Seen> {
+fn stat(pid: i32, buffer: &mut Vec<u8>) -> Option<ProcessScan> {
     // The name in parentheses can contain any character. After it come the state, the parent and, as fields 22 and 23 of the whole line,
     // the start time and the memory, which is zero for kernel threads.
     let text = String::from_utf8_lossy(read(pid, "stat", buffer)?);
@@ -125,7 +125,7 @@ fn stat(pid: i32, buffer: &mut Vec<u8>) -> Option<Seen> {
     let started = fields.nth(17)?.parse().ok()?;
     let has_memory = fields.next()? != "0";
     let pages = fields.next()?.parse().unwrap_or_default();
-    alive.then_some(Seen { process: Process { pid, started }, parent, has_memory, pages })
+    alive.then_some(ProcessScan { process: Process { pid, started }, parent, has_memory, pages })
 }
 
 /// Returns the memory of a process in bytes, including its share of shared memory.
@@ -152,16 +152,16 @@ fn kill(process: Process) {
     if let Ok(held) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
         // The handle refers to the checked process, or that one is dead and the signal has no effect.
         if is_still_there() {
-            tell(rustix::process::pidfd_send_signal(held, Signal::KILL), process);
+            log_failed_kill(rustix::process::pidfd_send_signal(held, Signal::KILL), process);
         }
         return;
     }
     if is_still_there() {
-        tell(kill_process(pid, Signal::KILL), process);
+        log_failed_kill(kill_process(pid, Signal::KILL), process);
     }
 }
 
-fn tell(sent: rustix::io::Result<()>, process: Process) {
+fn log_failed_kill(sent: rustix::io::Result<()>, process: Process) {
     if let Err(error) = sent {
         tracing::debug!(%error, pid = process.pid, "a process could not be killed");
     }

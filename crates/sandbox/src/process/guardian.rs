@@ -27,12 +27,12 @@ pub(crate) fn remove_at_end(folder: &Path) {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(child) = guardian.as_mut() {
-        tell(child, folder);
+        send_folder(child, folder);
     }
 }
 
 /// Sends a folder to the guardian, one per line. A folder with a line break in its name cannot be sent.
-fn tell(guardian: &mut Child, folder: &Path) {
+fn send_folder(guardian: &mut Child, folder: &Path) {
     let line = folder.as_os_str().as_bytes();
     if let Some(pipe) = guardian.stdin.as_mut()
         && !line.contains(&b'\n')
@@ -62,7 +62,7 @@ pub(super) fn ensure(environment: &BTreeMap<OsString, OsString>) {
     drop(guardian);
     let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(child) = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        folders.iter().for_each(|folder| tell(child, folder));
+        folders.iter().for_each(|folder| send_folder(child, folder));
     }
 }
 

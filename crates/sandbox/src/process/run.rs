@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
-    capture::{Keeper, Printed, Stream, drain},
+    capture::{InterleavedOutput, Keeper, Stream, drain},
     mark::Mark,
     start::start,
     system::{Family, OFTEN, Watch, ask_to_end, ended, ensure_guardian},
@@ -52,7 +52,7 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
     check(&request)?;
     let mut stdout = Keeper::new(request.output_limit);
     let mut stderr = Keeper::new(request.output_limit);
-    let printed = Mutex::new(Printed::new(request.output_limit));
+    let printed = Mutex::new(InterleavedOutput::new(request.output_limit));
     let mut refused = Vec::new();
     let end = if cancel.is_cancelled() {
         ProcessEnd::Cancelled

@@ -51,7 +51,7 @@ pub struct Service {
     program: String,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
-    said: Arc<Mutex<Keeper>>,
+    stderr_text: Arc<Mutex<Keeper>>,
     error_closed: CancellationToken,
 }
 
@@ -86,7 +86,7 @@ impl Service {
                 drop(close);
             });
         }
-        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, said, error_closed })
+        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, stderr_text: said, error_closed })
     }
 
     /// Returns its standard output and input, once. Closing the input asks it to end.
@@ -96,11 +96,11 @@ impl Service {
 
     /// Returns its output to standard error so far.
     #[must_use]
-    pub fn said(&self) -> String {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).so_far().text()
+    pub fn stderr(&self) -> String {
+        self.stderr_text.lock().unwrap_or_else(PoisonError::into_inner).captured().text()
     }
 
-    /// Returns a token that is cancelled once its standard error is closed and [`said`](Self::said) is complete.
+    /// Returns a token that is cancelled once its standard error is closed and [`stderr`](Self::stderr) is complete.
     #[must_use]
     pub fn error_closed(&self) -> CancellationToken {
         self.error_closed.clone()

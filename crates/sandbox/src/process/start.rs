@@ -18,7 +18,7 @@ use super::{
 };
 #[cfg(target_os = "linux")]
 use crate::confine::Door;
-use crate::confine::{Passage, Prepared};
+use crate::confine::{Passage, PreparedCommand};
 
 type Child = Box<dyn ChildWrapper>;
 
@@ -95,7 +95,7 @@ fn command(
 
 /// Starts the command from a thread that confines itself and then ends: only the command stays confined.
 #[cfg(target_os = "linux")]
-fn spawn(prepared: Prepared, mut command: CommandWrap) -> io::Result<Child> {
+fn spawn(prepared: PreparedCommand, mut command: CommandWrap) -> io::Result<Child> {
     use crate::confine::{Kernel, confine_this_thread};
 
     let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
@@ -109,7 +109,7 @@ fn spawn(prepared: Prepared, mut command: CommandWrap) -> io::Result<Child> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn spawn(_: Prepared, mut command: CommandWrap) -> io::Result<Child> {
+fn spawn(_: PreparedCommand, mut command: CommandWrap) -> io::Result<Child> {
     command.spawn()
 }
 
@@ -118,7 +118,7 @@ fn spawn(_: Prepared, mut command: CommandWrap) -> io::Result<Child> {
 fn launched(
     request: &ProcessRequest,
     launcher: &crate::Launcher,
-    prepared: &Prepared,
+    prepared: &PreparedCommand,
     (program, arguments): (OsString, Vec<OsString>),
     mark: &Mark,
 ) -> io::Result<(Child, std::net::TcpListener)> {

@@ -31,7 +31,7 @@ const FIRST: i32 = -20;
 #[derive(Debug)]
 pub(super) struct Watch {
     over: Arc<AtomicBool>,
-    found: Arc<OnceLock<Bound>>,
+    bound: Arc<OnceLock<Bound>>,
 }
 
 impl Watch {
@@ -41,17 +41,18 @@ impl Watch {
         let find = Arc::clone(&found);
         let over = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&over);
-        let started =
-            thread::Builder::new().name("aime-watch".to_owned()).spawn(move || look(family, leader, (limits, ticks), &ended, &find));
+        let started = thread::Builder::new()
+            .name("aime-watch".to_owned())
+            .spawn(move || watch_limits(family, leader, (limits, ticks), &ended, &find));
         if let Err(error) = started {
             tracing::warn!(%error, "what a command takes is not watched");
         }
-        Self { over, found }
+        Self { over, bound: found }
     }
 
     /// Returns the exceeded limit, if the command was killed for that.
     pub(super) fn exceeded(&self) -> Option<Bound> {
-        self.found.get().copied()
+        self.bound.get().copied()
     }
 }
 
@@ -61,7 +62,13 @@ impl Drop for Watch {
     }
 }
 
-fn look(mut family: Family, leader: Option<u32>, (limits, ticks): (ResourceLimits, u32), over: &AtomicBool, found: &OnceLock<Bound>) {
+fn watch_limits(
+    mut family: Family,
+    leader: Option<u32>,
+    (limits, ticks): (ResourceLimits, u32),
+    over: &AtomicBool,
+    found: &OnceLock<Bound>,
+) {
     // Only root may do this; the kernel limits the processes of other users.
     let _ = setpriority_process(None, FIRST);
     let mut before = threads();

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, pieces_of};
-use crate::memory::{Sent, turn_key};
+use crate::memory::{SentState, turn_key};
 use crate::provider::Provider;
 use crate::reply::ServerQuirk;
 
 /// Renders an answer as a document or as the events of a stream.
-pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) {
+pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, SentState) {
     let calls = answer.calls();
     let pieces = if stream {
         answer.chunks(&calls)
@@ -16,7 +16,7 @@ pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) 
         vec![answer.failure().unwrap_or_else(|| answer.completion(&calls)).to_string().into_bytes()]
     };
     let first = calls.first().and_then(|call| call.id.as_deref());
-    (pieces, Sent::turn(turn_key(first, &answer.text()), answer.thinking_state()))
+    (pieces, SentState::turn(turn_key(first, &answer.text()), answer.thinking_state()))
 }
 
 impl Answer<'_> {

@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, pieces_of};
 use crate::errors;
-use crate::memory::{Sent, turn_key};
+use crate::memory::{SentState, turn_key};
 use crate::model::is_gemini_3;
 use crate::reply::ServerQuirk;
 use crate::view::gemini::thinking;
 
 /// Renders an answer as a document, as events, or as a list of chunks.
-pub(super) fn pieces(answer: &Answer<'_>, stream: bool, events: bool) -> (Vec<Vec<u8>>, Sent) {
+pub(super) fn pieces(answer: &Answer<'_>, stream: bool, events: bool) -> (Vec<Vec<u8>>, SentState) {
     let calls = answer.calls();
     let pieces = match (stream, events) {
         (true, true) => answer.gemini_chunks(&calls).iter().map(|chunk| format!("data: {chunk}\r\n\r\n").into_bytes()).collect(),
@@ -22,7 +22,7 @@ pub(super) fn pieces(answer: &Answer<'_>, stream: bool, events: bool) -> (Vec<Ve
     };
     let state = answer.turn_signature().map_or(Value::Null, Value::String);
     let first = calls.first().and_then(|call| call.id.as_deref());
-    (pieces, Sent::turn(turn_key(first, &answer.text()).or_else(|| unnamed(&calls)), state))
+    (pieces, SentState::turn(turn_key(first, &answer.text()).or_else(|| unnamed(&calls)), state))
 }
 
 /// Returns a unique key for a turn whose calls have no ids. No request contains it, so only the turn's signature is known.
@@ -35,11 +35,11 @@ impl Answer<'_> {
     fn turn_signature(&self) -> Option<String> {
         let earlier = self.reply.reasoning.is_some() && !self.reply.tool_calls.is_empty();
         let signs = is_gemini_3(self.request.model()) || earlier;
-        (signs && !self.says_nothing()).then(|| self.opaque("CiQB", "thought", 60) + "==")
+        (signs && !self.is_empty()).then(|| self.opaque("CiQB", "thought", 60) + "==")
     }
 
     /// Returns true if the answer has no parts: the prompt was blocked, or the call could not be read.
-    fn says_nothing(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.reply.refusal.is_some() || self.is_malformed()
     }
 
@@ -165,7 +165,7 @@ impl Answer<'_> {
             return failure;
         }
         let mut parts = Vec::new();
-        if !self.says_nothing() {
+        if !self.is_empty() {
             let thoughts: String = self.thought_parts().iter().filter_map(|part| part.get("text")?.as_str().map(str::to_owned)).collect();
             parts.extend((!thoughts.is_empty()).then(|| json!({"text": thoughts, "thought": true})));
             let text = self.text();
@@ -183,7 +183,7 @@ impl Answer<'_> {
         let open = |part: Value| self.gemini_response(vec![part], false);
         let mut chunks: Vec<Value> = Vec::new();
         let mut signed = Vec::new();
-        if !self.says_nothing() {
+        if !self.is_empty() {
             chunks.extend(self.thought_parts().into_iter().map(open));
             chunks.extend(pieces_of(&self.text()).into_iter().map(|piece| open(json!({"text": piece}))));
             chunks.extend(self.call_parts(calls).into_iter().map(open));
@@ -198,7 +198,7 @@ impl Answer<'_> {
             return chunks;
         }
         let late = if self.has_quirk(ServerQuirk::LateParts) { std::mem::take(&mut signed) } else { Vec::new() };
-        if signed.is_empty() && !self.says_nothing() {
+        if signed.is_empty() && !self.is_empty() {
             signed.push(json!({"text": ""}));
         }
         chunks.push(self.gemini_response(signed, true));

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, pieces_of};
 use crate::cache;
-use crate::memory::{Sent, SentBlock, turn_key};
+use crate::memory::{SentBlock, SentState, turn_key};
 use crate::model::Claude;
 use crate::reply::ServerQuirk;
 use crate::view::messages::{is_thinking, thinks};
 
 /// Renders an answer as a document or as the events of a stream.
-pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) {
+pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, SentState) {
     let blocks = answer.blocks();
     let pieces = if stream {
         let mut events = Vec::new();
@@ -49,7 +49,7 @@ impl Block {
     }
 
     /// Returns the block as it begins in a stream.
-    fn begun(&self) -> Value {
+    fn start_event(&self) -> Value {
         match self {
             Self::Thinking { .. } => json!({"type": "thinking", "thinking": "", "signature": ""}),
             Self::Text(_) => json!({"type": "text", "text": ""}),
@@ -117,7 +117,7 @@ impl Answer<'_> {
         }
     }
 
-    fn sent_message(&self, blocks: &[Block]) -> Sent {
+    fn sent_message(&self, blocks: &[Block]) -> SentState {
         let first = blocks.iter().find_map(|block| if let Block::Call(call) = block { call.id.as_deref() } else { None });
         let thinking: Vec<Value> = blocks.iter().map(Block::whole).filter(is_thinking).collect();
         let before = self.request.entries().len();
@@ -127,7 +127,7 @@ impl Answer<'_> {
             prompt: cache::prompt_before(self.request.body, before),
         };
         let sent = thinking.iter().map(block).collect();
-        Sent::turn(turn_key(first, &self.text()), Value::Array(thinking)).with_blocks(sent).with_prompts(self.cache.stored.clone())
+        SentState::turn(turn_key(first, &self.text()), Value::Array(thinking)).with_blocks(sent).with_prompts(self.cache.stored.clone())
     }
 
     /// Returns the stop reason under Anthropic's name; the names of chat completions are converted.
@@ -229,7 +229,7 @@ impl Answer<'_> {
                 }
                 event
             };
-            events.push(at(json!({"type": "content_block_start", "content_block": self.decorated(block.begun())})));
+            events.push(at(json!({"type": "content_block_start", "content_block": self.decorated(block.start_event())})));
             if index == 0 {
                 events.push(ping.clone());
             }

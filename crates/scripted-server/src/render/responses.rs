@@ -3,16 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, pieces_of};
-use crate::memory::{Sent, SentItem};
+use crate::memory::{SentItem, SentState};
 use crate::model::{gpt_version, reasons};
 use crate::provider::Provider;
 use crate::reply::ServerQuirk;
 use crate::view::list;
 
 /// Renders an answer as a document or as the events of a stream.
-pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) {
+pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, SentState) {
     let items = answer.items();
-    let sent = Sent::items(answer.sent_items(&items));
+    let sent = SentState::items(answer.sent_items(&items));
     let pieces = if stream {
         let mut events = Events { numbered: 0, pieces: Vec::new() };
         answer.stream(&items, &mut events);
@@ -119,7 +119,7 @@ impl Answer<'_> {
     }
 
     /// Returns the item as it is when it begins.
-    fn begun(&self, item: &Item) -> Value {
+    fn started_item(&self, item: &Item) -> Value {
         match &item.kind {
             Kind::Reasoning(_) => self.reasoning_item(item, json!([]), "begun"),
             Kind::Text(_) | Kind::Refusal(_) => self.message_item(item, "in_progress", json!([])),
@@ -245,7 +245,7 @@ impl Answer<'_> {
         events.push("response.in_progress", json!({"response": begun}));
         for (index, item) in items.iter().enumerate() {
             let at = |members: Value| self.placed(index, None, members);
-            events.push("response.output_item.added", at(json!({"item": self.begun(item)})));
+            events.push("response.output_item.added", at(json!({"item": self.started_item(item)})));
             self.inside(index, item, events);
             events.push("response.output_item.done", at(json!({"item": self.done(item, "content")})));
         }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, Rule, anthropic_form, anthropic_messages, anthropic_schemas, anthropic_thinking, anthropic_tools, images};
+use super::{
+    Refusal, Rule, RuleContext, anthropic_form, anthropic_messages, anthropic_schemas, anthropic_thinking, anthropic_tools, images,
+};
 use crate::errors;
 use crate::model::Claude;
 use crate::view::messages::{forced_tool, thinking_type, thinks};
@@ -47,28 +49,28 @@ pub(super) fn refuse(message: impl AsRef<str>) -> Refusal {
 }
 
 /// Returns true if the request names a beta, with any date.
-pub(super) fn has_beta(asked: &Asked<'_>, name: &str) -> bool {
+pub(super) fn has_beta(asked: &RuleContext<'_>, name: &str) -> bool {
     let named = asked.headers.get("anthropic-beta").map(String::as_str).unwrap_or_default();
     named.split(',').any(|beta| beta.trim().starts_with(name))
 }
 
-fn claude<'a>(asked: &Asked<'a>) -> Option<Claude<'a>> {
+fn claude<'a>(asked: &RuleContext<'a>) -> Option<Claude<'a>> {
     Claude::named(asked.request.model())
 }
 
 /// The header `x-api-key` is required. Words and form: <https://github.com/n8n-io/n8n/issues/37930>.
-fn api_key(asked: &Asked<'_>) -> Option<Refusal> {
+fn api_key(asked: &RuleContext<'_>) -> Option<Refusal> {
     let missing = asked.headers.get("x-api-key").is_none_or(String::is_empty);
     missing.then(|| Refusal { status: 401, body: errors::anthropic("authentication_error", "x-api-key header is required") })
 }
 
 /// The header `anthropic-version` is required. Words and form: <https://github.com/envoyproxy/ai-gateway/pull/1909>.
-fn version(asked: &Asked<'_>) -> Option<Refusal> {
+fn version(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.headers.get("anthropic-version").is_none_or(String::is_empty).then(|| refuse("anthropic-version: header is required"))
 }
 
 /// Words: <https://github.com/anomalyco/opencode/issues/2055>.
-fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
+fn max_tokens(asked: &RuleContext<'_>) -> Option<Refusal> {
     let (model, asked_for) = (asked.request.model(), asked.request.body.get("max_tokens")?.as_u64()?);
     let most = claude(asked)?.most_tokens();
     (asked_for > most)
@@ -77,7 +79,7 @@ fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Kinds of thinking and efforts have names of a fixed list (<https://platform.claude.com/docs/en/build-with-claude/effort>), in
 /// the words of Pydantic.
-fn known_values(asked: &Asked<'_>) -> Option<Refusal> {
+fn known_values(asked: &RuleContext<'_>) -> Option<Refusal> {
     if let Some(kind) = thinking_type(asked.request.body).filter(|kind| !matches!(*kind, "adaptive" | "disabled" | "enabled")) {
         let expected = "'adaptive', 'disabled', 'enabled'";
         return Some(refuse(format!(
@@ -91,7 +93,7 @@ fn known_values(asked: &Asked<'_>) -> Option<Refusal> {
 /// Claude 4.7 and later support only adaptive thinking, and models before 4.6 do not support it.
 ///
 /// Words: <https://platform.claude.com/docs/en/api/errors>.
-fn thinking_mode(asked: &Asked<'_>) -> Option<Refusal> {
+fn thinking_mode(asked: &RuleContext<'_>) -> Option<Refusal> {
     let claude = claude(asked)?;
     match thinking_type(asked.request.body)? {
         "enabled" if claude.only_adapts() => Some(refuse(
@@ -107,7 +109,7 @@ fn thinking_mode(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words: <https://github.com/themaximalist/llm.js/issues/30> and
 /// <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.
-fn thinking_budget(asked: &Asked<'_>) -> Option<Refusal> {
+fn thinking_budget(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     if thinking_type(body) != Some("enabled") {
         return None;
@@ -130,7 +132,7 @@ fn thinking_budget(asked: &Asked<'_>) -> Option<Refusal> {
 /// Models before 4.6 accept no effort, except for Opus 4.5.
 ///
 /// Supported models: <https://platform.claude.com/docs/en/build-with-claude/effort>.
-fn effort(asked: &Asked<'_>) -> Option<Refusal> {
+fn effort(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.effort()?;
     let claude = claude(asked)?;
     let takes = claude.adapts() || (claude.family == "opus" && claude.version == (4, 5));
@@ -141,13 +143,13 @@ fn effort(asked: &Asked<'_>) -> Option<Refusal> {
 /// (<https://platform.claude.com/docs/en/api/messages/create#create.temperature>).
 ///
 /// Words: <https://github.com/vierisid/jarvis/pull/217>.
-fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
+fn sampling(asked: &RuleContext<'_>) -> Option<Refusal> {
     let given = ["temperature", "top_p", "top_k"].into_iter().find(|key| asked.request.body.get(key).is_some())?;
     claude(asked)?.only_adapts().then(|| refuse(format!("`{given}` is deprecated for this model.")))
 }
 
 /// Words: <https://github.com/MayDay-wpf/snow-app/issues/42>.
-fn sampling_with_thinking(asked: &Asked<'_>) -> Option<Refusal> {
+fn sampling_with_thinking(asked: &RuleContext<'_>) -> Option<Refusal> {
     let temperature = asked.request.body.get("temperature")?;
     (thinks(asked.request.body) && temperature.as_f64() != Some(1.0)).then(|| {
         refuse(
@@ -158,7 +160,7 @@ fn sampling_with_thinking(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// From Claude 4.1 on. Words: <https://github.com/SalesforceAIResearch/MCP-Universe/issues/49>.
-fn both_samplings(asked: &Asked<'_>) -> Option<Refusal> {
+fn both_samplings(asked: &RuleContext<'_>) -> Option<Refusal> {
     let both = ["temperature", "top_p"].iter().all(|key| asked.request.body.get(key).is_some());
     (both && claude(asked)?.version >= (4, 1))
         .then(|| refuse("`temperature` and `top_p` cannot both be specified for this model. Please use only one."))
@@ -166,13 +168,13 @@ fn both_samplings(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// The newest models do not support forced calls. Words: <https://github.com/can1357/oh-my-pi/issues/12939>; models:
 /// <https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>.
-fn forced_call(asked: &Asked<'_>) -> Option<Refusal> {
+fn forced_call(asked: &RuleContext<'_>) -> Option<Refusal> {
     let forced = claude(asked)?.binds() && is_forced(asked.request.body);
     forced.then(|| refuse("tool_choice: type \"tool\" and \"any\" are not supported for this model."))
 }
 
 /// Words: <https://github.com/can1357/oh-my-pi/issues/341>.
-fn forced_call_with_thinking(asked: &Asked<'_>) -> Option<Refusal> {
+fn forced_call_with_thinking(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     (thinks(body) && is_forced(body)).then(|| refuse("Thinking may not be enabled when tool_choice forces tool use."))
 }
@@ -183,7 +185,7 @@ fn is_forced(body: &Value) -> bool {
 
 /// Claude 4.6 and later do not continue a prefilled answer. Words: <https://github.com/smallmain/vscode-unify-chat-provider/issues/249>;
 /// models: <https://platform.claude.com/docs/en/api/errors>.
-fn prefill(asked: &Asked<'_>) -> Option<Refusal> {
+fn prefill(asked: &RuleContext<'_>) -> Option<Refusal> {
     let last = asked.request.entries().last()?;
     (role(last) == "assistant" && claude(asked)?.adapts())
         .then(|| refuse("This model does not support assistant message prefill. The conversation must end with a user message."))

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::anthropic::{has_beta, is, refuse};
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::view::messages::blocks as blocks_in;
 use crate::view::{list, text};
 
@@ -52,14 +52,14 @@ const TOOL: &[&str] = &[
 ];
 
 /// Words and form: <https://github.com/tickernelz/opencode-mem/issues/50>.
-pub(super) fn required(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn required(asked: &RuleContext<'_>) -> Option<Refusal> {
     let missing = ["max_tokens", "messages", "model"].into_iter().find(|key| asked.request.body.get(key).is_none_or(Value::is_null))?;
     Some(refuse(format!("{missing}: Field required")))
 }
 
 /// Words: <https://github.com/prism-php/prism/issues/912>. The beta that introduced the field still accepts it
 /// (<https://github.com/microsoft/agent-framework/pull/5884>).
-pub(super) fn old_format(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn old_format(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.body.get("output_format").filter(|_| !has_beta(asked, "structured-outputs")).map(|_| {
         refuse(
             "output_format: This field is deprecated. Use 'output_config.format' instead. See \
@@ -70,7 +70,7 @@ pub(super) fn old_format(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Words and form: <https://github.com/amrit110/oli/issues/7> for the body, <https://github.com/anthropics/claude-code/issues/31033>
 /// for tools, and <https://github.com/cortexkit/anthropic-auth/pull/50> for messages.
-pub(super) fn unknown_members(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn unknown_members(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     let beta = |key: &str| BETAS.iter().any(|(member, beta)| *member == key && has_beta(asked, beta));
     let unknown = body.as_object()?.keys().find(|key| !BODY.contains(&key.as_str()) && !beta(key));
@@ -122,7 +122,7 @@ fn extra(place: &str, value: Option<&Value>, known: &[&str]) -> Option<Refusal> 
 ///
 /// Words: <https://github.com/anthropics/claude-code/issues/4378> and <https://github.com/LeenHawk/gproxy/issues/67> for an unknown member,
 /// <https://github.com/WordPress/ai-provider-for-anthropic/pull/27> for a missing signature.
-pub(super) fn blocks(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn blocks(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         let content = message.get("content");
         if !content.is_some_and(|content| content.is_string() || content.is_array()) {

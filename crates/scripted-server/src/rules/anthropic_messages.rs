@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::anthropic::{is, refuse};
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::cache;
 use crate::view::messages::{blocks, blocks_of};
 use crate::view::{View, content_text, list, role, text};
 
 /// Words: <https://github.com/ianarawjo/ChainForge/issues/271>.
-pub(super) fn roles(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn roles(asked: &RuleContext<'_>) -> Option<Refusal> {
     let (place, message) =
         asked.request.entries().iter().enumerate().find(|(_, message)| !matches!(role(message), "user" | "assistant"))?;
     Some(refuse(match role(message) {
@@ -23,7 +23,7 @@ pub(super) fn roles(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words: <https://github.com/tonyljx/TextWordExplain/issues/2>.
-pub(super) fn first_role(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn first_role(asked: &RuleContext<'_>) -> Option<Refusal> {
     match asked.request.entries().first() {
         None => Some(refuse("messages: at least one message is required")),
         Some(first) => (role(first) != "user").then(|| refuse("messages: first message must use the \"user\" role")),
@@ -33,7 +33,7 @@ pub(super) fn first_role(asked: &Asked<'_>) -> Option<Refusal> {
 /// At most four blocks of tools, system text and messages have a cache mark, and no empty block has one.
 ///
 /// Words: <https://github.com/vellum-ai/vellum-assistant/pull/18023> and <https://github.com/NousResearch/hermes-agent/pull/1216>.
-pub(super) fn cache_marks(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn cache_marks(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     let messages = asked.request.entries();
     let marked_empty = |(_, block): &(usize, &Value)| block.get("cache_control").is_some() && is_empty(block);
@@ -56,7 +56,7 @@ fn is_empty(block: &Value) -> bool {
 
 /// Words: <https://github.com/anthropics/claude-code/issues/59812> for blocks,
 /// <https://github.com/anthropics/claude-code/issues/6774> for messages.
-pub(super) fn empty(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn empty(asked: &RuleContext<'_>) -> Option<Refusal> {
     let messages = asked.request.entries();
     let last = messages.len().saturating_sub(1);
     let hollow = |(place, message): &(usize, &Value)| {
@@ -82,7 +82,7 @@ pub(super) fn empty(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words: <https://github.com/openclaw/openclaw/issues/12277> for ids; ids of results have the same pattern
 /// (<https://github.com/langchain-ai/langchain/pull/37756>), and names have that of tools.
-pub(super) fn call_ids(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn call_ids(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         blocks(message).iter().enumerate().find_map(|(index, block)| {
             let (kind, id) = match text(block, "type")? {
@@ -109,7 +109,7 @@ pub(super) fn is_name(name: &str) -> bool {
     name.len() <= 128 && has_name_letters(name)
 }
 
-pub(super) fn pairs(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn pairs(asked: &RuleContext<'_>) -> Option<Refusal> {
     unpaired(&asked.request)
 }
 

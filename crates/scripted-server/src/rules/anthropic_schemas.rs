@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::anthropic::refuse;
 use super::anthropic_tools::custom;
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::view::messages::format;
 use crate::view::{list, text};
 
@@ -19,7 +19,7 @@ const UNIONS: usize = 16;
 /// Words: <https://github.com/veryfront/veryfront-code/pull/3921> for closed objects, <https://github.com/elie222/inbox-zero/issues/2323>
 /// for optional parameters, <https://github.com/mozilla/bugbug/pull/6129> for unions. The limits apply to the total of all strict schemas
 /// of a request (<https://github.com/alphaXiv/agents/pull/51>).
-pub(super) fn strict(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn strict(asked: &RuleContext<'_>) -> Option<Refusal> {
     let strict_tools: Vec<(usize, &Value)> = custom(asked).filter(|(_, tool)| tool.get("strict") == Some(&Value::Bool(true))).collect();
     let number = strict_tools.len();
     if number > STRICT_TOOLS {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::anthropic::{has_beta, is, refuse};
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::cache::prompt_before;
 use crate::memory::{block_key, turn_key};
 use crate::model::Claude;
@@ -15,7 +15,7 @@ use crate::view::{content_text, text};
 /// Words: <https://github.com/anthropics/claude-code/issues/10627>; restriction to the same model and bytes:
 /// <https://github.com/anthropics/anthropic-sdk-python/issues/1598>; the prompt: <https://github.com/anomalyco/opencode/issues/48637>.
 /// Laxer than the real server, which binds a block to the thinking before it, too.
-pub(super) fn signatures(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn signatures(asked: &RuleContext<'_>) -> Option<Refusal> {
     let messages = asked.request.entries();
     let latest = latest_assistant(messages);
     let model = asked.request.model();
@@ -41,7 +41,7 @@ pub(super) fn signatures(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-fn drops_unbound(asked: &Asked<'_>) -> bool {
+fn drops_unbound(asked: &RuleContext<'_>) -> bool {
     let behavior = asked.request.body.pointer("/thinking/block_binding/prefix_mismatch_behavior");
     has_beta(asked, "thinking-binding-controls") && behavior.is_some_and(|behavior| behavior == "drop_block")
 }
@@ -50,7 +50,7 @@ fn drops_unbound(asked: &Asked<'_>) -> bool {
 ///
 /// Words: <https://github.com/anthropics/claude-code/issues/63574>; definition of a modification:
 /// <https://platform.claude.com/docs/en/api/errors>. With a budget, the other words apply if no thinking is left.
-pub(super) fn latest(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn latest(asked: &RuleContext<'_>) -> Option<Refusal> {
     let place = latest_assistant(asked.request.entries()).filter(|_| thinks(asked.request.body))?;
     let message = asked.request.entries().get(place)?;
     let given: Vec<&Value> = blocks(message).iter().filter(|block| is_thinking(block)).collect();
@@ -70,7 +70,7 @@ pub(super) fn latest(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words: <https://github.com/lbjlaq/Antigravity-Manager/issues/139>. In adaptive mode turns may begin without it
 /// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>).
-pub(super) fn missing(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn missing(asked: &RuleContext<'_>) -> Option<Refusal> {
     if thinking_type(asked.request.body) != Some("enabled") {
         return None;
     }

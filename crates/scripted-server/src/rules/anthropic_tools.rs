@@ -5,17 +5,17 @@ use serde_json::Value;
 use super::anthropic::refuse;
 use super::anthropic_form::is_custom;
 use super::anthropic_messages::is_name;
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::view::text;
 
 /// Returns the tools of the client with their indices.
-pub(super) fn custom<'a>(asked: &Asked<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
+pub(super) fn custom<'a>(asked: &RuleContext<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
     asked.request.tools().into_iter().enumerate().filter(|(_, tool)| is_custom(tool))
 }
 
 /// Words: <https://github.com/BerriAI/litellm/pull/26788> for the pattern, <https://github.com/microsoft/vscode/issues/278073> for
 /// equal names.
-pub(super) fn names(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn names(asked: &RuleContext<'_>) -> Option<Refusal> {
     let bad = custom(asked).find(|(_, tool)| !text(tool, "name").is_some_and(is_name));
     if let Some((place, _)) = bad {
         return Some(refuse(format!("tools.{place}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")));
@@ -29,7 +29,7 @@ pub(super) fn names(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words: <https://github.com/anthropics/claude-code/issues/40075>. Type of the schema:
 /// <https://github.com/dearlordylord/huly-mcp/issues/66>, in the words of Pydantic.
-pub(super) fn schemas(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn schemas(asked: &RuleContext<'_>) -> Option<Refusal> {
     custom(asked).find_map(|(place, tool)| {
         let at = format!("tools.{place}.custom.input_schema");
         let Some(schema) = tool.get("input_schema") else { return Some(refuse(format!("{at}: Field required"))) };

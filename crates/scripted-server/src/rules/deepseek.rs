@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, Rule, assistant_messages, has_calls, images, key_of, openai_error};
+use super::{Refusal, Rule, RuleContext, assistant_messages, has_calls, images, key_of, openai_error};
 use crate::view::text;
 
 pub(super) const RULES: &[Rule] = &[images::none_at_deepseek, missing_reasoning, changed_reasoning];
@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[images::none_at_deepseek, missing_reasoning,
 /// Words and form: <https://github.com/deepseek-ai/DeepSeek-V3/issues/1053>; V4 uses other words:
 /// <https://github.com/mnfst/modelparams.dev/issues/29>. `"thinking": {"type": "disabled"}` disables thinking
 /// (<https://api-docs.deepseek.com/guides/thinking_mode>).
-fn missing_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+fn missing_reasoning(asked: &RuleContext<'_>) -> Option<Refusal> {
     if !thinks(asked) {
         return None;
     }
@@ -29,7 +29,7 @@ fn missing_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// The reasoning must come back unchanged. Stricter than the real server, which is not known to compare the texts.
-fn changed_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+fn changed_reasoning(asked: &RuleContext<'_>) -> Option<Refusal> {
     let changed = |message: &Value| {
         let states = asked.memory.states(key_of(message).as_deref());
         let given = text(message, "reasoning_content");
@@ -38,7 +38,7 @@ fn changed_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     (thinks(asked) && assistant_messages(&asked.request).any(|(_, message)| changed(message))).then(not_passed_back)
 }
 
-fn thinks(asked: &Asked<'_>) -> bool {
+fn thinks(asked: &RuleContext<'_>) -> bool {
     asked.request.body.pointer("/thinking/type").and_then(Value::as_str) != Some("disabled")
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Refusal, Rule, assistant_messages, current_turn, has_calls, key_of};
+use super::{Refusal, Rule, RuleContext, assistant_messages, current_turn, has_calls, key_of};
 use crate::model::is_gemini_3;
 use crate::view::{list, role};
 
@@ -14,7 +14,7 @@ const ANY: &str = "skip_thought_signature_validator";
 /// Gemini 3 requires the signature of the first call of each message in the current turn.
 ///
 /// Words, form and numbering of positions: <https://github.com/langroid/langroid/pull/969>.
-fn missing_signature(asked: &Asked<'_>) -> Option<Refusal> {
+fn missing_signature(asked: &RuleContext<'_>) -> Option<Refusal> {
     if !is_gemini_3(asked.request.model()) {
         return None;
     }
@@ -34,7 +34,7 @@ fn missing_signature(asked: &Asked<'_>) -> Option<Refusal> {
 /// A signature must be one that the server sent, and belong to the same call if that call is known.
 ///
 /// Words: <https://github.com/google-gemini/gemini-cli/issues/13467>.
-fn unknown_signature(asked: &Asked<'_>) -> Option<Refusal> {
+fn unknown_signature(asked: &RuleContext<'_>) -> Option<Refusal> {
     let unknown = |message: &Value| {
         let Some(given) = signature(message).filter(|given| *given != ANY) else { return false };
         let states = asked.memory.states(key_of(message).as_deref());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::gemini_native::{invalid, refuse};
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::view::gemini::{call, member, parts, result, signature};
 use crate::view::{list, text};
 
@@ -21,7 +21,7 @@ pub(super) fn results(content: &Value) -> usize {
 }
 
 /// Words and form: <https://github.com/langgenius/dify-official-plugins/issues/566>.
-pub(super) fn roles(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn roles(asked: &RuleContext<'_>) -> Option<Refusal> {
     let unknown = asked.request.entries().iter().any(|content| !matches!(role(content), "user" | "model"));
     unknown.then(|| refuse("Please use a valid role: user, model."))
 }
@@ -30,7 +30,7 @@ pub(super) fn roles(asked: &Asked<'_>) -> Option<Refusal> {
 /// stream (<https://github.com/vercel/ai/pull/12402>).
 ///
 /// Required data of a part: <https://ai.google.dev/api/caching#Part>.
-pub(super) fn empty(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn empty(asked: &RuleContext<'_>) -> Option<Refusal> {
     const DATA: &[&str] = &[
         "inlineData",
         "functionCall",
@@ -60,7 +60,7 @@ pub(super) fn empty(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// A result names its function. Source: <https://ai.google.dev/api/caching#FunctionResponse>.
-pub(super) fn result_names(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn result_names(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, content)| {
         let nameless = |part: &Value| result(part).is_some_and(|result| text(result, "name").is_none_or(str::is_empty));
         let index = parts(content).iter().position(nameless)?;
@@ -73,7 +73,7 @@ pub(super) fn result_names(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words: <https://github.com/google-gemini/gemini-cli/issues/11814> for calls, <https://github.com/langchain-ai/langchain/issues/27799>
 /// for results.
-pub(super) fn turns(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn turns(asked: &RuleContext<'_>) -> Option<Refusal> {
     let contents = asked.request.entries();
     if contents.first().is_some_and(|first| role(first) == "model" && calls(first) == 0) {
         return Some(refuse("Please ensure that multiturn requests alternate between user and model."));
@@ -90,7 +90,7 @@ pub(super) fn turns(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-pub(super) fn pairs(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn pairs(asked: &RuleContext<'_>) -> Option<Refusal> {
     unpaired(asked.request.body)
 }
 
@@ -114,7 +114,7 @@ pub(super) fn unpaired(body: &Value) -> Option<Refusal> {
 
 /// The last content is the user's. Words: <https://github.com/songquanpeng/one-api/issues/836>; evidence that this rule still applies:
 /// <https://github.com/crewAIInc/crewAI/pull/6973>.
-pub(super) fn end(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn end(asked: &RuleContext<'_>) -> Option<Refusal> {
     let last = asked.request.entries().last()?;
     (role(last) == "model").then(|| refuse("Please ensure that multiturn requests ends with a user role or a function response."))
 }

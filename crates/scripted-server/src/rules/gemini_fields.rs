@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::gemini_native::refuse;
 use super::gemini_schemas::schema_faults;
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::errors;
 use crate::view::gemini::{call, member, parts, result, snake};
 use crate::view::list;
@@ -121,7 +121,7 @@ impl Faults {
 }
 
 /// Words and form: <https://github.com/zed-industries/zed/issues/44875> and <https://github.com/ax-llm/ax/issues/293>.
-pub(super) fn unknown(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn unknown(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     if !body.is_object() {
         return Some(refuse("Invalid JSON payload received."));
@@ -173,7 +173,7 @@ fn content_faults(place: &str, content: &Value, faults: &mut Faults) {
 }
 
 /// Arguments and results are objects. Words and form: <https://github.com/preset-io/agor/issues/496>.
-pub(super) fn objects(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn objects(asked: &RuleContext<'_>) -> Option<Refusal> {
     let mut faults = Faults::default();
     for (place, content) in asked.request.entries().iter().enumerate() {
         for (index, part) in parts(content).iter().enumerate() {

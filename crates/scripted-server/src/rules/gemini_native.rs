@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, Rule, gemini_contents, gemini_fields, gemini_schemas, gemini_signatures};
+use super::{Refusal, Rule, RuleContext, gemini_contents, gemini_fields, gemini_schemas, gemini_signatures};
 use crate::errors;
 use crate::model::is_before_gemini_3;
 use crate::view::gemini::{generation, member, thinking};
@@ -39,7 +39,7 @@ pub(super) fn invalid(fault: &str) -> Refusal {
 }
 
 /// The key is in a header or in the query. Words and form: <https://github.com/PublicAffairs/openai-gemini/issues/92>.
-fn api_key(asked: &Asked<'_>) -> Option<Refusal> {
+fn api_key(asked: &RuleContext<'_>) -> Option<Refusal> {
     let in_header = asked.headers.get("x-goog-api-key").is_some_and(|key| !key.is_empty());
     let in_query = asked.request.query.split('&').any(|pair| pair.strip_prefix("key=").is_some_and(|key| !key.is_empty()));
     let message = "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of \
@@ -49,7 +49,7 @@ fn api_key(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Words: <https://github.com/google-gemini/gemini-cli/issues/7869>; evidence that colons are accepted:
 /// <https://github.com/kaitranntt/ccs/issues/25>.
-fn names(asked: &Asked<'_>) -> Option<Refusal> {
+fn names(asked: &RuleContext<'_>) -> Option<Refusal> {
     let valid = |name: &str| {
         let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
         begins && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte))
@@ -63,19 +63,19 @@ fn names(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words and form: <https://github.com/UKGovernmentBEIS/inspect_ai/issues/2462>.
-fn choice_without_functions(asked: &Asked<'_>) -> Option<Refusal> {
+fn choice_without_functions(asked: &RuleContext<'_>) -> Option<Refusal> {
     let config = member(member(asked.request.body, "toolConfig")?, "functionCallingConfig")?;
     (!config.is_null() && asked.request.tools().is_empty()).then(|| refuse("Function calling config is set without function_declarations."))
 }
 
 /// Only Gemini 3 has thinking levels; earlier models have budgets. Source: <https://ai.google.dev/gemini-api/docs/thinking>.
-fn thinking_level(asked: &Asked<'_>) -> Option<Refusal> {
+fn thinking_level(asked: &RuleContext<'_>) -> Option<Refusal> {
     let earlier = is_before_gemini_3(asked.request.model());
     thinking(asked.request.body, "thinkingLevel").filter(|_| earlier).map(|_| refuse("Thinking level is not supported for this model."))
 }
 
 /// Only one of `thinkingLevel` and `thinkingBudget` is allowed. Source: <https://ai.google.dev/gemini-api/docs/gemini-3>.
-fn two_thinking_settings(asked: &Asked<'_>) -> Option<Refusal> {
+fn two_thinking_settings(asked: &RuleContext<'_>) -> Option<Refusal> {
     let both = ["thinkingLevel", "thinkingBudget"].into_iter().all(|name| thinking(asked.request.body, name).is_some());
     both.then(|| refuse("You can only set only one of thinking budget and thinking level."))
 }
@@ -83,7 +83,7 @@ fn two_thinking_settings(asked: &Asked<'_>) -> Option<Refusal> {
 /// Models before Gemini 3 do not answer in JSON while they have functions.
 ///
 /// Source: <https://ai.google.dev/gemini-api/docs/structured-output>, which requires Gemini 3 for the combination.
-fn functions_with_json(asked: &Asked<'_>) -> Option<Refusal> {
+fn functions_with_json(asked: &RuleContext<'_>) -> Option<Refusal> {
     let earlier = is_before_gemini_3(asked.request.model());
     let json = generation(asked.request.body, "responseMimeType").and_then(Value::as_str) == Some("application/json");
     (earlier && json && !asked.request.tools().is_empty())

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::gemini_fields::Faults;
 use super::gemini_native::invalid;
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::view::gemini::{generation, snake};
 use crate::view::{list, text};
 
@@ -69,7 +69,7 @@ pub(super) fn schema_faults(place: &str, schema: &Value, faults: &mut Faults) {
 
 /// Objects have properties. Words and form: <https://github.com/CherryHQ/cherry-studio/issues/3270>, and
 /// <https://github.com/browser-use/browser-use/issues/3786> for inner objects.
-pub(super) fn empty_objects(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn empty_objects(asked: &RuleContext<'_>) -> Option<Refusal> {
     let functions = asked.request.tools();
     let parameters = |(place, function): (usize, &&Value)| {
         empty_object(&format!("tools[0].function_declarations[{place}].parameters"), function.get("parameters")?)

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::gemini_contents::role;
 use super::gemini_native::refuse;
-use super::{Asked, Refusal};
+use super::{Refusal, RuleContext};
 use crate::memory::turn_key;
 use crate::model::is_gemini_3;
-use crate::view::gemini::{call, parts, result, said, signature};
+use crate::view::gemini::{call, content_text, parts, result, signature};
 use crate::view::text;
 
 /// Signatures that Google's documentation recommends for calls of other models.
@@ -24,7 +24,7 @@ fn current_turn(contents: &[Value]) -> usize {
 /// Gemini 3 requires the signature of the first call of each content in the current turn.
 ///
 /// Words, form and numbering of positions: <https://github.com/RooCodeInc/Roo-Code/issues/9499>.
-pub(super) fn missing(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn missing(asked: &RuleContext<'_>) -> Option<Refusal> {
     if !is_gemini_3(asked.request.model()) {
         return None;
     }
@@ -47,7 +47,7 @@ pub(super) fn missing(asked: &Asked<'_>) -> Option<Refusal> {
 /// A signature must be one that the server sent, and belong to the same turn if that turn is known.
 ///
 /// Words: <https://github.com/google-gemini/gemini-cli/issues/13467>.
-pub(super) fn unknown(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn unknown(asked: &RuleContext<'_>) -> Option<Refusal> {
     let changed = |content: &Value| {
         let states = asked.memory.states(key_of(content).as_deref());
         let mut given = parts(content).iter().filter_map(signature);
@@ -65,6 +65,6 @@ fn key_of(content: &Value) -> Option<String> {
     let first = parts(content).iter().find_map(call);
     match first {
         Some(first) => turn_key(Some(text(first, "id")?), ""),
-        None => turn_key(None, &said(content)),
+        None => turn_key(None, &content_text(content)),
     }
 }

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::anthropic::refuse;
-use super::{Asked, Refusal, openai_error};
+use super::{Refusal, RuleContext, openai_error};
 use crate::view::{list, role, text};
 
 /// OpenAI's chat completions accept images only in user messages.
 ///
 /// Words: <https://github.com/OpenHands/OpenHands/issues/7700>. GPT-5.2 accepts others, but does not see them
 /// (<https://github.com/openai/openai-openapi/issues/523>).
-pub(super) fn of_users_alone(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn of_users_alone(asked: &RuleContext<'_>) -> Option<Refusal> {
     let (place, message) = with_image(asked).find(|(_, message)| role(message) != "user")?;
     let message = format!(
         "Invalid 'messages[{place}]'. Image URLs are only allowed for messages with role 'user', but this message with role '{}' contains \
@@ -23,7 +23,7 @@ pub(super) fn of_users_alone(asked: &Asked<'_>) -> Option<Refusal> {
 /// DeepSeek's models do not see images.
 ///
 /// Words and form: <https://github.com/1jehuang/jcode/issues/310>.
-pub(super) fn none_at_deepseek(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn none_at_deepseek(asked: &RuleContext<'_>) -> Option<Refusal> {
     let (place, _) = with_image(asked).next()?;
     let message = format!(
         "Failed to deserialize the JSON body into the target type: messages[{place}]: unknown variant `image_url`, expected `text` at line 1 \
@@ -35,7 +35,7 @@ pub(super) fn none_at_deepseek(asked: &Asked<'_>) -> Option<Refusal> {
 /// OpenRouter finds no endpoint with images for a model of DeepSeek's.
 ///
 /// Words and status: <https://github.com/aaif-goose/goose/issues/5396>.
-pub(super) fn none_at_endpoints(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn none_at_endpoints(asked: &RuleContext<'_>) -> Option<Refusal> {
     with_image(asked).next()?;
     let body = json!({"error": {"message": "No endpoints found that support image input", "code": 404}});
     asked.request.model().starts_with("deepseek/").then_some(Refusal { status: 404, body })
@@ -44,7 +44,7 @@ pub(super) fn none_at_endpoints(asked: &Asked<'_>) -> Option<Refusal> {
 /// Anthropic requires that the bytes of an image have the declared media type.
 ///
 /// Words: <https://github.com/vybestack/llxprt-code/issues/2130>.
-pub(super) fn of_named_type(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn of_named_type(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         list(message.get("content")).iter().enumerate().find_map(|(index, block)| {
             let at = format!("messages.{place}.content.{index}");
@@ -72,7 +72,7 @@ fn image_fault(at: &str, block: &Value) -> Option<Refusal> {
 }
 
 /// Returns the messages of chat completions with an image, and their indices.
-fn with_image<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = (usize, &'a Value)> {
+fn with_image<'a>(asked: &'a RuleContext<'_>) -> impl Iterator<Item = (usize, &'a Value)> {
     let holds = |message: &Value| list(message.get("content")).iter().any(|part| text(part, "type") == Some("image_url"));
     asked.request.entries().iter().enumerate().filter(move |(_, message)| holds(message))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Refusal, Rule, assistant_messages, key_of};
+use super::{Refusal, Rule, RuleContext, assistant_messages, key_of};
 use crate::view::{list, role, text};
 
 pub(super) const RULES: &[Rule] = &[unknown_fields, call_ids, order, last_role, changed_thinking];
@@ -38,7 +38,7 @@ const BODY: &[&str] = &[
 /// (<https://github.com/charmbracelet/crush/issues/1590>), `max_completion_tokens`
 /// (<https://github.com/editor-code-assistant/eca/issues/231>), `stream_options` (<https://github.com/vybestack/llxprt-code/issues/114>), a
 /// call's `name`, and a user's `name` (<https://github.com/nomtek/mistralai_client_dart/issues/44>).
-fn unknown_fields(asked: &Asked<'_>) -> Option<Refusal> {
+fn unknown_fields(asked: &RuleContext<'_>) -> Option<Refusal> {
     let mut faults = Vec::new();
     let mut check = |object: &Value, known: &[&str], place: &[Value]| {
         for (key, value) in object.as_object().into_iter().flatten().filter(|(key, _)| !known.contains(&key.as_str())) {
@@ -70,7 +70,7 @@ fn unknown_fields(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words and form: <https://github.com/editor-code-assistant/eca/issues/233>.
-fn call_ids(asked: &Asked<'_>) -> Option<Refusal> {
+fn call_ids(asked: &RuleContext<'_>) -> Option<Refusal> {
     let messages = asked.request.entries().iter();
     let mut ids = messages.flat_map(|message| {
         let calls = list(message.get("tool_calls")).iter().filter_map(|call| text(call, "id"));
@@ -82,7 +82,7 @@ fn call_ids(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words and form: <https://github.com/datapizza-labs/datapizza-ai/issues/98>.
-fn order(asked: &Asked<'_>) -> Option<Refusal> {
+fn order(asked: &RuleContext<'_>) -> Option<Refusal> {
     let after_tool = |pair: &[Value]| matches!(pair, [one, next] if role(one) == "tool" && role(next) == "user");
     asked.request.entries().windows(2).any(after_tool).then(|| {
         let message = "Unexpected role 'user' after role 'tool'";
@@ -91,7 +91,7 @@ fn order(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words: <https://github.com/NEKOparapa/AiNiee/issues/641>.
-fn last_role(asked: &Asked<'_>) -> Option<Refusal> {
+fn last_role(asked: &RuleContext<'_>) -> Option<Refusal> {
     let last = asked.request.entries().last()?;
     let prefix = last.get("prefix") == Some(&Value::Bool(true));
     (!matches!(role(last), "user" | "tool") && !prefix).then(|| {
@@ -102,7 +102,7 @@ fn last_role(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// A known turn must come back with its thinking part. Stricter than the real server, which accepts any; the documentation asks for it
 /// (<https://docs.mistral.ai/capabilities/reasoning>), and a model without its thoughts answers worse.
-fn changed_thinking(asked: &Asked<'_>) -> Option<Refusal> {
+fn changed_thinking(asked: &RuleContext<'_>) -> Option<Refusal> {
     let changed = |message: &Value| {
         let states = asked.memory.states(key_of(message).as_deref());
         let given: Vec<&Value> = list(message.get("content")).iter().filter(|part| text(part, "type") == Some("thinking")).collect();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::openai_form::{is_not_one, is_set, too_long, unknown, unknown_member, unsupported};
-use super::{Asked, Refusal, Rule, images, openai_error, schemas};
+use super::{Refusal, Rule, RuleContext, images, openai_error, schemas};
 use crate::model::{gpt_version, reasons};
 use crate::view::{list, role, text};
 
@@ -66,7 +66,7 @@ const BODY: &[&str] = &[
 /// Members of other services, such as `thinking`, and of the Responses API, such as `reasoning`, are unknown.
 ///
 /// Words and form: see [`openai_form`](super::openai_form).
-fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
+fn unknown_parameter(asked: &RuleContext<'_>) -> Option<Refusal> {
     unknown_member(Some(asked.request.body), BODY).map(unknown)
 }
 
@@ -74,7 +74,7 @@ fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// 5.6: <https://github.com/GoogleChromeLabs/webmcp-tools/issues/417>, and evidence that a missing effort is refused, too:
 /// <https://github.com/BerriAI/litellm/pull/34569>. 5.4: <https://github.com/pipecat-ai/pipecat/issues/4043>.
-fn tools_with_effort(asked: &Asked<'_>) -> Option<Refusal> {
+fn tools_with_effort(asked: &RuleContext<'_>) -> Option<Refusal> {
     let request = &asked.request;
     let version = gpt_version(request.model())?;
     if request.tools().is_empty() || request.effort() == Some("none") {
@@ -93,7 +93,7 @@ fn tools_with_effort(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words and form: <https://github.com/fish2018/YPrompt/issues/26>.
-fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
+fn max_tokens(asked: &RuleContext<'_>) -> Option<Refusal> {
     (reasons(asked.request.model()) && is_set(asked.request.body, "max_tokens")).then(|| {
         let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
         openai_error(400, message, Some("max_tokens"), Some("unsupported_parameter"))
@@ -101,13 +101,13 @@ fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Reasoning models never accept these parameters. Words and form: see [`openai_form`](super::openai_form).
-fn never_taken(asked: &Asked<'_>) -> Option<Refusal> {
+fn never_taken(asked: &RuleContext<'_>) -> Option<Refusal> {
     let refused = ["stop", "logit_bias", "prediction"].into_iter().find(|key| is_set(asked.request.body, key));
     refused.filter(|_| reasons(asked.request.model())).map(|key| unsupported(key, Some("unsupported_parameter")))
 }
 
 /// Reasoning models accept these parameters only if the effort is `none`. Words and form: see [`openai_form`](super::openai_form).
-fn not_while_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+fn not_while_reasoning(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     let refused = ["frequency_penalty", "presence_penalty", "logprobs", "top_logprobs"].into_iter().find(|key| is_set(body, key));
     let refused = refused.or_else(|| is_not_one(body, "top_p").then_some("top_p"));
@@ -115,19 +115,19 @@ fn not_while_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words and form: <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>. Without reasoning any temperature is accepted.
-fn temperature(asked: &Asked<'_>) -> Option<Refusal> {
+fn temperature(asked: &RuleContext<'_>) -> Option<Refusal> {
     let value = asked.request.body.get("temperature").filter(|_| is_not_one(asked.request.body, "temperature") && thinks(asked))?;
     let message =
         format!("Unsupported value: 'temperature' does not support {value} with this model. Only the default (1) value is supported.");
     Some(openai_error(400, message, Some("temperature"), Some("unsupported_value")))
 }
 
-fn thinks(asked: &Asked<'_>) -> bool {
+fn thinks(asked: &RuleContext<'_>) -> bool {
     reasons(asked.request.model()) && asked.request.effort() != Some("none")
 }
 
 /// Ids of calls have at most 40 characters. Words and form: <https://github.com/BerriAI/litellm/issues/17343>.
-fn long_call_id(asked: &Asked<'_>) -> Option<Refusal> {
+fn long_call_id(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         let calls = list(message.get("tool_calls")).iter().enumerate();
         let mut ids = calls.map(|(index, call)| (format!("messages[{place}].tool_calls[{index}].id"), text(call, "id")));
@@ -137,7 +137,7 @@ fn long_call_id(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// `tool_calls` must be omitted if there are no calls. Words and form: see [`openai_form`](super::openai_form).
-fn empty_calls(asked: &Asked<'_>) -> Option<Refusal> {
+fn empty_calls(asked: &RuleContext<'_>) -> Option<Refusal> {
     let empty =
         |message: &Value| role(message) == "assistant" && message.get("tool_calls").and_then(Value::as_array).is_some_and(Vec::is_empty);
     let place = asked.request.entries().iter().position(empty)?;
@@ -149,7 +149,7 @@ fn empty_calls(asked: &Asked<'_>) -> Option<Refusal> {
 /// A message has a content; an assistant message may have calls or a refusal instead.
 ///
 /// Words and form: see [`openai_form`](super::openai_form).
-fn missing_content(asked: &Asked<'_>) -> Option<Refusal> {
+fn missing_content(asked: &RuleContext<'_>) -> Option<Refusal> {
     let instead = |message: &Value| {
         role(message) == "assistant" && ["tool_calls", "function_call", "refusal", "audio"].iter().any(|key| is_set(message, key))
     };

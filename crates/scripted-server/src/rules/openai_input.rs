@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::openai_form::{invalid, is_set, missing, too_long, unknown, unknown_member};
-use super::{Asked, Refusal, openai_error};
+use super::{Refusal, RuleContext, openai_error};
 use crate::view::{item_type, list, role, text};
 
 /// The types of items (<https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>).
@@ -58,17 +58,17 @@ const PARTS: &[&str] = &[
     "encrypted_content",
 ];
 
-fn items<'a>(asked: &Asked<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
+fn items<'a>(asked: &RuleContext<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
     asked.request.entries().iter().enumerate()
 }
 
 /// A request has an `input`.
-pub(super) fn missing_input(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn missing_input(asked: &RuleContext<'_>) -> Option<Refusal> {
     (!is_set(asked.request.body, "input")).then(|| missing("input"))
 }
 
 /// The `input` is not empty.
-pub(super) fn empty_input(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn empty_input(asked: &RuleContext<'_>) -> Option<Refusal> {
     let given = asked.request.body.get("input");
     (given.and_then(Value::as_str).is_none_or(str::is_empty) && list(given).is_empty()).then(|| {
         let message = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.";
@@ -77,7 +77,7 @@ pub(super) fn empty_input(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Items have types, and messages have roles, of this protocol: there is no role `tool`.
-pub(super) fn known_types(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn known_types(asked: &RuleContext<'_>) -> Option<Refusal> {
     const ROLES: &[&str] = &["assistant", "system", "developer", "user"];
     items(asked).find_map(|(place, item)| {
         let param = format!("input[{place}]");
@@ -92,7 +92,7 @@ pub(super) fn known_types(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// A reasoning item has no `status` (<https://github.com/BerriAI/litellm/issues/13420>), and always a `summary`
 /// (<https://github.com/newo-ether/Agora/issues/141>).
-pub(super) fn members_of_items(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn members_of_items(asked: &RuleContext<'_>) -> Option<Refusal> {
     items(asked).find_map(|(place, item)| {
         let (known, needed): (&[&str], &[&str]) = match item_type(item) {
             "message" if role(item) == "assistant" => (&["type", "role", "content", "id", "status", "phase"], &["content"]),
@@ -114,7 +114,7 @@ pub(super) fn members_of_items(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// The parts of a content must match its role: `output_text` for the assistant, `input_text` for all others.
-pub(super) fn content_parts(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn content_parts(asked: &RuleContext<'_>) -> Option<Refusal> {
     items(asked).filter(|(_, item)| item_type(item) == "message").find_map(|(place, item)| {
         let own: &[&str] = match role(item) {
             "assistant" => &["output_text", "refusal"],
@@ -133,7 +133,7 @@ pub(super) fn content_parts(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Ids have the prefix of their type (<https://github.com/jlcodes99/cockpit-tools/issues/2090>) and have at most 64 characters
 /// (<https://github.com/AnswerDotAI/fastllm/issues/45>).
-pub(super) fn ids(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn ids(asked: &RuleContext<'_>) -> Option<Refusal> {
     items(asked).find_map(|(place, item)| {
         let prefix = match item_type(item) {
             "message" => "msg",

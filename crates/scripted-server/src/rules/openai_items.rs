@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, openai_error};
+use super::{Refusal, RuleContext, openai_error};
 use crate::memory::SentItem;
 use crate::view::{item_type, role, text};
 
 /// Returns the reasoning items of a request with their indices.
-fn reasoning<'a>(asked: &Asked<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
+fn reasoning<'a>(asked: &RuleContext<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
     asked.request.entries().iter().enumerate().filter(|(_, item)| item_type(item) == "reasoning")
 }
 
 /// Returns the sent item with the encrypted content or the id of this one.
-fn sent<'a>(asked: &Asked<'a>, item: &Value) -> Option<&'a SentItem> {
+fn sent<'a>(asked: &RuleContext<'a>, item: &Value) -> Option<&'a SentItem> {
     let by_content = text(item, "encrypted_content").and_then(|content| asked.memory.encrypted(content));
     by_content.or_else(|| text(item, "id").and_then(|id| asked.memory.item(id)))
 }
@@ -21,7 +21,7 @@ fn sent<'a>(asked: &Asked<'a>, item: &Value) -> Option<&'a SentItem> {
 ///
 /// Words and form: <https://github.com/openai/codex/issues/8145>. Stricter than the real server, which also accepts the content of
 /// `response.completed`, although it differs.
-pub(super) fn encrypted(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn encrypted(asked: &RuleContext<'_>) -> Option<Refusal> {
     let changed = |content: &str, id: Option<&str>| match asked.memory.encrypted(content) {
         Some(known) => id.is_some_and(|id| id != known.id),
         None => true,
@@ -38,7 +38,7 @@ pub(super) fn encrypted(asked: &Asked<'_>) -> Option<Refusal> {
 /// An item without its content is looked up, and found only if the server stored it.
 ///
 /// Words: <https://github.com/can1357/oh-my-pi/issues/41>, HTTP 404.
-pub(super) fn not_stored(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn not_stored(asked: &RuleContext<'_>) -> Option<Refusal> {
     let lost = |item: &Value| {
         let id = text(item, "id");
         let stored = id.and_then(|id| asked.memory.item(id)).is_some_and(|known| known.stored);
@@ -53,7 +53,7 @@ pub(super) fn not_stored(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// Words and form: <https://github.com/earendil-works/pi/issues/5165>.
-pub(super) fn duplicate(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn duplicate(asked: &RuleContext<'_>) -> Option<Refusal> {
     let ids: Vec<&str> = asked.request.entries().iter().filter_map(|item| text(item, "id")).collect();
     let (_, id) = ids.iter().enumerate().find(|(place, id)| ids.iter().take(*place).any(|before| before == *id))?;
     let message = format!("Duplicate item found with id {id}. Remove duplicate items from your input and try again.");
@@ -65,7 +65,7 @@ pub(super) fn duplicate(asked: &Asked<'_>) -> Option<Refusal> {
 /// Words and form: <https://github.com/continuedev/continue/issues/8933>. The server identifies the item by its id
 /// (<https://github.com/OpenHands/software-agent-sdk/pull/1754>). The fake identifies a call without an id by its `call_id`. It allows any
 /// item of the model after a reasoning item without an id, as Codex sends them.
-pub(super) fn following(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn following(asked: &RuleContext<'_>) -> Option<Refusal> {
     let entries = asked.request.entries();
     let alone = |place: usize, item: &Value| {
         let Some(next) = entries.get(place + 1).filter(|next| made_by_model(next)) else { return true };
@@ -93,7 +93,7 @@ fn made_by_model(item: &Value) -> bool {
 ///
 /// Words and form: <https://github.com/continuedev/continue/issues/10018> for calls, <https://github.com/continuedev/continue/issues/12620>
 /// for messages.
-pub(super) fn required_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn required_reasoning(asked: &RuleContext<'_>) -> Option<Refusal> {
     let entries = asked.request.entries();
     entries.iter().enumerate().find_map(|(place, item)| {
         let known = asked.memory.item(text(item, "id")?)?;

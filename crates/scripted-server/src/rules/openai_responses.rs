@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::openai_form::{invalid, is_not_one, is_set, members, missing, unknown, unknown_member, unsupported};
-use super::{Asked, Refusal, Rule, openai_error, openai_input, openai_items, schemas};
+use super::{Refusal, Rule, RuleContext, openai_error, openai_input, openai_items, schemas};
 use crate::model::{gpt_version, never_reasons, reasons};
 use crate::view::{list, text};
 
@@ -73,7 +73,7 @@ const BODY: &[&str] = &[
 ];
 
 /// `messages` belongs to chat completions; the refusal names its new place. Words and form: see [`openai_form`](super::openai_form).
-fn chat_messages(asked: &Asked<'_>) -> Option<Refusal> {
+fn chat_messages(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.body.get("messages").map(|_| {
         let message = "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again with the new \
                        parameter. See the API documentation for more information: \
@@ -86,7 +86,7 @@ fn chat_messages(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words and form: see [`openai_form`](super::openai_form). Evidence that `seed` was omitted on purpose:
 /// <https://github.com/openai/openai-node/issues/1613>.
-fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
+fn unknown_parameter(asked: &RuleContext<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     let nested = [
         ("stream_options", &["include_obfuscation"][..]),
@@ -101,7 +101,7 @@ fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words for the name: see [`openai_form`](super::openai_form). Stricter than the real server, where `strict` may be omitted, and the
 /// schema then silently becomes strict (<https://github.com/0xPlaygrounds/rig/issues/2477>).
-fn tool_form(asked: &Asked<'_>) -> Option<Refusal> {
+fn tool_form(asked: &RuleContext<'_>) -> Option<Refusal> {
     asked.request.tools().into_iter().enumerate().find_map(|(place, tool)| {
         let kind = text(tool, "type");
         if kind.is_none() {
@@ -116,7 +116,7 @@ fn tool_form(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// A chosen tool is named at the top. Words and form: see [`openai_form`](super::openai_form).
-fn chosen_tool(asked: &Asked<'_>) -> Option<Refusal> {
+fn chosen_tool(asked: &RuleContext<'_>) -> Option<Refusal> {
     match asked.request.body.get("tool_choice")? {
         Value::String(choice) if !matches!(choice.as_str(), "none" | "auto" | "required") => {
             Some(invalid("tool_choice", choice, &["none", "auto", "required"]))
@@ -127,21 +127,21 @@ fn chosen_tool(asked: &Asked<'_>) -> Option<Refusal> {
 }
 
 /// The schema of an answer has its name beside it. Words and form: see [`openai_form`](super::openai_form).
-fn format_name(asked: &Asked<'_>) -> Option<Refusal> {
+fn format_name(asked: &RuleContext<'_>) -> Option<Refusal> {
     let format = asked.request.body.pointer("/text/format").filter(|format| text(format, "type") == Some("json_schema"))?;
     let missed = ["name", "schema"].into_iter().find(|key| !is_set(format, key))?;
     Some(missing(&format!("text.format.{missed}")))
 }
 
 /// An answer must be allowed at least 16 tokens. Words and form: see [`openai_form`](super::openai_form).
-fn output_bound(asked: &Asked<'_>) -> Option<Refusal> {
+fn output_bound(asked: &RuleContext<'_>) -> Option<Refusal> {
     let bound = asked.request.body.get("max_output_tokens").and_then(Value::as_i64).filter(|bound| *bound < 16)?;
     let message = format!("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {bound} instead.");
     Some(openai_error(400, message, Some("max_output_tokens"), Some("integer_below_min_value")))
 }
 
 /// The fake keeps no responses. Words and form: <https://github.com/maximhq/bifrost/issues/2441>.
-fn previous_response(asked: &Asked<'_>) -> Option<Refusal> {
+fn previous_response(asked: &RuleContext<'_>) -> Option<Refusal> {
     let id = text(asked.request.body, "previous_response_id")?;
     let message = format!("Previous response with id '{id}' not found.");
     Some(openai_error(400, message, Some("previous_response_id"), Some("previous_response_not_found")))
@@ -151,7 +151,7 @@ fn previous_response(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words and form: <https://github.com/OpenHands/software-agent-sdk/issues/1837>; evidence that 1 is accepted:
 /// <https://github.com/OpenHands/software-agent-sdk/pull/992>; the others: see [`openai_form`](super::openai_form).
-fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
+fn sampling(asked: &RuleContext<'_>) -> Option<Refusal> {
     if !reasons(asked.request.model()) || asked.request.effort() == Some("none") {
         return None;
     }
@@ -163,7 +163,7 @@ fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
 /// Efforts are those of the protocol, and GPT-5.6 and later do not accept `minimal`.
 ///
 /// Words and form: see [`openai_form`](super::openai_form).
-fn effort(asked: &Asked<'_>) -> Option<Refusal> {
+fn effort(asked: &RuleContext<'_>) -> Option<Refusal> {
     const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
     let effort = asked.request.effort()?;
     if !EFFORTS.contains(&effort) {
@@ -183,7 +183,7 @@ fn effort(asked: &Asked<'_>) -> Option<Refusal> {
 /// Models that are known not to reason accept no reasoning parameters. Models with unknown names are not checked.
 ///
 /// Encrypted content: <https://github.com/microsoft/agent-framework/issues/7483>. The other words are those for any unsupported parameter.
-fn reasoning_of_others(asked: &Asked<'_>) -> Option<Refusal> {
+fn reasoning_of_others(asked: &RuleContext<'_>) -> Option<Refusal> {
     if !never_reasons(asked.request.model()) {
         return None;
     }

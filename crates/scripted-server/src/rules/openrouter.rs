@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Refusal, Rule, assistant_messages, current_turn, has_calls, images, key_of};
+use super::{Refusal, Rule, RuleContext, assistant_messages, current_turn, has_calls, images, key_of};
 use crate::view::list;
 
 pub(super) const RULES: &[Rule] = &[missing_details, changed_details, images::none_at_endpoints];
@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[missing_details, changed_details, images::no
 ///
 /// Words: <https://github.com/anomalyco/opencode/issues/3077>. Turns before the last user message may omit it
 /// (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
-fn missing_details(asked: &Asked<'_>) -> Option<Refusal> {
+fn missing_details(asked: &RuleContext<'_>) -> Option<Refusal> {
     let begins = current_turn(&asked.request);
     let mut messages = assistant_messages(&asked.request).filter(|(place, message)| *place >= begins && has_calls(message));
     let (place, _) = messages.find(|(_, message)| {
@@ -29,7 +29,7 @@ fn missing_details(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Words and form: <https://github.com/can1357/oh-my-pi/issues/3399>; order and completeness:
 /// <https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks>.
-fn changed_details(asked: &Asked<'_>) -> Option<Refusal> {
+fn changed_details(asked: &RuleContext<'_>) -> Option<Refusal> {
     let changed = |message: &Value| {
         let given = details(message);
         let states = asked.memory.states(key_of(message).as_deref());

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, openai_error};
+use super::{Refusal, RuleContext, openai_error};
 use crate::view::{Protocol, View, list, text};
 
 /// The parameters of a tool must be a plain object schema.
 ///
 /// Words and form: <https://github.com/nspady/google-calendar-mcp/issues/39>; newer models also name `const`
 /// (<https://github.com/goruck/home-generative-agent/pull/545>).
-pub(super) fn plain_object(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn plain_object(asked: &RuleContext<'_>) -> Option<Refusal> {
     each_tool(&asked.request, |name, function| {
         let schema = function.get("parameters")?;
         let combined = ["oneOf", "anyOf", "allOf", "enum", "not"].iter().any(|key| schema.get(key).is_some());
@@ -25,7 +25,7 @@ pub(super) fn plain_object(asked: &Asked<'_>) -> Option<Refusal> {
 /// The schema of a strict tool closes each object and requires each property.
 ///
 /// Source: <https://developers.openai.com/api/docs/guides/function-calling#strict-mode>.
-pub(super) fn strict(asked: &Asked<'_>) -> Option<Refusal> {
+pub(super) fn strict(asked: &RuleContext<'_>) -> Option<Refusal> {
     each_tool(&asked.request, |name, function| {
         let fault = strict_fault(function.get("parameters")?, "").filter(|_| function.get("strict") == Some(&Value::Bool(true)))?;
         Some(format!("Invalid schema for function '{name}': {fault}"))

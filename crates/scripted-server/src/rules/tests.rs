@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Asked, refusal};
+use super::{RuleContext, refusal};
 use crate::memory::Memory;
 use crate::provider::Provider;
 use crate::render::render;
@@ -69,7 +69,7 @@ impl Service {
 
     /// Returns the status and the body of the refusal; 200 and null if there is none.
     fn refusal(&self, request: &Value) -> (u16, Value) {
-        let asked = Asked { request: self.view(request), headers: &self.headers, memory: &self.memory };
+        let asked = RuleContext { request: self.view(request), headers: &self.headers, memory: &self.memory };
         refusal(self.provider, &asked).map_or((200, Value::Null), |refusal| (refusal.status, refusal.body))
     }
 

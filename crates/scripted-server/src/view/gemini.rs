@@ -70,13 +70,13 @@ pub(crate) fn is_thought(part: &Value) -> bool {
 }
 
 /// Returns the text of a content without its thoughts.
-pub(crate) fn said(content: &Value) -> String {
+pub(crate) fn content_text(content: &Value) -> String {
     parts(content).iter().filter(|part| !is_thought(part)).filter_map(|part| text(part, "text")).collect()
 }
 
 /// Returns the text of a content, including its calls and results.
 pub(super) fn entry_text(content: &Value) -> String {
-    let mut said = said(content);
+    let mut said = content_text(content);
     for part in parts(content) {
         if let Some(call) = call(part) {
             push_line(&mut said, text(call, "name").unwrap_or_default());

@@ -20,7 +20,7 @@ pub(super) struct Receiver {
     url: String,
     /// Address without secrets, for messages.
     place: String,
-    said: bool,
+    was_reported: bool,
 }
 
 impl Receiver {
@@ -35,7 +35,7 @@ impl Receiver {
             sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
         let client = secured(|builder| builder.default_headers(sent.clone()).timeout(timeout)).map_err(TelemetryError)?;
-        Ok(Self { client, url, place, said: false })
+        Ok(Self { client, url, place, was_reported: false })
     }
 
     /// Sends a document, again where that may help. Gives whether it was taken.
@@ -52,7 +52,7 @@ impl Receiver {
         match once.retry(times).when(|(again, _)| *again).await {
             Ok(()) => true,
             Err((_, why)) => {
-                if !std::mem::replace(&mut self.said, true) {
+                if !std::mem::replace(&mut self.was_reported, true) {
                     tracing::warn!(url = self.place, why, "telemetry could not be sent; runs go on without");
                 }
                 false

@@ -12,11 +12,12 @@ use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCanc
 
 use super::{ActorCarrier, ActorWorkflow, failed};
 use crate::{
-    ActorBegin, ActorEnd, Begin, Begun, Capability, DelegateOrder, Effects, Handover, MakingBelow, StoppedActor, TaskWork, Tree,
+    ActorBegin, ActorEnd, Capability, DelegateCreation, DelegateOrder, Effects, Handover, MachineStart, RunningEffect, StoppedActor,
+    TaskWork, Tree,
     child::drive_child,
     deeds::now,
     effect::lost,
-    tree::{conflict_words, take_in, tree_now},
+    tree::{conflict_words, merge_reply, tree_now},
 };
 
 /// A part of the work, on its way to another actor.
@@ -36,15 +37,18 @@ struct Delegation {
 }
 
 impl ActorCarrier {
-    pub(super) fn delegate(&mut self, id: EffectId, effect: ActorEffect) -> Begun<ActorMachine> {
+    pub(super) fn delegate(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Delegate { call, request, origins } = effect else {
-            return Begun { facts: async move { vec![failed(id, "this is no work that is handed on")] }.boxed_local(), holds: true };
+            return RunningEffect {
+                facts: async move { vec![failed(id, "this is no work that is handed on")] }.boxed_local(),
+                holds: true,
+            };
         };
-        let begin = Begin { journal: None, ..self.begin.begin.clone() };
-        let by = ActorBegin { begin, so_far: self.so_far.clone(), created: None, ..self.begin.clone() };
+        let begin = MachineStart { journal: None, ..self.begin.begin.clone() };
+        let by = ActorBegin { begin, so_far: self.context.clone(), created: None, ..self.begin.clone() };
         let (ctx, stop, below, name) = (self.ctx.clone(), self.cancels.token(&id), Rc::clone(&self.below), self.name_below(&call));
         let delegation = Delegation { ctx, id, call, request, origins, by, name, stop, below };
-        Begun { facts: delegation.go().map(|fact| vec![fact]).boxed_local(), holds: true }
+        RunningEffect { facts: delegation.go().map(|fact| vec![fact]).boxed_local(), holds: true }
     }
 
     /// Returns the name of the journal of the actor that answers a call.
@@ -60,7 +64,7 @@ impl ActorCarrier {
         for answer in new {
             for actor in below.clone() {
                 let (ctx, answer) = (self.ctx.clone(), answer.clone());
-                self.errands.add(async move {
+                self.requests.add(async move {
                     let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
                     // One that has ended needs no answer.
                     drop(ctx.external_workflow(actor, None).signal(ActorWorkflow::answered, answer, options).await);
@@ -106,7 +110,7 @@ impl Delegation {
             let work = TaskWork::new(self.by.input.run(), &self.by.begin.input.what.spec.task, &self.name);
             let work = TaskWork { is_partial, ..work };
             let from = Some(&from).filter(|_| !is_private);
-            let taken = take_in(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
+            let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
             let taken = taken.map_err(|why| failed(&why))?;
             if !is_partial && taken.private.is_some() {
                 return Err(failed(&conflict_words(&taken.conflicts)));
@@ -114,7 +118,7 @@ impl Delegation {
             private = taken.private;
         }
         let ended = (!is_partial).then(|| conclusion.clone());
-        let actor = StoppedActor { begin: Begin { journal, ..machine }, reports, ended, text_limit, private, conflicts: Vec::new() };
+        let actor = StoppedActor { begin: MachineStart { journal, ..machine }, reports, ended, text_limit, private, conflicts: Vec::new() };
         self.ctx.state_mut(|known| known.stopped.extend(below.into_iter().chain([(self.name.clone(), actor)])));
         if is_partial && self.stop.is_cancelled() {
             return Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped }));
@@ -151,13 +155,13 @@ impl Delegation {
             tree: tree.clone(),
         };
         match self.ctx.execute_activity(Effects::delegate, (input.clone(), order), options).await {
-            Ok(MakingBelow::Made { made }) => {
-                let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), made.actor.input);
+            Ok(DelegateCreation::Made { made }) => {
+                let begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), made.actor.input);
                 let created = Some(made.actor.created);
                 let text_limit = made.text_limit;
                 Ok(ActorBegin { begin, reports: 0, created, tree, stopped: Vec::new(), text_limit, ..self.by.clone() })
             }
-            Ok(MakingBelow::Refused { why }) => Err(failed(&why)),
+            Ok(DelegateCreation::Refused { why }) => Err(failed(&why)),
             Err(ActivityExecutionError::Cancelled(_)) => Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped })),
             Err(error) => Err(failed(&lost(&queue, &error))),
         }

@@ -136,7 +136,7 @@ impl Bucket {
             }
             let passes = status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
             let said = answer.text().await.unwrap_or_default();
-            Err((passes, self.failed(name, &format!("the store answers {status}: {}", told(&said)))))
+            Err((passes, self.failed(name, &format!("the store answers {status}: {}", error_text(&said)))))
         };
         let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(AGAIN);
         send.retry(waits).when(|(passes, _)| *passes).await.map_err(|(_, error)| error)
@@ -148,7 +148,7 @@ impl Bucket {
 }
 
 /// Returns the code and message of a failure, without the XML around them.
-fn told(answer: &str) -> String {
+fn error_text(answer: &str) -> String {
     const LONGEST: usize = 300;
     let part = |name: &str| {
         let (_, rest) = answer.split_once(&format!("<{name}>"))?;
@@ -161,7 +161,7 @@ fn told(answer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bucket, BucketKeys, told};
+    use super::{Bucket, BucketKeys, error_text};
 
     #[test]
     fn addresses_are_read() {
@@ -181,7 +181,10 @@ mod tests {
 
     #[test]
     fn failures_are_told_in_words() {
-        assert_eq!(told("<?xml?><Error><Code>NoSuchKey</Code><Message>There is none.</Message></Error>"), "NoSuchKey, There is none.");
-        assert_eq!((told(" gone "), told(&"x".repeat(900)).len()), ("gone".to_owned(), 300));
+        assert_eq!(
+            error_text("<?xml?><Error><Code>NoSuchKey</Code><Message>There is none.</Message></Error>"),
+            "NoSuchKey, There is none."
+        );
+        assert_eq!((error_text(" gone "), error_text(&"x".repeat(900)).len()), ("gone".to_owned(), 300));
     }
 }

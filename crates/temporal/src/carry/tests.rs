@@ -7,20 +7,20 @@ use std::{
 
 use aime_durable::{
     EffectId, Issue, Reason, Recorded, UnixMillis,
-    contract::{BEGUN, INPUT, LATE, Started, Toy, ToyEffect, ToyEvent, ToyFact, ToyInput},
+    contract::{BEGUN, INPUT, LATE, StartedEffect, Toy, ToyEffect, ToyEvent, ToyFact, ToyInput},
 };
 use futures::{FutureExt as _, future::poll_fn};
 
-use super::{Begun, Carried, Carrier, carry};
-use crate::{Begin, Dated, SoFar};
+use super::{Carrier, CarryOutcome, RunningEffect, carry};
+use crate::{MachineStart, PartialJournal, Timestamped};
 
 /// Carrier that runs the effects of toys in place. The order of polls alone decides which result comes first.
 struct Here {
-    begin: Begin<Toy>,
+    begin: MachineStart<Toy>,
     revoked: Rc<RefCell<BTreeMap<EffectId, Reason>>>,
     time: UnixMillis,
-    facts: Vec<Dated<ToyFact>>,
-    events: Vec<Dated<ToyEvent>>,
+    facts: Vec<Timestamped<ToyFact>>,
+    events: Vec<Timestamped<ToyEvent>>,
     /// Leaves after so many facts.
     leave_after: usize,
     /// True to postpone effects without others beside them until the new history.
@@ -29,11 +29,11 @@ struct Here {
     untold: usize,
     /// Facts from outside.
     arrives: Vec<ToyFact>,
-    begun: Vec<Started>,
+    begun: Vec<StartedEffect>,
 }
 
 impl Here {
-    fn new(begin: Begin<Toy>) -> Self {
+    fn new(begin: MachineStart<Toy>) -> Self {
         let journal = begin.journal.clone();
         let facts = journal.map(|journal| journal.facts).unwrap_or_default();
         let replayed = replay(&begin, &facts);
@@ -51,7 +51,7 @@ impl Here {
         }
     }
 
-    fn go(&mut self) -> Option<Carried<Toy>> {
+    fn go(&mut self) -> Option<CarryOutcome<Toy>> {
         let resume = self.begin.clone().resume(self.time);
         let polls = self.untold + 1;
         let mut carried = Box::pin(carry(resume, self));
@@ -63,12 +63,12 @@ impl Here {
     }
 }
 
-fn replay(begin: &Begin<Toy>, facts: &[Dated<ToyFact>]) -> Vec<Dated<ToyEvent>> {
+fn replay(begin: &MachineStart<Toy>, facts: &[Timestamped<ToyFact>]) -> Vec<Timestamped<ToyEvent>> {
     let facts: Vec<Recorded<ToyFact>> = facts.iter().cloned().map(Recorded::from).collect();
     if begin.journal.is_none() {
         return Vec::new();
     }
-    aime_durable::replay::<Toy>(&begin.input.clone().into(), &facts).events.into_iter().map(Dated::from).collect()
+    aime_durable::replay::<Toy>(&begin.input.clone().into(), &facts).events.into_iter().map(Timestamped::from).collect()
 }
 
 impl Carrier<Toy> for Here {
@@ -76,9 +76,9 @@ impl Carrier<Toy> for Here {
         self.time
     }
 
-    fn begin(&mut self, issue: Issue<ToyEffect>) -> Begun<Toy> {
+    fn begin(&mut self, issue: Issue<ToyEffect>) -> RunningEffect<Toy> {
         let issue = Issue { reissued: self.begin.was_begun(&issue), ..issue };
-        self.begun.push(Started { id: issue.id.clone(), reissued: issue.reissued });
+        self.begun.push(StartedEffect { id: issue.id.clone(), reissued: issue.reissued });
         let Issue { id, effect, .. } = issue;
         let revoked = Rc::clone(&self.revoked);
         let facts = async move {
@@ -91,7 +91,7 @@ impl Carrier<Toy> for Here {
             };
             vec![ToyFact::Done { id, value }]
         };
-        Begun { facts: facts.boxed_local(), holds: matches!(effect, ToyEffect::Wait | ToyEffect::Stubborn) }
+        RunningEffect { facts: facts.boxed_local(), holds: matches!(effect, ToyEffect::Wait | ToyEffect::Stubborn) }
     }
 
     fn revoke(&mut self, id: &EffectId, why: &Reason) {
@@ -110,8 +110,8 @@ impl Carrier<Toy> for Here {
 
     fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
         self.time += 1;
-        self.facts.extend(facts.iter().cloned().map(Dated::from));
-        self.events.extend(events.iter().cloned().map(Dated::from));
+        self.facts.extend(facts.iter().cloned().map(Timestamped::from));
+        self.events.extend(events.iter().cloned().map(Timestamped::from));
     }
 
     fn wants_to_leave(&self) -> bool {
@@ -124,37 +124,38 @@ impl Carrier<Toy> for Here {
     }
 }
 
-fn fresh() -> Begin<Toy> {
-    Begin::fresh(BEGUN, INPUT)
+fn fresh() -> MachineStart<Toy> {
+    MachineStart::fresh(BEGUN, INPUT)
 }
 
 #[test]
 fn a_machine_is_carried_to_its_end() {
     let mut here = Here::new(fresh());
-    let Some(Carried::Ended(ended)) = here.go() else { panic!("it has not ended") };
+    let Some(CarryOutcome::Ended(ended)) = here.go() else { panic!("it has not ended") };
     assert_eq!(ended.output, INPUT.expected());
-    let late = |fact: &&Dated<ToyFact>| matches!(fact.what, ToyFact::Done { value: LATE, .. });
+    let late = |fact: &&Timestamped<ToyFact>| matches!(fact.what, ToyFact::Done { value: LATE, .. });
     assert_eq!(here.facts.iter().find(late), None, "what comes after a revoke acknowledges it");
 }
 
 /// Suspends a toy after a number of facts and continues it in a new history. Returns true if it left the old history
 /// before its end.
 fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
-    let fresh = || Begin::fresh(BEGUN, input);
+    let fresh = || MachineStart::fresh(BEGUN, input);
     let mut first = Here::new(fresh());
     (first.leave_after, first.puts_off) = (leave_after, puts_off);
     let not_begun = match first.go() {
-        Some(Carried::Left { not_begun, then }) => {
+        Some(CarryOutcome::Continued { not_begun, then }) => {
             assert_eq!(then, [], "nothing came from outside");
             not_begun
         }
         // The effect that kept it there lasted until the end.
-        Some(Carried::Ended(_)) => return false,
+        Some(CarryOutcome::Ended(_)) => return false,
         None => panic!("it waits for ever"),
     };
-    let journal = SoFar { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
-    let mut second = Here::new(Begin { journal: Some(journal), ..fresh() });
-    let Some(Carried::Ended(ended)) = second.go() else { panic!("it has not ended") };
+    let journal =
+        PartialJournal { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+    let mut second = Here::new(MachineStart { journal: Some(journal), ..fresh() });
+    let Some(CarryOutcome::Ended(ended)) = second.go() else { panic!("it has not ended") };
     assert_eq!(ended.output, input.expected());
     assert_eq!(second.begun.iter().find(|begun| begun.reissued), None, "left after {leave_after}");
     let again = first.begun.iter().map(|begun| &begun.id).find(|id| second.begun.iter().any(|begun| begun.id == **id));
@@ -164,7 +165,7 @@ fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
 
 /// Returns the number of facts that a toy takes in, and the number after which it left.
 fn left(input: ToyInput, puts_off: bool) -> (usize, usize) {
-    let mut whole = Here::new(Begin::fresh(BEGUN, input));
+    let mut whole = Here::new(MachineStart::fresh(BEGUN, input));
     whole.go();
     let all = whole.facts.len();
     (all, (1..all).filter(|leave_after| left_and_ended(input, *leave_after, puts_off)).count())
@@ -191,7 +192,7 @@ fn what_arrives_as_it_leaves_is_not_lost() {
     let mut here = Here::new(fresh());
     let arrived = vec![ToyFact::Done { id: EffectId::new("from outside"), value: LATE }];
     (here.leave_after, here.arrives) = (0, arrived.clone());
-    let Some(Carried::Left { then, .. }) = here.go() else { panic!("it has not left") };
+    let Some(CarryOutcome::Continued { then, .. }) = here.go() else { panic!("it has not left") };
     assert_eq!(then, arrived);
 }
 
@@ -204,13 +205,13 @@ fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
         let mut here = Here::new(fresh());
         (here.leave_after, here.untold) = (leave_after, 3);
         match here.go() {
-            Some(Carried::Left { not_begun, .. }) => {
+            Some(CarryOutcome::Continued { not_begun, .. }) => {
                 assert!(here.begun.iter().all(|begun| !not_begun.contains(&begun.id)), "left after {leave_after}");
                 assert!(leave_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
                 assert_eq!(here.untold, 0, "left after {leave_after}");
             }
             // The effect that kept it there lasted until the end.
-            Some(Carried::Ended(_)) => {}
+            Some(CarryOutcome::Ended(_)) => {}
             None => panic!("it waits for ever"),
         }
     }

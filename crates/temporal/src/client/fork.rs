@@ -10,7 +10,7 @@ use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 
 use super::{EngineError, Runs, unqueried};
-use crate::{ActorJournaled, ActorWorkflow, Begin, Dated, RunBegin, SoFar, StoppedActor, Tree, run_workflow};
+use crate::{ActorJournaled, ActorWorkflow, MachineStart, PartialJournal, RunBegin, StoppedActor, Timestamped, Tree, run_workflow};
 
 /// Work of actors up to the moment of the fork.
 #[derive(Default)]
@@ -44,9 +44,9 @@ impl Runs {
             facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: unheard } });
         }
         let events = view_of(input.clone(), &facts).events.len();
-        let facts = facts.into_iter().map(Dated::from).collect();
-        let journal = SoFar { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
-        let (begin, queues) = (Begin { input: input.into(), journal: Some(journal) }, self.queues.clone());
+        let facts = facts.into_iter().map(Timestamped::from).collect();
+        let journal = PartialJournal { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
+        let (begin, queues) = (MachineStart { input: input.into(), journal: Some(journal) }, self.queues.clone());
         self.begin(RunBegin { begin, queues, stopped, tree, ends: true, stands: true, seeks_lead: false }).await
     }
 
@@ -70,7 +70,7 @@ impl Runs {
                     }
                     continue;
                 };
-                let Some(past) = Past::of(told, plan, until) else { continue };
+                let Some(past) = PastActor::of(told, plan, until) else { continue };
                 wanted.extend(past.delegations());
                 let reports = past.reports().filter(|(number, _)| *number >= heard);
                 found.unheard.extend(reports.map(|(number, event)| {
@@ -96,7 +96,7 @@ impl Runs {
         let Some(told) = self.actor(run, LEAD_PREFIX).await? else {
             return if heard == 0 { Ok(None) } else { Err(EngineError::ActorForgotten { run: run.to_string(), task: main_id(), version }) };
         };
-        let Some(past) = Past::of(told, plan, until) else { return Ok(None) };
+        let Some(past) = PastActor::of(told, plan, until) else { return Ok(None) };
         let reports = past.reports().filter(|(number, _)| *number >= heard);
         let reports = reports.map(|(number, event)| RunFact::LeadReported { call: None, number, event: event.clone() }).collect();
         Ok(Some((past.stopped(), reports)))
@@ -130,7 +130,7 @@ impl Runs {
 }
 
 /// Actor in its state at an earlier moment.
-struct Past {
+struct PastActor {
     input: Recorded<ActorInput>,
     created: Option<ProgressEvent>,
     /// The number of its first report after that.
@@ -141,7 +141,7 @@ struct Past {
     ended: Option<aime_progress_management::Conclusion>,
 }
 
-impl Past {
+impl PastActor {
     /// Returns the work of a plan's actor up to the time `until`; `None` if it did not exist yet.
     fn of(told: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
         let ActorJournaled { input, created, first, text_limit, facts, .. } = told;
@@ -175,9 +175,9 @@ impl Past {
     /// Returns the actor in a form that can continue from there.
     fn stopped(self) -> StoppedActor {
         let reports = u64::try_from(self.events.len()).unwrap_or(u64::MAX).saturating_add(self.first);
-        let facts = self.facts.into_iter().map(Dated::from).collect();
-        let journal = SoFar { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
-        let begin = Begin { input: self.input.into(), journal: Some(journal) };
+        let facts = self.facts.into_iter().map(Timestamped::from).collect();
+        let journal = PartialJournal { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
+        let begin = MachineStart { input: self.input.into(), journal: Some(journal) };
         StoppedActor { begin, reports, ended: self.ended, text_limit: self.text_limit, private: None, conflicts: Vec::new() }
     }
 }

@@ -4,24 +4,27 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput, LEAD_PREFIX, LeadRest, last_wake};
 use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
-use aime_orchestrator::{FoundConflict, LeadPolicy, LeadWakeOrder, MadeActor, RunFact, RunMachine, WokenLead, check_of_conflicts};
+use aime_orchestrator::{
+    CreatedActor, FoundConflict, LeadPolicy, LeadWakeOrder, PreparedLeadWake, RunFact, RunMachine, check_of_conflicts,
+};
 use aime_progress_management::TaskId;
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
 
 use super::{END_WITHIN, Ledger, RunCarrier, RunWorkflow};
 use crate::{
-    ActorBegin, ActorEnd, Begin, Begun, Capability, Effects, Handover, Queues, RestOrder, StoppedActor, TaskWork, WakeOrder, Waking,
+    ActorBegin, ActorEnd, Capability, Effects, Handover, MachineStart, Queues, RestOrder, RunningEffect, StoppedActor, TaskWork,
+    WakeComposition, WakeOrder,
     child::drive_child,
     deeds::now,
     effect::lost,
     lead_workflow,
     orders::RunInput,
-    tree::{Taken, take_in, tree_now},
+    tree::{MergeReply, merge_reply, tree_now},
 };
 
 /// One wake of the lead.
-struct Wake {
+struct ActiveWake {
     ctx: WorkflowContext<RunWorkflow>,
     id: EffectId,
     input: RunInput,
@@ -34,8 +37,8 @@ struct Wake {
 }
 
 impl RunCarrier {
-    pub(super) fn wake_lead(&mut self, id: EffectId, order: LeadWakeOrder) -> Begun<RunMachine> {
-        let wake = Wake {
+    pub(super) fn wake_lead(&mut self, id: EffectId, order: LeadWakeOrder) -> RunningEffect<RunMachine> {
+        let wake = ActiveWake {
             ctx: self.ctx.clone(),
             stop: self.cancels.token(&id),
             id,
@@ -45,11 +48,11 @@ impl RunCarrier {
             queues: self.queues.clone(),
             actors: Rc::clone(&self.actors),
         };
-        Begun { facts: wake.go().boxed_local(), holds: true }
+        RunningEffect { facts: wake.go().boxed_local(), holds: true }
     }
 }
 
-impl Wake {
+impl ActiveWake {
     async fn go(self) -> Vec<RunFact> {
         let known = self.ctx.state(|run| run.stopped.get(LEAD_PREFIX).cloned());
         if let Some(lead) = &known
@@ -76,16 +79,16 @@ impl Wake {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
-        let begin = Begin { journal, ..machine.clone() };
+        let begin = MachineStart { journal, ..machine.clone() };
         let rest = rest_of(&begin);
         let taken = match (from, tree) {
             (Some(from), Some(tree)) => {
                 let work = TaskWork::new(self.input.run(), &task, &format!("lead-{}", self.order.wake.number));
                 let work = TaskWork { conflicts, is_partial: rest.is_none(), is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                take_in(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
             }
-            _ => Ok(Taken::default()),
+            _ => Ok(MergeReply::default()),
         };
         // A lead whose work is lost is woken again at the point before this wake, and continues its reports.
         let (begin, private, conflicts) = match &taken {
@@ -108,13 +111,14 @@ impl Wake {
 
     /// Returns the lead with its conversation so far and the message of this wake, or a new one.
     async fn lead(&self, known: Option<StoppedActor>) -> Result<ActorBegin, RunFact> {
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let tree = known.as_ref().and_then(|lead| lead.private.clone()).or_else(|| tree_now(&self.ctx));
         let facts = known.iter().flat_map(|lead| &lead.begin.journal).flat_map(|journal| &journal.facts);
         // A wake that was stopped goes on where it was.
         let is_woken = known.is_some() && last_wake(facts.map(|dated| &dated.what)) >= self.order.wake.number;
         let woken = if is_woken { None } else { Some(self.woken(known.is_none()).await?) };
-        let (goes_on, new) = woken.map_or((ActorFact::Resumed {}, None), |WokenLead { wake, lead }| (ActorFact::Woken { wake }, lead));
+        let (goes_on, new) =
+            woken.map_or((ActorFact::Resumed {}, None), |PreparedLeadWake { wake, lead }| (ActorFact::Woken { wake }, lead));
         let (begin, reports, created) = match (known, new) {
             (Some(StoppedActor { mut begin, reports, .. }), _) => {
                 if let Some(journal) = &mut begin.journal {
@@ -123,8 +127,8 @@ impl Wake {
                 (begin, reports, None)
             }
             (None, Some(new)) => {
-                let MadeActor { input, created } = *new;
-                (Begin::<ActorMachine>::fresh(now(&self.ctx), input), 0, Some(created))
+                let CreatedActor { input, created } = *new;
+                (MachineStart::<ActorMachine>::fresh(now(&self.ctx), input), 0, Some(created))
             }
             (None, None) => {
                 let message = "the worker composed no lead".to_owned();
@@ -136,14 +140,14 @@ impl Wake {
         Ok(ActorBegin { begin, run, input, so_far, queues, reports, created, tree, order, stopped, text_limit })
     }
 
-    async fn woken(&self, is_new: bool) -> Result<WokenLead, RunFact> {
+    async fn woken(&self, is_new: bool) -> Result<PreparedLeadWake, RunFact> {
         let queue = self.queues.name(Capability::Planner);
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let order = WakeOrder { so_far, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::wake, (self.input.clone(), order), options).await {
-            Ok(Waking::Woken { lead }) => Ok(lead),
-            Ok(Waking::Failed { message }) => Err(RunFact::EffectFailed { id: self.id.clone(), message }),
+            Ok(WakeComposition::Woken { lead }) => Ok(lead),
+            Ok(WakeComposition::Failed { message }) => Err(RunFact::EffectFailed { id: self.id.clone(), message }),
             Err(error) => Err(self.failed(&queue, &error)),
         }
     }
@@ -151,7 +155,7 @@ impl Wake {
     /// Returns the end of the wake. Open conflicts of the lead's work count as a check that does not hold.
     async fn rested(&self, rest: LeadRest, conflicts: &[FoundConflict]) -> RunFact {
         let queue = self.queues.name(Capability::Planner);
-        let so_far = self.ledger.borrow().so_far.clone();
+        let so_far = self.ledger.borrow().context.clone();
         let order = RestOrder { so_far, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::check, (self.input.clone(), order), options).await {
@@ -186,7 +190,7 @@ pub(super) async fn seek_lead(ctx: &WorkflowContext<RunWorkflow>, input: RunInpu
 }
 
 /// Returns the lead's commands if its conversation pauses.
-fn rest_of(begin: &Begin<ActorMachine>) -> Option<LeadRest> {
+fn rest_of(begin: &MachineStart<ActorMachine>) -> Option<LeadRest> {
     let facts: Vec<_> = begin.journal.as_ref()?.facts.iter().cloned().map(Recorded::from).collect();
     match replay::<ActorMachine>(&begin.input.clone().into(), &facts).output? {
         ActorOutput::Rested(rest) => Some(rest),

@@ -16,13 +16,13 @@ use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, Workflow
 
 use super::{Ledger, RunCarrier, RunWorkflow};
 use crate::{
-    ActorBegin, ActorEnd, Begin, Begun, Capability, Effects, Handover, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, TaskWork, Tree,
-    actor_workflow,
+    ActorBegin, ActorCreation, ActorEnd, Capability, Effects, Handover, JudgeOrder, MachineStart, MakeOrder, Queues, RunningEffect,
+    StoppedActor, TaskWork, Tree, actor_workflow,
     child::drive_child,
     deeds::{now, until},
     effect::lost,
     orders::RunInput,
-    tree::{Taken, take_in, tree_now},
+    tree::{MergeReply, merge_reply, tree_now},
 };
 
 /// End of an actor, with the conflicts of its work.
@@ -47,7 +47,7 @@ struct Attempt {
 }
 
 impl RunCarrier {
-    pub(super) fn start_actor(&mut self, id: EffectId, order: ActorOrder) -> Begun<RunMachine> {
+    pub(super) fn start_actor(&mut self, id: EffectId, order: ActorOrder) -> RunningEffect<RunMachine> {
         let name = aime_actor_factory::effect_prefix(&order.task, order.execution, None);
         let attempt = Attempt {
             ctx: self.ctx.clone(),
@@ -60,7 +60,7 @@ impl RunCarrier {
             actors: Rc::clone(&self.actors),
             name,
         };
-        Begun { facts: attempt.go().boxed_local(), holds: true }
+        RunningEffect { facts: attempt.go().boxed_local(), holds: true }
     }
 }
 
@@ -110,22 +110,22 @@ impl Attempt {
                 let work = TaskWork::new(self.input.run(), &self.order.task, &name);
                 let work = TaskWork { conflicts, is_partial, is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                take_in(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
             }
-            _ => Ok(Taken::default()),
+            _ => Ok(MergeReply::default()),
         };
         // A stop may arrive before the run has received the end, and then the run never does. So an ended actor is
         // kept too. An actor whose work is lost starts anew; if it was stopped it is kept, and continues its reports.
         let whole = taken.is_ok();
         if whole || self.stop.is_cancelled() {
             let ended = (whole && !is_partial).then(|| conclusion.clone());
-            let begin = Begin { journal: journal.filter(|_| whole), ..machine };
+            let begin = MachineStart { journal: journal.filter(|_| whole), ..machine };
             let below = below.into_iter().filter(|_| whole);
             let (private, conflicts) = taken.as_ref().map(|taken| (taken.private.clone(), taken.conflicts.clone())).unwrap_or_default();
             let actor = StoppedActor { begin, reports, ended, text_limit: None, private, conflicts };
             self.ctx.state_mut(|run| run.stopped.extend(below.chain([(self.name.clone(), actor)])));
         }
-        let Taken { merged, conflicts, .. } = match taken {
+        let MergeReply { merged, conflicts, .. } = match taken {
             Ok(taken) => taken,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
@@ -171,7 +171,7 @@ impl Attempt {
     }
 
     /// Returns the fact by which the actor continues after its result was not accepted, unless its journal holds it.
-    fn again(&self, begin: &Begin<ActorMachine>) -> Option<ActorFact> {
+    fn again(&self, begin: &MachineStart<ActorMachine>) -> Option<ActorFact> {
         let aime_orchestrator::ReturnedResult { number, missing, answer } = self.order.brief.returned.clone()?;
         let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
         let journal = begin.journal.as_ref()?;
@@ -180,7 +180,7 @@ impl Attempt {
 
     /// Returns the actor in its suspended state, or a new one. It works in the state `private` of the folder, if its earlier work is not merged.
     async fn actor(&self, private: Option<Tree>) -> Result<ActorBegin, RunFact> {
-        let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
+        let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().context.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
@@ -196,12 +196,12 @@ impl Attempt {
         }
         let queue = self.queues.name(Capability::Planner);
         let tree = tree_now(&self.ctx);
-        let said = so_far.said_to(&self.order.task, self.is_alone());
+        let said = so_far.messages_to(&self.order.task, self.is_alone());
         let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said, tree: tree.clone() };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::make, (self.input.clone(), order), options).await {
-            Ok(Making::Made { actor }) => {
-                let mut begin = Begin::<ActorMachine>::fresh(now(&self.ctx), actor.input);
+            Ok(ActorCreation::Made { actor }) => {
+                let mut begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), actor.input);
                 // People may have said more while it was made.
                 let unheard: Vec<_> = self.unheard(&begin).collect();
                 begin.input.what.told.extend(unheard);
@@ -210,7 +210,7 @@ impl Attempt {
                 let (stopped, text_limit) = (Vec::new(), None);
                 Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped, text_limit })
             }
-            Ok(Making::Ended { fact }) => Err(*fact),
+            Ok(ActorCreation::Ended { fact }) => Err(*fact),
             Err(error) => Err(self.failed(&queue, &error)),
         }
     }
@@ -220,11 +220,11 @@ impl Attempt {
     }
 
     /// Returns the messages to this actor so far that its start state does not include.
-    fn unheard(&self, begin: &Begin<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
+    fn unheard(&self, begin: &MachineStart<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
         let told = facts.filter_map(|fact| if let ActorFact::PersonMessage { said } = fact { Some(said) } else { None });
         let heard: BTreeSet<_> = begin.input.what.told.iter().chain(told).map(|told| told.id.clone()).collect();
-        let said = self.ledger.borrow().so_far.said_to(&self.order.task, self.is_alone());
+        let said = self.ledger.borrow().context.messages_to(&self.order.task, self.is_alone());
         said.into_iter().filter(move |told| !heard.contains(&told.id))
     }
 
@@ -238,7 +238,7 @@ impl Attempt {
         let queue = self.queues.name(Capability::Planner);
         let (so_far, calls) = {
             let ledger = self.ledger.borrow();
-            (ledger.so_far.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
+            (ledger.context.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
         };
         let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
         let order = JudgeOrder { so_far, id, spec, conclusion, calls, conflicts, duration_ms, tree };

@@ -13,7 +13,7 @@ fn answer() -> RunFact {
     RunFact::PersonAnswered { question: None, text: "yes".to_owned() }
 }
 
-fn said(id: &str) -> RunFact {
+fn message(id: &str) -> RunFact {
     RunFact::PersonSaid { id: EvidenceId::new(id).unwrap(), task: None, text: id.to_owned() }
 }
 
@@ -32,7 +32,7 @@ fn who_answers_a_run_that_waits_moves_it_on_and_who_answers_one_that_was_paused_
         (cancel(), true, true),
         (answer(), true, false),
         (cancelled_task(), true, false),
-        (said("a"), false, false),
+        (message("a"), false, false),
         (stop(), false, false),
     ] {
         assert_eq!((moves_on(&fact, true), moves_on(&fact, false)), (waiting, paused), "{fact:?}");
@@ -47,7 +47,7 @@ fn an_answer_that_came_as_it_was_left_moves_it_on() {
     state.apply(Timestamp::from_millis(1), &asked).unwrap();
     let error = RunFailure::new(FailureCode::WaitingForHuman, "Which?", None);
     let waiting = RunOutput { status: RunStatus::WaitingForHuman, error: Some(error) };
-    let goes_on = |state: &ProgressState, heard| Last::of(&waiting, state, heard, Vec::new()).answered;
+    let goes_on = |state: &ProgressState, heard| SuspendedState::of(&waiting, state, heard, Vec::new()).answered;
     assert!(!goes_on(&state, true), "somebody answered something before");
     state.apply(Timestamp::from_millis(2), &ProgressEvent::QuestionAnswered { id, answer: "this".to_owned() }).unwrap();
     assert!(goes_on(&state, true));
@@ -61,19 +61,19 @@ fn it_goes_on_once_with_all_that_was_said_in_its_order() {
         ("an answer resumes it", vec![], vec![answer()], vec![resumed(None), answer()]),
         (
             "what it had not heard comes first",
-            vec![said("a")],
-            vec![said("b"), answer()],
-            vec![resumed(None), said("a"), said("b"), answer()],
+            vec![message("a")],
+            vec![message("b"), answer()],
+            vec![resumed(None), message("a"), message("b"), answer()],
         ),
         ("an old stop is none", vec![], vec![stop(), resumed(None)], vec![resumed(None)]),
         ("a stop after that is one", vec![], vec![answer(), stop()], vec![resumed(None), answer(), stop()]),
         (
             "two go on with it",
             vec![],
-            vec![resumed(Some(more.clone())), said("a"), resumed(None)],
-            vec![resumed(Some(more.clone())), said("a")],
+            vec![resumed(Some(more.clone())), message("a"), resumed(None)],
+            vec![resumed(Some(more.clone())), message("a")],
         ),
-        ("it is given up", vec![said("a")], vec![resumed(None), cancel()], vec![cancel()]),
+        ("it is given up", vec![message("a")], vec![resumed(None), cancel()], vec![cancel()]),
         ("what was answered as it was left", vec![], vec![], vec![resumed(None)]),
     ] {
         assert_eq!(going_on(inbox, unheard, true), then, "{what}");
@@ -88,8 +88,8 @@ fn found(resolved: bool) -> FoundConflict {
 // Requirement: 9.2
 #[test]
 fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
-    let conflict = || LeftOut::Conflict(vec![found(false)]);
-    let lost = || LeftOut::Lost("no blobs".to_owned());
+    let conflict = || Loss::Conflict(vec![found(false)]);
+    let lost = || Loss::Lost("no blobs".to_owned());
     for (outcome, why, repeatable, expected) in [
         (Outcome::Success, conflict(), false, Outcome::Failure),
         (Outcome::Success, lost(), true, Outcome::Failure),
@@ -99,11 +99,11 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         (Outcome::InDoubt, conflict(), false, Outcome::InDoubt),
     ] {
         let (cause, told, reported) = match &why {
-            LeftOut::Conflict(found) => (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/", found.clone()),
-            LeftOut::Lost(why) => (None, why.as_str(), Vec::new()),
+            Loss::Conflict(found) => (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/", found.clone()),
+            Loss::Lost(why) => (None, why.as_str(), Vec::new()),
         };
         let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
-        let RunFact::TaskEnded { conclusion, conflicts, .. } = left_out(ended, why.clone(), repeatable) else { panic!() };
+        let RunFact::TaskEnded { conclusion, conflicts, .. } = omit(ended, why.clone(), repeatable) else { panic!() };
         assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {told}");
         assert!(conclusion.error.is_some_and(|error| error.contains(told)) && conclusion.summary == "said");
     }

@@ -16,7 +16,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     Handover, Tree, TreeError, Trees,
-    past::{By, bring, brought, pieces},
+    past::{WorkAuthor, import, importer, pieces},
 };
 
 /// Reason why no state is returned for a call that was aborted during an undo.
@@ -36,7 +36,7 @@ struct CheckoutRecord {
     tree: Tree,
     run: String,
     /// Author of the work on it.
-    by: Option<Author>,
+    author: Option<Author>,
     keep: TempDir,
     undo: Mutex<Undo>,
 }
@@ -44,7 +44,7 @@ struct CheckoutRecord {
 /// Progress of an undo.
 #[derive(Debug, Default)]
 struct Undo {
-    of: Option<Scope>,
+    scope: Option<Scope>,
     /// Reason why the folder is not in the state in which the work left it.
     broken: Option<String>,
 }
@@ -63,7 +63,7 @@ impl Trees {
         let kept = fs::create_dir_all(&effects).and_then(|()| tempfile::tempdir_in(&effects));
         let keep = kept.map_err(|source| WorkTreeError::File { path: effects, source })?;
         let undo = Mutex::default();
-        let folder = Arc::new(CheckoutRecord { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), by, keep, undo });
+        let folder = Arc::new(CheckoutRecord { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), author: by, keep, undo });
         Ok(Checkout { folder, turn: Arc::new(turn) })
     }
 }
@@ -105,15 +105,15 @@ impl CheckoutRecord {
     async fn recorded(&self) -> Result<Commit, WorkTreeError> {
         // Later calls read the long outputs that tools have stored.
         let kept = PathBuf::from(format!(".aime/runs/{}", self.run));
-        let undoes = self.undo().of.clone();
-        let by = By { author: self.by.clone().unwrap_or_else(brought), undoes };
+        let undoes = self.undo().scope.clone();
+        let by = WorkAuthor { author: self.author.clone().unwrap_or_else(importer), undoes };
         self.trees.folder.record_for(Some(&self.tree.commit), &[kept], &by.line()).await
     }
 
     /// Resets the folder to the state before the run, and then back to its current state, so that the changes between
     /// are recorded.
-    async fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> Result<(), TreeError> {
-        if self.undo().of.is_some() {
+    async fn import_past(&self, recorder: Arc<Recorder>, scope: Scope) -> Result<(), TreeError> {
+        if self.undo().scope.is_some() {
             return Ok(());
         }
         let now = {
@@ -123,11 +123,11 @@ impl CheckoutRecord {
         let folder = self.trees.folder.clone();
         let past = folder.past(None, &now).await?.ok_or_else(|| WorkTreeError::Missing { commit: now.to_string() })?;
         let work = pieces(&folder, &past.steps, &BTreeSet::new()).await?;
-        *self.undo() = Undo { of: Some(scope), broken: Some(CUT_OFF.to_owned()) };
+        *self.undo() = Undo { scope: Some(scope), broken: Some(CUT_OFF.to_owned()) };
         folder.turn(&past.from).await?;
-        bring(Arc::clone(&recorder), work, async move { folder.turn(&now).await }).await?;
+        import(Arc::clone(&recorder), work, async move { folder.turn(&now).await }).await?;
         self.undo().broken = None;
-        if recorder.keeps() { Ok(()) } else { Err(TreeError::NotKept { why: recorder.notes().join("; ") }) }
+        if recorder.is_recording() { Ok(()) } else { Err(TreeError::NotKept { why: recorder.notes().join("; ") }) }
     }
 
     fn undo(&self) -> MutexGuard<'_, Undo> {
@@ -143,20 +143,20 @@ struct Passing {
 }
 
 impl TransientWorkspace for Passing {
-    fn keep(&self) -> &Path {
+    fn recording_folder(&self) -> &Path {
         self.folder.keep.path()
     }
 
-    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>> {
+    fn load_past_changes(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>> {
         let (folder, turn) = (Arc::clone(&self.folder), self.turn.upgrade());
         async move {
             let turn = turn.ok_or(PassingError::Ended)?;
             // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
             let brought = tokio::spawn(async move {
-                folder.bring_past(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
+                folder.import_past(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
                 Ok(Box::new(turn) as WorkspaceLease)
             });
-            brought.await.map_err(|error| PassingError::Failed(error.into()))?
+            importer.await.map_err(|error| PassingError::Failed(error.into()))?
         }
         .boxed()
     }

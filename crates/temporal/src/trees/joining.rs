@@ -54,7 +54,7 @@ pub struct TaskWork {
 /// Result of merging work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "joined", rename_all = "snake_case")]
-pub enum Joined {
+pub enum JoinResult {
     /// The work is in the state of the folder.
     Clean {
         /// State of the folder.
@@ -79,7 +79,7 @@ pub enum Joined {
 
 impl Trees {
     /// Merges work into the state of a folder. The folder of this host is not touched.
-    pub(crate) async fn join(&self, order: &JoinOrder) -> Result<Joined, TreeError> {
+    pub(crate) async fn join(&self, order: &JoinOrder) -> Result<JoinResult, TreeError> {
         let JoinOrder { work, from, ours, theirs } = order;
         let _states = self.states.lock().await;
         self.fetch(ours).await?;
@@ -101,16 +101,16 @@ impl Trees {
                 let (files, changes) =
                     if work.is_shown { work.changes(&self.folder, &ours.commit, &shared).await? } else { Default::default() };
                 let tree = if shared == theirs.commit { theirs.clone() } else { self.stored(shared, Some(ours)).await? };
-                Ok(Joined::Clean { tree, files, changes, conflicts })
+                Ok(JoinResult::Clean { tree, files, changes, conflicts })
             }
             WorkMerged::Conflict { .. } if work.is_partial => {
-                Ok(Joined::Conflict { tree: ours.clone(), private: theirs.clone(), conflicts: work.conflicts.clone() })
+                Ok(JoinResult::Conflict { tree: ours.clone(), private: theirs.clone(), conflicts: work.conflicts.clone() })
             }
             WorkMerged::Conflict { shared, private, conflicts } => {
                 let tree = if shared == ours.commit { ours.clone() } else { self.stored(shared, Some(ours)).await? };
                 let private = if private == theirs.commit { theirs.clone() } else { self.stored(private, Some(&tree)).await? };
                 let open = conflicts.into_iter().map(|conflict| work.found(conflict, false));
-                Ok(Joined::Conflict { tree, private, conflicts: open.collect() })
+                Ok(JoinResult::Conflict { tree, private, conflicts: open.collect() })
             }
         }
     }

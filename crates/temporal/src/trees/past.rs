@@ -22,7 +22,7 @@ const MOST_BETWEEN: u64 = 512_000_000;
 
 /// Author of some work, recorded in the state that resulted from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct By {
+pub(super) struct WorkAuthor {
     /// Author of the work.
     pub(super) author: Author,
     /// Scope that it undid, if it was an undo.
@@ -30,7 +30,7 @@ pub(super) struct By {
     pub(super) undoes: Option<Scope>,
 }
 
-impl By {
+impl WorkAuthor {
     /// Returns the line of JSON that is stored with a state.
     pub(super) fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -39,14 +39,14 @@ impl By {
 
 /// Returns the author of changes without a recorded author: the run as a whole.
 #[must_use]
-pub fn brought() -> Author {
+pub fn importer() -> Author {
     Author::new(None, "trees")
 }
 
 /// Returns the authors of a step, and the scope that it undid.
-fn who(step: &Step) -> (Vec<Author>, Option<Scope>) {
-    let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| By { author: brought(), undoes: None });
-    let mut all: Vec<By> = step.by.iter().map(read).collect();
+fn step_authors(step: &Step) -> (Vec<Author>, Option<Scope>) {
+    let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| WorkAuthor { author: importer(), undoes: None });
+    let mut all: Vec<WorkAuthor> = step.authors.iter().map(read).collect();
     let undoes = if let [by] = all.as_mut_slice() { by.undoes.take() } else { None };
     (authors(all.into_iter().map(|by| by.author)), undoes)
 }
@@ -72,7 +72,7 @@ pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<Pa
     let mut pieces = Vec::new();
     let mut joined: HashMap<&Path, Vec<Author>> = HashMap::new();
     for (number, step) in steps.iter().enumerate() {
-        let (by, undoes) = who(step);
+        let (by, undoes) = step_authors(step);
         let mut changes = Vec::new();
         for changed in &step.changes {
             if here.contains(&changed.path) {
@@ -82,11 +82,11 @@ pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<Pa
                 changes.push((changed.path.clone(), content));
             }
         }
-        pieces.push(ImportedWork { by, undoes, changes });
+        pieces.push(ImportedWork { authors: by, undoes, changes });
     }
     pieces.extend(here.iter().filter_map(|path| {
         let by = authors(joined.remove(path.as_path())?);
-        Some(ImportedWork { by, undoes: None, changes: vec![(path.clone(), None)] })
+        Some(ImportedWork { authors: by, undoes: None, changes: vec![(path.clone(), None)] })
     }));
     Ok(pieces)
 }
@@ -114,17 +114,17 @@ pub(super) async fn work(
 /// Returns the changes to a folder as one piece of work, if the authors are not known.
 pub(super) async fn as_one(folder: &WorkTree, now: &Commit, both: &Commit) -> Result<Vec<ImportedWork>, WorkTreeError> {
     let changes = folder.changed(now, both).await?.into_iter().map(|changed| (changed.path, None)).collect();
-    Ok(vec![ImportedWork { by: vec![brought()], undoes: None, changes }])
+    Ok(vec![ImportedWork { authors: vec![importer()], undoes: None, changes }])
 }
 
 /// Has work come into a folder, and keeps it.
-pub(super) async fn bring(
+pub(super) async fn import(
     recorder: Arc<Recorder>,
     work: Vec<ImportedWork>,
     come: impl Future<Output = Result<(), WorkTreeError>> + Send + 'static,
 ) -> Result<(), TreeError> {
     let runtime = Handle::current();
-    let came = spawn_blocking(move || recorder.import(&brought(), &work, || runtime.block_on(come)));
+    let came = spawn_blocking(move || recorder.import(&importer(), &work, || runtime.block_on(come)));
     Ok(came.await.map_err(|error| TreeError::Broken { why: error.to_string() })??)
 }
 

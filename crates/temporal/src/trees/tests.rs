@@ -6,7 +6,7 @@ use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Checkout, Handover, ImportOutcome, JoinOrder, Joined, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{Checkout, Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -56,7 +56,7 @@ impl World {
     }
 
     /// Merges the work of the task `b` on a host.
-    async fn join(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> Joined {
+    async fn join(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> JoinResult {
         let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
         let work = TaskWork { is_shown: true, conflicts, ..work };
         let from = Some(from.clone()).filter(|_| work.conflicts.is_empty());
@@ -65,14 +65,14 @@ impl World {
 
     async fn joined(&self, host: usize, from: &Tree, ours: &Tree, theirs: &Tree) -> Tree {
         match self.join(host, (from, ours, theirs), Vec::new()).await {
-            Joined::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
+            JoinResult::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
             joined => panic!("{joined:?}"),
         }
     }
 
     async fn conflict(&self, host: usize, states: (&Tree, &Tree, &Tree), known: Vec<FoundConflict>) -> (Tree, Tree, Vec<FoundConflict>) {
         match self.join(host, states, known).await {
-            Joined::Conflict { tree, private, conflicts } => (tree, private, conflicts),
+            JoinResult::Conflict { tree, private, conflicts } => (tree, private, conflicts),
             joined => panic!("{joined:?}"),
         }
     }
@@ -109,7 +109,7 @@ async fn handed_back(checkout: Checkout) -> Tree {
 fn undo(recorder: &Recorder, scope: &Scope) -> Vec<(String, String)> {
     let plan = recorder.plan(scope, false).unwrap();
     assert!(recorder.undo(&plan).unwrap().failed.is_empty());
-    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why.to_string())).collect()
+    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.kind.to_string())).collect()
 }
 
 // Requirement: 18.7
@@ -125,12 +125,12 @@ async fn work_goes_on_where_another_host_left_it_and_comes_back() {
     assert_eq!(same, second, "what changes nothing makes no state");
     assert_eq!(world.read("0/.aime/runs/r/t/output.txt"), "long");
     world.write("client/b", "a person's");
-    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), ImportOutcome::Taken);
-    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), ImportOutcome::Taken);
+    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), ImportOutcome::Imported);
+    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), ImportOutcome::Imported);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "a person's"));
     // The run went on, and its later changes are taken back too.
     let third = world.work(0, &second, "a", "2").await;
-    assert_eq!(world.client.take_back("r", &third, None).await.unwrap(), ImportOutcome::Taken);
+    assert_eq!(world.client.take_back("r", &third, None).await.unwrap(), ImportOutcome::Imported);
     assert_eq!(world.read("client/a"), "2");
     assert_eq!(world.hosts[0].take_back("r", &third, None).await.unwrap(), ImportOutcome::Elsewhere);
     // The next run begins without what was kept for this one.
@@ -155,7 +155,7 @@ async fn what_was_done_at_once_is_joined_or_named() {
     assert!(matches!(conflict, ImportOutcome::Conflict { paths, .. } if paths == ["a"]));
     assert_eq!(world.read("client/a"), "a person's");
     world.write("client/a", "0");
-    assert_eq!(world.client.take_back("r", &tree, None).await.unwrap(), ImportOutcome::Taken);
+    assert_eq!(world.client.take_back("r", &tree, None).await.unwrap(), ImportOutcome::Imported);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "2"));
 }
 
@@ -211,7 +211,7 @@ async fn what_came_is_undone_task_by_task() {
     let two = world.work_by(1, &two, Some("two"), "new/file", "two").await;
     let tree = world.joined(0, &begun, &one, &two).await;
     let three = world.work_by(0, &tree, Some("three"), "a", "3").await;
-    assert_eq!(world.take_back(&three).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&three).await, ImportOutcome::Imported);
     let later = "changed later, or at the same time, by";
     assert_eq!(world.undo("one"), [("a".to_owned(), format!("{later} three")), ("lines".to_owned(), format!("{later} two"))]);
     assert_eq!(world.undo("three"), []);
@@ -230,12 +230,12 @@ async fn what_a_person_changed_meanwhile_is_no_task_s() {
     let one = world.work_by(0, &begun, Some("one"), "lines", "one\n2\n3\n4\n5\n6\n").await;
     let two = world.work_by(0, &one, Some("two"), "lines", "one\n2\n3\n4\n5\ntwo\n").await;
     world.write("client/lines", "1\n2\n3\nmine\n5\n6\n");
-    assert_eq!(world.take_back(&one).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&one).await, ImportOutcome::Imported);
     assert_eq!(world.read("client/lines"), "one\n2\n3\nmine\n5\n6\n");
     assert_eq!(world.undo("one"), []);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n", "what a person did stays");
     // The run goes on. The undo in this folder stays in effect, and the run's later changes arrive.
-    assert_eq!(world.take_back(&two).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&two).await, ImportOutcome::Imported);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\ntwo\n");
     assert_eq!(world.undo("two"), []);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n");
@@ -254,8 +254,8 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
         let checkout = world.hosts[host].check_out(tree, "r", Some(Author::new(Some("back"), "undo_task"))).await.unwrap();
         let (passing, folder) = (checkout.passing(), world.root.path().join(host.to_string()));
         let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
-        let recorder = Arc::new(Recorder::new(ConfinedFolder::open(&folder).unwrap(), passing.keep(), "r", settings));
-        let Ok(turn) = passing.bring_past(Arc::clone(&recorder), Scope::task(task)).await else { panic!("nothing is brought") };
+        let recorder = Arc::new(Recorder::new(ConfinedFolder::open(&folder).unwrap(), passing.recording_folder(), "r", settings));
+        let Ok(turn) = passing.load_past_changes(Arc::clone(&recorder), Scope::task(task)).await else { panic!("nothing is brought") };
         let left = undo(&recorder, &Scope::task(task));
         drop((turn, recorder, passing));
         (handed_back(checkout).await, left)
@@ -268,7 +268,7 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
     // Another host also sees the undo.
     let (undone, left) = back(0, &undone, "one").await;
     assert_eq!((left, world.read("0/a"), world.read("0/b")), (vec![], "0".to_owned(), "2".to_owned()));
-    assert_eq!(world.take_back(&undone).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&undone).await, ImportOutcome::Imported);
     assert_eq!((world.read("client/a"), world.read("client/b")), ("0".to_owned(), "2".to_owned()));
     let recorder = world.recorder();
     for text in ["1", "3"] {
@@ -289,7 +289,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     let recorder = |keep: &Path| {
         Arc::new(Recorder::new(ConfinedFolder::open(world.root.path().join("0")).unwrap(), keep, "r", UndoSettings::default()))
     };
-    let mut bringing = passing.bring_past(recorder(passing.keep()), Scope::task("one"));
+    let mut bringing = passing.load_past_changes(recorder(passing.recording_folder()), Scope::task("one"));
     assert!(futures::poll!(&mut bringing).is_pending());
     drop(bringing);
     assert!(matches!(checkout.hand_back().await, Handover::Lost { why } if why.contains("cut off")));
@@ -297,7 +297,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     let checkout = world.hosts[0].check_out(&one, "r", None).await.unwrap();
     assert_eq!(world.read("0/a"), "1");
     assert_eq!(handed_back(checkout).await, one);
-    let late = passing.bring_past(recorder(passing.keep()), Scope::task("one")).await;
+    let late = passing.load_past_changes(recorder(passing.recording_folder()), Scope::task("one")).await;
     assert!(matches!(late, Err(PassingError::Ended)));
 }
 
@@ -331,11 +331,11 @@ async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
     let (still, private, again) = world.conflict(1, (&begun, &c, &same), conflicts).await;
     assert_eq!((&still, &private, said(&again)), (&c, &same, told(false, Some(OWN))), "they are still there");
     let resolved = world.work_by(1, &same, Some("b"), "text", &TEXT.replace("one", "a's\nb's")).await;
-    let Joined::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
+    let JoinResult::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
     assert_eq!(said(&conflicts), told(true, None));
     let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.name(), change.added, change.removed)).collect();
     assert_eq!((files, changed), (2, vec![("new", "created", 1, 0), ("text", "changed", 1, 0)]));
-    assert_eq!(world.take_back(&tree).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&tree).await, ImportOutcome::Imported);
     assert_eq!(world.read("client/text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
     assert!(!world.root.path().join("client/.aime/runs/r/private").exists(), "both versions are in the file");
 }
@@ -349,7 +349,7 @@ async fn the_version_that_lost_comes_back() {
     let begun = world.client.hand_over("r").await.unwrap();
     let (one, two) = (world.work(0, &begun, "a", "1").await, world.work(1, &begun, "a", "2").await);
     let (shared, _, conflicts) = world.conflict(0, (&begun, &one, &two), Vec::new()).await;
-    assert_eq!(world.take_back(&shared).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&shared).await, ImportOutcome::Imported);
     let kept = conflicts[0].conflict.kept.clone().unwrap();
     assert_eq!((world.read("client/a"), world.read(&format!("client/{kept}"))), ("1".to_owned(), "2".to_owned()));
 }
@@ -368,8 +368,8 @@ async fn work_that_was_stopped_waits_where_it_conflicts() {
         let order = JoinOrder { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
         world.hosts[0].join(&order).await.unwrap()
     };
-    assert_eq!(partial(&two).await, Joined::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
-    assert!(matches!(partial(&three).await, Joined::Clean { files: 0, .. }));
+    assert_eq!(partial(&two).await, JoinResult::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
+    assert!(matches!(partial(&three).await, JoinResult::Clean { files: 0, .. }));
 }
 
 /// A call that uses the folder of a host for long holds up no merge there of what other hosts have done.
@@ -384,6 +384,6 @@ async fn work_is_merged_while_a_call_goes_on() {
     world.write("1/d", "3");
     let three = handed_back(call).await;
     let all = world.joined(1, &begun, &tree, &three).await;
-    assert_eq!(world.take_back(&all).await, ImportOutcome::Taken);
+    assert_eq!(world.take_back(&all).await, ImportOutcome::Imported);
     assert_eq!(["a", "b", "c", "d"].map(|file| world.read(&format!("client/{file}"))).concat(), "0123");
 }

@@ -8,9 +8,9 @@ use std::{
 
 use aime_durable::{
     Recorded,
-    contract::{self, BEGUN, Broken, Hosts, INPUT, Kept, Opened, Sum, Toy, World},
+    contract::{self, BEGUN, ContractViolation, Hosts, INPUT, Opened, StoredToy, Sum, Toy, World},
 };
-use aime_temporal::{Begin, BlobCodec, Blobs, Dated, SoFar};
+use aime_temporal::{BlobCodec, Blobs, MachineStart, PartialJournal, Timestamped};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, Url, WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowHandle,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowStartOptions, errors::WorkflowInteractionError,
@@ -20,7 +20,7 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use crate::toy::{ToyActivities, ToyWorkflow};
 
 /// Runs that were entered as a kill would have left them, and are not begun here yet.
-type Entered = Arc<Mutex<HashMap<String, Kept>>>;
+type Entered = Arc<Mutex<HashMap<String, StoredToy>>>;
 
 struct OnTemporal {
     runtime: Arc<Runtime>,
@@ -37,7 +37,7 @@ struct ToyRun {
     name: String,
     id: String,
     world: Arc<World>,
-    kept: Option<Kept>,
+    kept: Option<StoredToy>,
 }
 
 impl OnTemporal {
@@ -56,7 +56,7 @@ impl OnTemporal {
 impl Hosts for OnTemporal {
     type Opened = ToyRun;
 
-    async fn open(&self, run: &str, world: Arc<World>) -> Result<ToyRun, Broken> {
+    async fn open(&self, run: &str, world: Arc<World>) -> Result<ToyRun, ContractViolation> {
         let id = format!("toy-{}-{run}", self.process);
         let (runtime, client, entered) = (Arc::clone(&self.runtime), self.client.clone(), Arc::clone(&self.entered));
         let mut toy = ToyRun { runtime, client, entered, name: run.to_owned(), id, world, kept: None };
@@ -72,21 +72,21 @@ impl ToyRun {
 
     /// Returns the stored state: from the server, which replays the whole history for it, or from this test until the
     /// workflow has begun.
-    async fn look(&self) -> Result<Option<Kept>, Broken> {
+    async fn look(&self) -> Result<Option<StoredToy>, ContractViolation> {
         match self.handle().describe(WorkflowDescribeOptions::default()).await {
             Ok(_) => {}
             Err(WorkflowInteractionError::NotFound(_)) => {
                 return Ok(self.entered.lock().unwrap().get(&self.name).cloned());
             }
-            Err(error) => return Err(Broken::because(error)),
+            Err(error) => return Err(ContractViolation::because(error)),
         }
         let (begin, journal) = self
             .with_worker(async {
-                self.handle().query(ToyWorkflow::kept, (), WorkflowQueryOptions::default()).await.map_err(Broken::because)
+                self.handle().query(ToyWorkflow::kept, (), WorkflowQueryOptions::default()).await.map_err(ContractViolation::because)
             })
             .await?;
-        let begin = begin.ok_or_else(|| Broken("it has not begun".to_owned()))?;
-        Ok(Some(Kept {
+        let begin = begin.ok_or_else(|| ContractViolation("it has not begun".to_owned()))?;
+        Ok(Some(StoredToy {
             input: begin.input.into(),
             facts: journal.facts.into_iter().map(Recorded::from).collect(),
             events: journal.events.into_iter().map(Recorded::from).collect(),
@@ -95,45 +95,45 @@ impl ToyRun {
 
     /// Runs a future while a worker of this run's queue exists. The worker caches no workflows, so each task replays
     /// the history.
-    async fn with_worker<T>(&self, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
+    async fn with_worker<T>(&self, work: impl Future<Output = Result<T, ContractViolation>>) -> Result<T, ContractViolation> {
         let options = WorkerOptions::new(self.id.as_str())
             .max_cached_workflows(0)
             .max_heartbeat_throttle_interval(Duration::from_millis(100))
             .register_activities(ToyActivities { world: Arc::clone(&self.world) })
             .register_workflow::<ToyWorkflow>()
-            .map_err(Broken::because)?
+            .map_err(ContractViolation::because)?
             .build();
-        let mut worker = Worker::new(&self.runtime, self.client.clone(), options).map_err(Broken::because)?;
+        let mut worker = Worker::new(&self.runtime, self.client.clone(), options).map_err(ContractViolation::because)?;
         let stop = worker.shutdown_handle();
         let working = worker.run();
         let mut working = std::pin::pin!(working);
         let done = tokio::select! {
-            ended = &mut working => return Err(Broken(format!("the worker ended: {ended:?}"))),
+            ended = &mut working => return Err(ContractViolation(format!("the worker ended: {ended:?}"))),
             done = work => done,
         };
         stop();
-        working.await.map_err(Broken::because)?;
+        working.await.map_err(ContractViolation::because)?;
         done
     }
 }
 
 impl Opened for ToyRun {
-    fn kept(self) -> Option<Kept> {
+    fn kept(self) -> Option<StoredToy> {
         self.kept
     }
 
-    async fn enter(self, kept: &Kept) -> Result<(), Broken> {
+    async fn enter(self, kept: &StoredToy) -> Result<(), ContractViolation> {
         self.entered.lock().unwrap().insert(self.name, kept.clone());
         Ok(())
     }
 
-    async fn finish(self) -> Result<Sum, Broken> {
-        let begin: Begin<Toy> = match &self.kept {
-            None => Begin::fresh(BEGUN, INPUT),
-            Some(Kept { input, facts, events }) => Begin {
+    async fn finish(self) -> Result<Sum, ContractViolation> {
+        let begin: MachineStart<Toy> = match &self.kept {
+            None => MachineStart::fresh(BEGUN, INPUT),
+            Some(StoredToy { input, facts, events }) => MachineStart {
                 input: input.clone().into(),
-                journal: Some(SoFar {
-                    facts: facts.iter().cloned().map(Dated::from).collect(),
+                journal: Some(PartialJournal {
+                    facts: facts.iter().cloned().map(Timestamped::from).collect(),
                     events: events.len(),
                     not_begun: Default::default(),
                     then: Vec::new(),
@@ -142,8 +142,8 @@ impl Opened for ToyRun {
         };
         let options = WorkflowStartOptions::new(self.id.as_str(), self.id.as_str());
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
-        let started = self.client.start_workflow(ToyWorkflow::run, begin, options).await.map_err(Broken::because)?;
-        self.with_worker(async { started.get_result(WorkflowGetResultOptions::default()).await.map_err(Broken::because) }).await
+        let started = self.client.start_workflow(ToyWorkflow::run, begin, options).await.map_err(ContractViolation::because)?;
+        self.with_worker(async { started.get_result(WorkflowGetResultOptions::default()).await.map_err(ContractViolation::because) }).await
     }
 }
 

@@ -10,7 +10,9 @@ use aime_durable::{
     EffectId, Issue, Reason, Recorded, UnixMillis,
     contract::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, World},
 };
-use aime_temporal::{Begin, Begun, Carried, Carrier, Dated, EffectOrder, SoFar, carry, options, perform};
+use aime_temporal::{
+    Carrier, CarryOutcome, EffectOrder, MachineStart, PartialJournal, RunningEffect, Timestamped, carry, options, perform,
+};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use temporalio_macros::{activities, workflow, workflow_methods};
@@ -23,22 +25,22 @@ use temporalio_sdk::{
 /// Journal of a toy, as its workflow returns it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ToyJournal {
-    pub(crate) facts: Vec<Dated<ToyFact>>,
-    pub(crate) events: Vec<Dated<ToyEvent>>,
+    pub(crate) facts: Vec<Timestamped<ToyFact>>,
+    pub(crate) events: Vec<Timestamped<ToyEvent>>,
 }
 
 #[workflow]
 #[derive(Default)]
 pub(crate) struct ToyWorkflow {
     inbox: Vec<ToyFact>,
-    begin: Option<Begin<Toy>>,
+    begin: Option<MachineStart<Toy>>,
     journal: ToyJournal,
 }
 
 #[workflow_methods]
 impl ToyWorkflow {
     #[run(name = "aime.toy")]
-    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, begin: Begin<Toy>) -> WorkflowResult<Sum> {
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, begin: MachineStart<Toy>) -> WorkflowResult<Sum> {
         let (facts, input) = match &begin.journal {
             Some(journal) => (journal.facts.clone(), begin.input.clone()),
             None => (Vec::new(), begin.input.clone()),
@@ -46,7 +48,7 @@ impl ToyWorkflow {
         let mut carrier = ToyCarrier { ctx: ctx.clone(), begin: begin.clone(), cancels: Vec::new(), signalled: None };
         let replayed: Vec<Recorded<ToyFact>> = facts.iter().cloned().map(Recorded::from).collect();
         let events = match &begin.journal {
-            Some(_) => aime_durable::replay::<Toy>(&input.into(), &replayed).events.into_iter().map(Dated::from).collect(),
+            Some(_) => aime_durable::replay::<Toy>(&input.into(), &replayed).events.into_iter().map(Timestamped::from).collect(),
             None => Vec::new(),
         };
         ctx.state_mut(|toy| {
@@ -55,11 +57,11 @@ impl ToyWorkflow {
         });
         let now = carrier.now();
         match carry(begin.clone().resume(now), &mut carrier).await {
-            Ok(Carried::Ended(ended)) => Ok(ended.output),
-            Ok(Carried::Left { not_begun, then }) => {
+            Ok(CarryOutcome::Ended(ended)) => Ok(ended.output),
+            Ok(CarryOutcome::Continued { not_begun, then }) => {
                 let ToyJournal { facts, events } = ctx.state_mut(|toy| std::mem::take(&mut toy.journal));
-                let journal = SoFar { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
-                ctx.continue_as_new(Begin { journal: Some(journal), ..begin }, ContinueAsNewOptions::default())?;
+                let journal = PartialJournal { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
+                ctx.continue_as_new(MachineStart { journal: Some(journal), ..begin }, ContinueAsNewOptions::default())?;
                 unreachable!("it goes on in a new history")
             }
             Err(error) => Err(temporalio_sdk::ApplicationFailure::new(error).into()),
@@ -72,14 +74,14 @@ impl ToyWorkflow {
     }
 
     #[query]
-    pub(crate) fn kept(&self, _: &WorkflowContextView) -> (Option<Begin<Toy>>, ToyJournal) {
+    pub(crate) fn kept(&self, _: &WorkflowContextView) -> (Option<MachineStart<Toy>>, ToyJournal) {
         (self.begin.clone(), self.journal.clone())
     }
 }
 
 struct ToyCarrier {
     ctx: WorkflowContext<ToyWorkflow>,
-    begin: Begin<Toy>,
+    begin: MachineStart<Toy>,
     cancels: Vec<(EffectId, WorkflowCancellationToken)>,
     signalled: Option<LocalBoxFuture<'static, ()>>,
 }
@@ -90,7 +92,7 @@ impl Carrier<Toy> for ToyCarrier {
         UnixMillis::try_from(since.as_millis()).unwrap()
     }
 
-    fn begin(&mut self, issue: Issue<ToyEffect>) -> Begun<Toy> {
+    fn begin(&mut self, issue: Issue<ToyEffect>) -> RunningEffect<Toy> {
         let begun_before = self.begin.was_begun(&issue);
         let Issue { id, effect, .. } = issue;
         let (ctx, cancel) = (self.ctx.clone(), WorkflowCancellationToken::new());
@@ -100,7 +102,7 @@ impl Carrier<Toy> for ToyCarrier {
                 ctx.timer(TimerOptions::builder(Duration::from_millis(1)).cancellation_token(cancel).build()).await;
                 vec![ToyFact::Done { id, value }]
             };
-            return Begun { facts: timer.boxed_local(), holds: false };
+            return RunningEffect { facts: timer.boxed_local(), holds: false };
         }
         let activity = async move {
             let options = options(ctx.task_queue(), &id, cancel);
@@ -111,7 +113,7 @@ impl Carrier<Toy> for ToyCarrier {
                 Err(_) => vec![ToyFact::Done { id, value: LATE }],
             }
         };
-        Begun { facts: activity.boxed_local(), holds: true }
+        RunningEffect { facts: activity.boxed_local(), holds: true }
     }
 
     fn revoke(&mut self, id: &EffectId, why: &Reason) {
@@ -141,8 +143,8 @@ impl Carrier<Toy> for ToyCarrier {
 
     fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
         self.ctx.state_mut(|toy| {
-            toy.journal.facts.extend(facts.iter().cloned().map(Dated::from));
-            toy.journal.events.extend(events.iter().cloned().map(Dated::from));
+            toy.journal.facts.extend(facts.iter().cloned().map(Timestamped::from));
+            toy.journal.events.extend(events.iter().cloned().map(Timestamped::from));
         });
     }
 }

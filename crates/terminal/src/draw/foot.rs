@@ -6,7 +6,7 @@ use tui_input::Input;
 use super::Eye;
 use crate::{
     Hint, Phrase, Screen, plain,
-    screen::{Act, Panel, Part, Prompt, Said},
+    screen::{Act, InputPurpose, Panel, Part, Prompt},
     text::width as columns,
     theme::Tone,
 };
@@ -21,19 +21,19 @@ pub(super) fn prompt(screen: &Screen, eye: Eye, width: usize) -> Option<(Line<'s
                 Act::Cancel { task: Some(task) } => Phrase::SureCancel(task),
                 _ => Phrase::SureEnd,
             };
-            Some((eye.line(Tone::Warn, format!("{} y / n", screen.says(asked))), None))
+            Some((eye.line(Tone::Warn, format!("{} y / n", screen.phrase(asked))), None))
         }
         Prompt::None if !screen.notice.is_empty() => Some((eye.line(Tone::Warn, screen.notice.clone()), None)),
         Prompt::None => None,
     }
 }
 
-fn typing(screen: &Screen, to: &Said, line: &Input, eye: Eye, width: usize) -> (Line<'static>, Option<usize>) {
+fn typing(screen: &Screen, to: &InputPurpose, line: &Input, eye: Eye, width: usize) -> (Line<'static>, Option<usize>) {
     let label = match to {
-        Said::Told(task) => Phrase::Tells(task.as_ref()),
-        Said::Answers(_) => Phrase::AnswersWith,
+        InputPurpose::Message(task) => Phrase::Tells(task.as_ref()),
+        InputPurpose::Answer(_) => Phrase::AnswersWith,
     };
-    let label = format!("{} > ", screen.says(label));
+    let label = format!("{} > ", screen.phrase(label));
     let label = if columns(&label) + 10 > width { "> ".to_owned() } else { label };
     let room = width.saturating_sub(columns(&label) + 1).max(1);
     let hidden = line.visual_scroll(room);
@@ -63,7 +63,7 @@ pub(super) fn keys(screen: &Screen, eye: Eye, width: usize) -> Line<'static> {
     };
     let mut text = String::new();
     for hint in hints {
-        let word = screen.says(Phrase::Hint(*hint));
+        let word = screen.phrase(Phrase::Hint(*hint));
         let more = if text.is_empty() { word } else { format!("{text} · {word}") };
         if columns(&more) > width {
             break;

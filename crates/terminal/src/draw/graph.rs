@@ -15,7 +15,7 @@ const MOST: usize = 200;
 /// Draws the graph: one line per task, with connecting lines between.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let Some(state) = screen.state.as_ref().filter(|state| !state.tasks.is_empty()) else {
-        return vec![eye.line(Tone::Dim, screen.says(Phrase::NoPlanToDraw))];
+        return vec![eye.line(Tone::Dim, screen.phrase(Phrase::NoPlanToDraw))];
     };
     let edges = edges(state);
     let order = order(state, &edges);
@@ -31,7 +31,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.extend(row.trim_end_matches('\n').split('\n').map(|line| painted(line, task, eye, width)));
     }
     if all > MOST {
-        lines.push(eye.line(Tone::Dim, screen.says(Phrase::AndMore(all - MOST))));
+        lines.push(eye.line(Tone::Dim, screen.phrase(Phrase::AndMore(all - MOST))));
     }
     lines
 }

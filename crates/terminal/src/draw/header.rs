@@ -17,10 +17,10 @@ const BAR: usize = 20;
 /// Draws at most `most` lines.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
     let Some(state) = &screen.state else {
-        return vec![eye.line(Tone::Strong, screen.says(Phrase::Beginning))].into_iter().take(most).collect();
+        return vec![eye.line(Tone::Strong, screen.phrase(Phrase::Beginning))].into_iter().take(most).collect();
     };
     let (doing, tone) = doing(screen, state);
-    let doing = screen.says(doing);
+    let doing = screen.phrase(doing);
     let goal = first_line(&state.goal, width.saturating_sub(columns(&doing) + 2));
     let mut lines = vec![Line::from(vec![eye.span(tone, doing), Span::raw("  "), Span::raw(goal)])];
     let (how_far, spent) = (how_far(screen, state, eye, width), spent(screen, state, eye));
@@ -56,11 +56,11 @@ fn doing(screen: &Screen, state: &ProgressState) -> (Phrase<'static>, Tone) {
 /// Formats the progress: `plan v2 [#####-----] 3 of 5 tasks done, 1 failed`.
 fn how_far(screen: &Screen, state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
     if state.version == 0 {
-        return eye.line(Tone::Dim, screen.says(Phrase::NoPlanYet));
+        return eye.line(Tone::Dim, screen.phrase(Phrase::NoPlanYet));
     }
     let count = |status: TaskStatus| state.tasks.values().filter(|task| task.status == status).count();
     let (all, done, failed) = (state.tasks.len(), count(TaskStatus::Completed), count(TaskStatus::Failed));
-    let mut spans = vec![Span::raw(screen.says(Phrase::Version(state.version)))];
+    let mut spans = vec![Span::raw(screen.phrase(Phrase::Version(state.version)))];
     if width >= 60 && all > 0 {
         let full = done * BAR / all;
         spans.extend([
@@ -72,9 +72,9 @@ fn how_far(screen: &Screen, state: &ProgressState, eye: Eye, width: usize) -> Li
     } else {
         spans.push(Span::raw(" ·"));
     }
-    spans.push(Span::raw(format!(" {}", screen.says(Phrase::DoneOf { done, tasks: all }))));
+    spans.push(Span::raw(format!(" {}", screen.phrase(Phrase::DoneOf { done, tasks: all }))));
     if failed > 0 {
-        let failed = format!("{}{}", screen.says(Phrase::Comma), screen.says(Phrase::Failures(failed)));
+        let failed = format!("{}{}", screen.phrase(Phrase::Comma), screen.phrase(Phrase::Failures(failed)));
         spans.push(eye.span(Tone::Bad, failed));
     }
     Line::from(spans)
@@ -86,7 +86,7 @@ fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
     let millis = until.millis_since(state.started_at);
     let tokens = state.spent.input_tokens.saturating_add(state.spent.output_tokens);
     let (limits, cost) = (&screen.limits, state.spent.cost_usd);
-    let of = |used: &str, most: &str| screen.says(Phrase::Of { used, most });
+    let of = |used: &str, most: &str| screen.phrase(Phrase::Of { used, most });
     let near = |used: f64, most: f64| if used >= 0.8 * most { Tone::Warn } else { Tone::Dim };
     let time = limits.seconds.map_or_else(
         || (Tone::Dim, clock(millis)),
@@ -94,8 +94,8 @@ fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
     );
     let told = grouped(tokens);
     let tokens = limits.tokens.map_or_else(
-        || (Tone::Dim, screen.says(Phrase::Tokens(&told))),
-        |most| (near(tokens as f64, most as f64), screen.says(Phrase::TokensOf { used: &told, most: &grouped(most) })),
+        || (Tone::Dim, screen.phrase(Phrase::Tokens(&told))),
+        |most| (near(tokens as f64, most as f64), screen.phrase(Phrase::TokensOf { used: &told, most: &grouped(most) })),
     );
     let cost = match limits.cost_usd {
         Some(most) => Some((near(cost, most), of(&format!("${cost:.4}"), &format!("${most:.2}")))),

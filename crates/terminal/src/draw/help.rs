@@ -37,7 +37,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
             (Help::Stop, Part::Watches) => Help::Leave,
             _ => help,
         };
-        for (at, text) in wrapped(&screen.says(Phrase::Help(help)), width.saturating_sub(KEY + 1), "").into_iter().enumerate() {
+        for (at, text) in wrapped(&screen.phrase(Phrase::Help(help)), width.saturating_sub(KEY + 1), "").into_iter().enumerate() {
             let key = if at == 0 { key } else { "" };
             lines.push(Line::from(vec![eye.span(Tone::Strong, format!(" {key:<KEY$}")), Span::raw(text)]));
         }

@@ -38,8 +38,8 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
         }
     }
     let at = if screen.panel == Panel::Log { screen.scroll.at } else { 0 };
-    let more = if at > 0 { screen.says(Phrase::MoreBelow(at)) } else { String::new() };
-    let mut lines = vec![title(eye, &screen.says(Phrase::TitleLog), &more, width)];
+    let more = if at > 0 { screen.phrase(Phrase::MoreBelow(at)) } else { String::new() };
+    let mut lines = vec![title(eye, &screen.phrase(Phrase::TitleLog), &more, width)];
     let mut shown: Vec<Line<'static>> = found.into_iter().skip(at).take(room).collect();
     shown.reverse();
     lines.extend(shown);

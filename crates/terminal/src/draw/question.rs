@@ -11,28 +11,28 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     let Some((question, open)) = screen.question() else { return Vec::new() };
     let id = Some(question.id.clone());
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    let name = format!("{}{who}", screen.says(Phrase::Kind(&question.kind)));
-    let text = wrapped(&screen.says(Phrase::Question(&question.question)), width.saturating_sub(2), "  ");
+    let name = format!("{}{who}", screen.phrase(Phrase::Kind(&question.kind)));
+    let text = wrapped(&screen.phrase(Phrase::Question(&question.question)), width.saturating_sub(2), "  ");
     let keys = match question.kind.as_str() {
         "approval" => Phrase::Approves { always: (screen.offers_always)(&question.question) },
         _ => Phrase::Answers,
     };
-    let keys = screen.says(keys);
+    let keys = screen.phrase(keys);
     let room = (height * 2 / 3).saturating_sub(2).max(1);
     let page = text.len().min(room);
     reach(&mut screen.question_scroll, text.len(), page);
     let at = screen.question_scroll.at;
     let left = text.len() - at - page;
-    let more = if open > 1 { screen.says(Phrase::FirstOf(open)) } else { String::new() };
+    let more = if open > 1 { screen.phrase(Phrase::FirstOf(open)) } else { String::new() };
     let mut lines = vec![title(eye, &name, &more, width)];
     lines.extend(text.into_iter().skip(at).take(page).map(|line| eye.line(Tone::Plain, format!(" {line}"))));
     let mut last = eye.line(Tone::Warn, format!(" {keys}"));
     if left > 0 {
-        last.push_span(eye.span(Tone::Bad, format!(" · {}", screen.says(Phrase::MoreToRead(left)))));
+        last.push_span(eye.span(Tone::Bad, format!(" · {}", screen.phrase(Phrase::MoreToRead(left)))));
     }
     lines.push(last);
     lines.truncate(height);
     // The question counts as seen only if some of its text was drawn, not just the title.
-    screen.seen = id.filter(|_| lines.len() > 1);
+    screen.shown_question = id.filter(|_| lines.len() > 1);
     lines
 }

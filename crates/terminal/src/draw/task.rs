@@ -13,13 +13,13 @@ use crate::{
 
 /// Draws the details of the selected task.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    let Some(task) = screen.chosen() else { return vec![eye.line(Tone::Dim, screen.says(Phrase::NoneYet))] };
+    let Some(task) = screen.selected_task() else { return vec![eye.line(Tone::Dim, screen.phrase(Phrase::NoneYet))] };
     let mut lines = head(screen, task, eye, width);
     let actor = screen.actors.of(&task.spec.id);
-    lines.extend(who(screen, task, actor, eye, width));
+    lines.extend(actor_lines(screen, task, actor, eye, width));
     let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress_management::TaskId::as_str).collect();
     if !after.is_empty() {
-        lines.extend(block(eye, Tone::Dim, &screen.says(Phrase::After(&after.join(", "))), width));
+        lines.extend(block(eye, Tone::Dim, &screen.phrase(Phrase::After(&after.join(", "))), width));
     }
     if task.spec.description != task.spec.title() {
         lines.extend(block(eye, Tone::Plain, &task.spec.description, width));
@@ -28,7 +28,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.extend(block(eye, Tone::Dim, &format!("- {criterion}"), width));
     }
     if let Some(report) = &task.report {
-        lines.extend(block(eye, Tone::Live, &screen.says(Phrase::Said { status: &report.status, message: &report.message }), width));
+        lines.extend(block(eye, Tone::Live, &screen.phrase(Phrase::Report { status: &report.status, message: &report.message }), width));
     }
     for todo in &task.todos {
         let (mark, tone) = match todo.status {
@@ -40,9 +40,9 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.push(Line::from(vec![Span::raw("  ["), eye.span(tone, mark), Span::raw(format!("] {text}"))]));
     }
     if let Some(conclusion) = &task.conclusion {
-        let error = conclusion.error.as_ref().map(|error| (Tone::Bad, screen.says(Phrase::Reason(error))));
+        let error = conclusion.error.as_ref().map(|error| (Tone::Bad, screen.phrase(Phrase::Reason(error))));
         let (tone, text) = error.unwrap_or_else(|| (Tone::Good, conclusion.summary.clone()));
-        lines.extend(block(eye, tone, &screen.says(Phrase::CameTo(&text)), width));
+        lines.extend(block(eye, tone, &screen.phrase(Phrase::CameTo(&text)), width));
     }
     lines.extend(actor.into_iter().flat_map(|actor| calls(screen, actor, eye, width)));
     lines
@@ -51,31 +51,31 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
 fn head(screen: &Screen, task: &Task, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let mut lines = block(eye, Tone::Strong, &format!("{}: {}", task.spec.id, first_line(task.spec.title(), 400)), width);
     let (mark, tone) = tree::mark(task.status);
-    let mut stands = vec![screen.says(Phrase::Status(task.status))];
+    let mut stands = vec![screen.phrase(Phrase::Status(task.status))];
     if task.attempts > 1 {
-        stands.push(screen.says(Phrase::AttemptNumber(task.attempts)));
+        stands.push(screen.phrase(Phrase::AttemptNumber(task.attempts)));
     }
     stands.extend(tree::time_of(task, eye).map(clock));
     if task.status == TaskStatus::Failed && task.failed_for_good {
-        stands.push(screen.says(Phrase::ForGood));
+        stands.push(screen.phrase(Phrase::ForGood));
     }
-    let stands = format!("] {}", stands.join(&screen.says(Phrase::Comma)));
+    let stands = format!("] {}", stands.join(&screen.phrase(Phrase::Comma)));
     lines.push(Line::from(vec![Span::raw("["), eye.span(tone, mark), Span::raw(stands)]));
     if let Some(reason) = &task.reason {
-        lines.extend(block(eye, Tone::Warn, &screen.says(Phrase::Reason(reason)), width));
+        lines.extend(block(eye, Tone::Warn, &screen.phrase(Phrase::Reason(reason)), width));
     }
     lines
 }
 
-fn who(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
+fn actor_lines(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
     if let Some(tool) = &task.spec.tool {
         let parameters = serde_json::to_string(&task.spec.parameters).unwrap_or_default();
-        return block(eye, Tone::Dim, &screen.says(Phrase::Tool { tool, parameters: &parameters }), width);
+        return block(eye, Tone::Dim, &screen.phrase(Phrase::Tool { tool, parameters: &parameters }), width);
     }
     let Some(actor) = actor.filter(|actor| !actor.profile.is_empty()) else { return Vec::new() };
     let tokens = grouped(actor.tokens);
     let told = Phrase::Actor { profile: &actor.profile, model: &actor.model, requests: actor.requests, tokens: &tokens };
-    block(eye, Tone::Dim, &screen.says(told), width)
+    block(eye, Tone::Dim, &screen.phrase(told), width)
 }
 
 /// Draws the calls, the latest first.
@@ -90,10 +90,10 @@ fn call_line(screen: &Screen, call: &Call, eye: Eye, width: usize) -> Line<'stat
         Some((CallOutcome::Error, millis)) => (Tone::Bad, millis),
         Some((CallOutcome::Cancelled | CallOutcome::InDoubt, millis)) => (Tone::Warn, millis),
     };
-    let word = screen.says(Phrase::Call(call.ended.map(|(outcome, _)| outcome)));
+    let word = screen.phrase(Phrase::Call(call.ended.map(|(outcome, _)| outcome)));
     let room = 8_usize.saturating_sub(columns(&word));
     let end = format!(" {}", clock(millis));
-    let what = first_line(&call.what, width.saturating_sub(12 + end.len()));
+    let what = first_line(&call.description, width.saturating_sub(12 + end.len()));
     Line::from(vec![eye.span(tone, format!("  {word}{:room$} ", "")), Span::raw(what), eye.span(Tone::Dim, end)])
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::render;
 use crate::{
     Key, Part, Screen, Theme,
-    testing::{self, asks, at, at_work, begun, for_the_book, goes, replanned, screen, takes},
+    testing::{self, asks, at, at_work, for_the_book, replanned, run_started, screen, status_change, takes},
     text::width,
 };
 
@@ -60,7 +60,7 @@ fn at_work_in_terminals_of_each_size() {
 fn before_the_plan_there_is_only_what_is_being_done() {
     let mut screen = screen(Part::Drives);
     assert!(picture(&mut screen, 0, (40, 8)).starts_with("beginning"));
-    let (event, words) = begun("walk there");
+    let (event, words) = run_started("walk there");
     takes(&mut screen, 0, vec![(event, &words)]);
     insta::assert_snapshot!(picture(&mut screen, 3, (60, 10)));
 }
@@ -142,7 +142,7 @@ fn what_is_typed_is_seen_to_its_end() {
 #[test]
 fn an_end_and_one_who_only_looks() {
     let mut screen = screen(Part::Watches);
-    let (event, words) = begun("walk there");
+    let (event, words) = run_started("walk there");
     takes(
         &mut screen,
         0,
@@ -153,8 +153,8 @@ fn an_end_and_one_who_only_looks() {
                 "",
             ),
             (json!({"type": "run_status_changed", "from": "planning", "to": "executing"}), ""),
-            (goes("walk", "pending", "ready"), ""),
-            (goes("walk", "ready", "running"), "start   walk"),
+            (status_change("walk", "pending", "ready"), ""),
+            (status_change("walk", "ready", "running"), "start   walk"),
         ],
     );
     screen.set_driven(false);
@@ -163,7 +163,7 @@ fn an_end_and_one_who_only_looks() {
         &mut screen,
         20,
         vec![
-            (goes("walk", "running", "completed"), "done    walk"),
+            (status_change("walk", "running", "completed"), "done    walk"),
             (json!({"type": "run_status_changed", "from": "executing", "to": "completed"}), "run     completed"),
         ],
     );
@@ -175,7 +175,7 @@ fn many() -> Screen {
         .map(|number| json!({"id": format!("t{number}"), "kind": "actor", "name": format!("task {number}"), "description": "x", "dependencies": if number > 50 { vec![format!("t{}", number - 1)] } else { vec![] }}))
         .collect();
     let mut screen = screen(Part::Drives);
-    let (event, words) = begun("many");
+    let (event, words) = run_started("many");
     takes(
         &mut screen,
         0,
@@ -185,10 +185,13 @@ fn many() -> Screen {
         takes(
             &mut screen,
             2,
-            vec![(goes(&format!("t{number}"), "pending", "ready"), ""), (goes(&format!("t{number}"), "ready", "running"), "start")],
+            vec![
+                (status_change(&format!("t{number}"), "pending", "ready"), ""),
+                (status_change(&format!("t{number}"), "ready", "running"), "start"),
+            ],
         );
     }
-    takes(&mut screen, 5, vec![(goes("t3", "running", "completed"), "done")]);
+    takes(&mut screen, 5, vec![(status_change("t3", "running", "completed"), "done")]);
     screen
 }
 
@@ -221,13 +224,13 @@ fn nothing_from_outside_steers_the_terminal() {
         &mut screen,
         0,
         vec![
-            (begun(evil).0, evil),
+            (run_started(evil).0, evil),
             (
                 json!({"type": "plan_created", "plan": {"goal": evil, "edges": [], "tasks": [{"id": "a", "kind": "actor", "name": evil, "description": evil, "completion_criteria": [evil]}]}}),
                 evil,
             ),
-            (goes("a", "pending", "ready"), ""),
-            (goes("a", "ready", "running"), evil),
+            (status_change("a", "pending", "ready"), ""),
+            (status_change("a", "ready", "running"), evil),
             (json!({"type": "tool_call_started", "task": "a", "call": "1", "tool": "bash", "parameters": {"command": evil}}), evil),
             (json!({"type": "progress_reported", "task": "a", "report": {"status": evil, "message": evil}}), evil),
             (json!({"type": "question_asked", "id": "q", "task": "a", "kind": evil, "question": evil}), evil),

@@ -34,11 +34,11 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> V
     let below = rows.len().saturating_sub(from + room);
     let more = match (from, below) {
         (0, 0) => String::new(),
-        (above, below) => screen.says(Phrase::Around { above, below }),
+        (above, below) => screen.phrase(Phrase::Around { above, below }),
     };
-    let mut lines = vec![title(eye, &screen.says(Phrase::TitlePlan), &more, width)];
+    let mut lines = vec![title(eye, &screen.phrase(Phrase::TitlePlan), &more, width)];
     if rows.is_empty() {
-        lines.push(eye.line(Tone::Dim, format!("  {}", screen.says(Phrase::NoneYet))));
+        lines.push(eye.line(Tone::Dim, format!("  {}", screen.phrase(Phrase::NoneYet))));
     }
     let shown = rows.iter().enumerate().skip(from).take(room);
     lines.extend(shown.map(|(at, (depth, task))| row(screen, eye, (*depth, task), at == focus, width)));
@@ -54,11 +54,11 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
     let lead = format!("{pointer} {indent}[{mark}] ");
     let time = time_of(task, eye).map(clock).unwrap_or_default();
     let room = width.saturating_sub(columns(&lead) + if time.is_empty() { 0 } else { TIME });
-    let (said, said_tone) = said(screen, task);
+    let (said, said_tone) = task_detail(screen, task);
     // The activity needs room beside the title.
     let most = if said.is_empty() { room } else { (room / 2).max(12).min(room) };
     let name = first_line(task.spec.title(), most);
-    let attempts = if task.attempts > 1 { format!(" {}", screen.says(Phrase::Attempt(task.attempts))) } else { String::new() };
+    let attempts = if task.attempts > 1 { format!(" {}", screen.phrase(Phrase::Attempt(task.attempts))) } else { String::new() };
     let left = room.saturating_sub(columns(&name) + columns(&attempts) + 2);
     let said = if left >= 8 { first_line(&said, left) } else { String::new() };
     let mut style = eye.theme.style(if task.status.is_settled() && task.status != TaskStatus::Completed { Tone::Dim } else { Tone::Plain });
@@ -84,12 +84,12 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
 }
 
 /// Describes the activity of a task, its result, or the reason for its status.
-fn said(screen: &Screen, task: &Task) -> (String, Tone) {
-    let why = || task.reason.as_ref().map(|reason| screen.says(Phrase::Reason(reason)));
+fn task_detail(screen: &Screen, task: &Task) -> (String, Tone) {
+    let why = || task.reason.as_ref().map(|reason| screen.phrase(Phrase::Reason(reason)));
     // The actor wrote the summary itself, so it is not translated.
     let concluded = || {
         let conclusion = task.conclusion.as_ref()?;
-        Some(conclusion.error.as_ref().map_or_else(|| conclusion.summary.clone(), |error| screen.says(Phrase::Reason(error))))
+        Some(conclusion.error.as_ref().map_or_else(|| conclusion.summary.clone(), |error| screen.phrase(Phrase::Reason(error))))
     };
     match task.status {
         TaskStatus::Running if task.spec.kind == TaskKind::Group => (String::new(), Tone::Dim),
@@ -103,7 +103,7 @@ fn said(screen: &Screen, task: &Task) -> (String, Tone) {
 
 fn waits_for(screen: &Screen, task: &Task) -> String {
     let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress_management::TaskId::as_str).collect();
-    if after.is_empty() { String::new() } else { screen.says(Phrase::After(&after.join(", "))) }
+    if after.is_empty() { String::new() } else { screen.phrase(Phrase::After(&after.join(", "))) }
 }
 
 /// Returns the time that a task has taken, in milliseconds; none if it has not started.

@@ -16,8 +16,8 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec
         return Vec::new();
     }
     let hidden = at_work.len().saturating_sub(room);
-    let more = if hidden > 0 { screen.says(Phrase::More(hidden)) } else { String::new() };
-    let mut lines = vec![title(eye, &screen.says(Phrase::TitleAtWork), &more, width)];
+    let more = if hidden > 0 { screen.phrase(Phrase::More(hidden)) } else { String::new() };
+    let mut lines = vec![title(eye, &screen.phrase(Phrase::TitleAtWork), &more, width)];
     lines.extend(at_work.into_iter().take(room).map(|task| row(screen, eye, task, width)));
     lines
 }
@@ -45,13 +45,13 @@ fn row(screen: &Screen, eye: Eye, task: &Task, width: usize) -> Line<'static> {
 /// Describes the activity of a running task: a question to a person, a call, the actor's last report, or a model request.
 pub(super) fn doing(screen: &Screen, task: &Task) -> String {
     if screen.asks(&task.spec.id) {
-        return screen.says(Phrase::WaitsForYou);
+        return screen.phrase(Phrase::WaitsForYou);
     }
-    let call = screen.actors.of(&task.spec.id).and_then(|actor| actor.current()).map(|call| call.what.clone());
+    let call = screen.actors.of(&task.spec.id).and_then(|actor| actor.current()).map(|call| call.description.clone());
     // After a resume the events of earlier calls are missing.
     let known = call.or_else(|| task.activity.clone());
     known.or_else(|| task.report.as_ref().map(|report| report.message.clone())).unwrap_or_else(|| match task.spec.kind {
         TaskKind::Tool => task.spec.tool.clone().unwrap_or_default(),
-        _ => screen.says(Phrase::Thinking),
+        _ => screen.phrase(Phrase::Thinking),
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use aime_progress_management::{CallOutcome, ProgressEvent, TaskId, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::text::telling_line;
+use crate::text::summary_line;
 
 /// Number of recent calls that are kept for each task.
 const MOST_CALLS: usize = 30;
@@ -15,7 +15,7 @@ const LONGEST: usize = 200;
 /// Present and past actors, by task.
 #[derive(Debug, Default)]
 pub(crate) struct Actors {
-    known: BTreeMap<TaskId, Actor>,
+    by_task: BTreeMap<TaskId, Actor>,
 }
 
 /// Actor of a task.
@@ -38,7 +38,7 @@ pub(crate) struct Actor {
 pub(crate) struct Call {
     id: String,
     /// Description, such as `grep: TODO`.
-    pub(crate) what: String,
+    pub(crate) description: String,
     /// Start time.
     pub(crate) at: Timestamp,
     /// Outcome, and duration in milliseconds.
@@ -49,26 +49,26 @@ impl Actors {
     pub(super) fn take(&mut self, at: Timestamp, event: &ProgressEvent) {
         match event {
             ProgressEvent::ActorCreated { task: Some(task), profile, model, .. } => {
-                let actor = self.known.entry(task.clone()).or_default();
+                let actor = self.by_task.entry(task.clone()).or_default();
                 actor.profile.clone_from(profile);
                 actor.model.clone_from(model);
                 // The previous actor has ended, and so have its open calls.
                 actor.calls.retain(|call| call.ended.is_some());
             }
             ProgressEvent::ModelCalled { task: Some(task), spent, .. } => {
-                let actor = self.known.entry(task.clone()).or_default();
+                let actor = self.by_task.entry(task.clone()).or_default();
                 actor.requests += spent.requests;
                 actor.tokens += spent.input_tokens + spent.output_tokens;
             }
             ProgressEvent::ToolCallStarted { task: Some(task), call, tool, parameters } => {
-                let calls = &mut self.known.entry(task.clone()).or_default().calls;
+                let calls = &mut self.by_task.entry(task.clone()).or_default().calls;
                 if calls.len() >= MOST_CALLS {
                     calls.pop_front();
                 }
-                calls.push_back(Call { id: call.clone(), what: what(tool, parameters), at, ended: None });
+                calls.push_back(Call { id: call.clone(), description: call_description(tool, parameters), at, ended: None });
             }
             ProgressEvent::ToolCallFinished { task: Some(task), call, outcome, duration_ms, .. } => {
-                let calls = self.known.get_mut(task).map(|actor| &mut actor.calls);
+                let calls = self.by_task.get_mut(task).map(|actor| &mut actor.calls);
                 if let Some(found) = calls.and_then(|calls| calls.iter_mut().rev().find(|known| known.id == *call)) {
                     found.ended = Some((*outcome, *duration_ms));
                 }
@@ -78,7 +78,7 @@ impl Actors {
     }
 
     pub(crate) fn of(&self, task: &TaskId) -> Option<&Actor> {
-        self.known.get(task)
+        self.by_task.get(task)
     }
 }
 
@@ -90,7 +90,7 @@ impl Actor {
 }
 
 /// Returns the tool and the first text among its parameters.
-fn what(tool: &str, parameters: &Map<String, Value>) -> String {
-    let words = parameters.values().find_map(Value::as_str).map(telling_line).filter(|line| !line.is_empty());
+fn call_description(tool: &str, parameters: &Map<String, Value>) -> String {
+    let words = parameters.values().find_map(Value::as_str).map(summary_line).filter(|line| !line.is_empty());
     words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.chars().take(LONGEST).collect::<String>()))
 }

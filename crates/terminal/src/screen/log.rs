@@ -6,7 +6,7 @@ use aime_progress_management::Timestamp;
 
 use super::Scroll;
 use crate::{
-    labels::{Phrase, Words},
+    labels::{Phrase, PhraseTranslator},
     theme::Tone,
 };
 
@@ -31,7 +31,7 @@ pub(crate) struct Entry {
 
 impl Log {
     /// Appends an entry. If the person has scrolled up, their position stays about the same.
-    pub(super) fn push(&mut self, mut entry: Entry, words: Words, shown: bool, scroll: &mut Scroll) {
+    pub(super) fn push(&mut self, mut entry: Entry, words: PhraseTranslator, shown: bool, scroll: &mut Scroll) {
         let lines = entry.text.lines().count();
         if lines > MOST_LINES {
             let kept: Vec<&str> = entry.text.lines().take(MOST_LINES - 1).collect();

@@ -3,7 +3,7 @@
 use aime_progress_management::{PlanMode, TaskId, TaskKind, Timestamp};
 use tui_input::Input;
 
-use super::{Act, Panel, Part, Prompt, Said, Screen, Scroll, prompt::edit};
+use super::{Act, InputPurpose, Panel, Part, Prompt, Screen, Scroll, prompt::edit};
 use crate::{Key, Phrase};
 
 /// Time within which a repeated key may come from holding it down, in milliseconds. Systems wait no longer before the first repeat, unless
@@ -36,7 +36,7 @@ impl Screen {
         }
     }
 
-    fn typed(&mut self, to: Said, mut line: Input, key: Key) -> Option<Act> {
+    fn typed(&mut self, to: InputPurpose, mut line: Input, key: Key) -> Option<Act> {
         match key {
             Key::Escape => None,
             Key::Enter => {
@@ -55,7 +55,7 @@ impl Screen {
     /// Marks a question as answered, so that it is not shown again while the answer is on its way.
     fn noting(&mut self, act: Act) -> Act {
         if let Act::Answer { question, .. } = &act {
-            self.given.insert(question.clone());
+            self.answered.insert(question.clone());
             self.question_scroll = Scroll::default();
         }
         act
@@ -87,11 +87,11 @@ impl Screen {
             }
             Key::Escape => self.open(Panel::Log),
             Key::Char('q') if self.part == Part::Watches => return Some(Act::Leave),
-            Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = self.says(Phrase::HasEnded),
-            Key::Char('t') => self.ask_words(Said::Told(None)),
-            Key::Char('T') => self.tell_task(),
+            Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = self.phrase(Phrase::HasEnded),
+            Key::Char('t') => self.open_input(InputPurpose::Message(None)),
+            Key::Char('T') => self.open_message_prompt(),
             Key::Char('p' | 'q') if self.part == Part::Watches && !self.driven => {
-                self.notice = self.says(Phrase::NobodyCarries(self.run.as_str()));
+                self.notice = self.phrase(Phrase::NobodyCarries(self.run.as_str()));
             }
             Key::Char('p' | 'q') => self.prompt = Prompt::Sure(Act::Pause),
             Key::Char('x') => self.cancel_task(),
@@ -113,44 +113,44 @@ impl Screen {
             (_, Key::Enter | Key::Char('a')) => None,
             _ => return None,
         };
-        if self.seen.as_ref() != Some(&id) {
+        if self.shown_question.as_ref() != Some(&id) {
             // The key was meant for the previous picture.
             return Some(None);
         }
         if held {
-            self.notice = self.says(Phrase::Held);
+            self.notice = self.phrase(Phrase::KeyHeld);
             return Some(None);
         }
         let Some(text) = text else {
-            self.ask_words(Said::Answers(id));
+            self.open_input(InputPurpose::Answer(id));
             return Some(None);
         };
         Some(Some(Act::Answer { question: id, text: text.to_owned() }))
     }
 
-    fn ask_words(&mut self, to: Said) {
+    fn open_input(&mut self, to: InputPurpose) {
         self.prompt = Prompt::Typing { to, line: Input::default() };
     }
 
-    fn tell_task(&mut self) {
-        let refused = match self.chosen() {
-            None => Err(self.says(Phrase::NothingToTell)),
-            Some(task) if task.spec.kind != TaskKind::Actor => Err(self.says(Phrase::NobodyHears(&task.spec.id))),
-            Some(task) if task.status.is_settled() => Err(self.says(Phrase::HasSettled(&task.spec.id, task.status))),
+    fn open_message_prompt(&mut self) {
+        let refused = match self.selected_task() {
+            None => Err(self.phrase(Phrase::NothingToTell)),
+            Some(task) if task.spec.kind != TaskKind::Actor => Err(self.phrase(Phrase::NobodyHears(&task.spec.id))),
+            Some(task) if task.status.is_settled() => Err(self.phrase(Phrase::HasSettled(&task.spec.id, task.status))),
             Some(task) => Ok(task.spec.id.clone()),
         };
         match refused {
-            Ok(task) => self.ask_words(Said::Told(Some(task))),
+            Ok(task) => self.open_input(InputPurpose::Message(Some(task))),
             Err(why) => self.notice = why,
         }
     }
 
     fn cancel_task(&mut self) {
         let direct = self.state.as_ref().is_some_and(|state| state.mode == Some(PlanMode::Direct));
-        let refused: Result<TaskId, String> = match self.chosen() {
-            None => Err(self.says(Phrase::NothingToCancel)),
-            Some(task) if task.status.is_settled() => Err(self.says(Phrase::HasSettled(&task.spec.id, task.status))),
-            Some(task) if direct => Err(self.says(Phrase::IsTheRun(&task.spec.id))),
+        let refused: Result<TaskId, String> = match self.selected_task() {
+            None => Err(self.phrase(Phrase::NothingToCancel)),
+            Some(task) if task.status.is_settled() => Err(self.phrase(Phrase::HasSettled(&task.spec.id, task.status))),
+            Some(task) if direct => Err(self.phrase(Phrase::IsTheRun(&task.spec.id))),
             Some(task) => Ok(task.spec.id.clone()),
         };
         match refused {

@@ -18,7 +18,7 @@ pub(crate) enum Prompt {
     /// An input line.
     Typing {
         /// Purpose of the line.
-        to: Said,
+        to: InputPurpose,
         /// Present content.
         line: Input,
     },
@@ -28,19 +28,19 @@ pub(crate) enum Prompt {
 
 /// Purpose of an input line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum InputPurpose {
     /// A message to the run, or to the actor of a task.
-    Told(Option<TaskId>),
+    Message(Option<TaskId>),
     /// The answer to this question.
-    Answers(QuestionId),
+    Answer(QuestionId),
 }
 
-impl Said {
+impl InputPurpose {
     /// Returns the act for this text.
     pub(super) fn act(self, text: String) -> Act {
         match self {
-            Self::Told(task) => Act::Tell { task, text },
-            Self::Answers(question) => Act::Answer { question, text },
+            Self::Message(task) => Act::Tell { task, text },
+            Self::Answer(question) => Act::Answer { question, text },
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Key,
-    testing::{asks, at_work, begun, goes, press, press_after, replanned, screen, show, takes},
+    testing::{asks, at_work, press, press_after, replanned, run_started, screen, show, status_change, takes},
 };
 
 fn task(id: &str) -> TaskId {
@@ -35,7 +35,7 @@ fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
     keys.chars().filter_map(pressed).collect()
 }
 
-fn tells(to: Option<&str>, text: &str) -> Act {
+fn tell_act(to: Option<&str>, text: &str) -> Act {
     Act::Tell { task: to.map(task), text: text.to_owned() }
 }
 
@@ -44,11 +44,11 @@ fn tells(to: Option<&str>, text: &str) -> Act {
 fn keys_give_acts() {
     let cancels = |id: Option<&str>| Act::Cancel { task: id.map(task) };
     for (keys, acts) in [
-        ("tnot by train\n", vec![tells(None, "not by train")]),
+        ("tnot by train\n", vec![tell_act(None, "not by train")]),
         ("t  \n", vec![]),
         ("tnever mind\u{1b}", vec![]),
-        ("Twith rhymes\n", vec![tells(Some("poem"), "with rhymes")]),
-        ("tpyx?\n", vec![tells(None, "pyx?")]),
+        ("Twith rhymes\n", vec![tell_act(Some("poem"), "with rhymes")]),
+        ("tpyx?\n", vec![tell_act(None, "pyx?")]),
         ("py", vec![Act::Pause]),
         ("pn", vec![]),
         ("p\n", vec![]),
@@ -71,7 +71,7 @@ fn keys_give_acts() {
 #[test]
 fn who_only_looks_leaves_the_run_alone() {
     let mut watching = screen(Part::Watches);
-    let (began, words) = begun("walk");
+    let (began, words) = run_started("walk");
     takes(&mut watching, 0, vec![(began, words.as_str())]);
     assert_eq!(presses(&mut watching, "q"), [Act::Leave]);
     assert_eq!(presses(&mut watching, "\u{3}"), [Act::Leave]);
@@ -96,7 +96,7 @@ fn what_cannot_be_done_is_said() {
         &mut direct,
         0,
         vec![
-            (begun("walk").0, ""),
+            (run_started("walk").0, ""),
             (json!({"type": "routed", "mode": "direct", "by": "flag", "category": "", "reasons": []}), ""),
             (
                 json!({"type": "plan_created", "plan": {"goal": "g", "edges": [], "tasks": [{"id": "walk", "kind": "actor", "description": "walk"}]}}),
@@ -211,10 +211,10 @@ fn a_key_that_is_held_down_answers_one_question() {
     assert_eq!(presses(&mut screen, "xy"), [Act::Cancel { task: Some(task("poem")) }]);
     assert_eq!(press_after(&mut screen, Key::Char('y'), 30), None);
     // Keys that only move the view may be held down.
-    assert!(screen.chosen().is_some_and(|task| task.spec.id.as_str() == "poem"));
+    assert!(screen.selected_task().is_some_and(|task| task.spec.id.as_str() == "poem"));
     for id in ["find", "sources", "sources"] {
         press_after(&mut screen, Key::Up, 30);
-        assert_eq!(screen.chosen().map(|task| task.spec.id.as_str()), Some(id));
+        assert_eq!(screen.selected_task().map(|task| task.spec.id.as_str()), Some(id));
     }
 }
 
@@ -230,14 +230,14 @@ fn an_answer_from_elsewhere_takes_the_question_away() {
 #[test]
 fn the_screen_follows_what_moves_until_somebody_goes_elsewhere() {
     let mut screen = at_work();
-    let chosen = |screen: &Screen| screen.chosen().map(|task| task.spec.id.to_string());
+    let chosen = |screen: &Screen| screen.selected_task().map(|task| task.spec.id.to_string());
     assert_eq!(chosen(&screen).as_deref(), Some("poem"));
-    takes(&mut screen, 20, vec![(goes("poem", "running", "completed"), "")]);
+    takes(&mut screen, 20, vec![(status_change("poem", "running", "completed"), "")]);
     assert_eq!(chosen(&screen).as_deref(), Some("party"));
     press(&mut screen, Key::Up);
     press(&mut screen, Key::Up);
     assert_eq!(chosen(&screen).as_deref(), Some("find"));
-    takes(&mut screen, 21, vec![(goes("party", "running", "completed"), "")]);
+    takes(&mut screen, 21, vec![(status_change("party", "running", "completed"), "")]);
     assert_eq!(chosen(&screen).as_deref(), Some("find"), "it stays where one has gone");
     press(&mut screen, Key::Escape);
     assert_eq!(chosen(&screen).as_deref(), Some("report"), "what comes next");
@@ -250,7 +250,7 @@ fn the_screen_follows_what_moves_until_somebody_goes_elsewhere() {
 #[test]
 fn a_call_is_shown_until_it_ends() {
     let screen = replanned();
-    let current = |id: &str| screen.actors.of(&task(id)).and_then(|actor| actor.current()).map(|call| call.what.clone());
+    let current = |id: &str| screen.actors.of(&task(id)).and_then(|actor| actor.current()).map(|call| call.description.clone());
     assert_eq!(current("poem").as_deref(), Some("write_file: 诗歌/春天.txt"));
     assert_eq!(current("party"), None, "it has ended");
     assert_eq!(screen.actors.of(&task("poem")).map(|actor| (actor.requests, actor.tokens)), Some((1, 12_345)));
@@ -260,12 +260,12 @@ fn a_call_is_shown_until_it_ends() {
 fn what_happened_is_bounded_and_stays_where_one_reads() {
     let mut screen = at_work();
     for number in 0..3_000 {
-        screen.say(crate::testing::at(number), "word");
+        screen.log_note(crate::testing::at(number), "word");
     }
     assert_eq!(screen.log.entries.len(), 1_000);
     let long: Vec<String> = (0..100).map(|line| format!("line {line}")).collect();
     screen.scroll.at = 5;
-    screen.say(crate::testing::at(1), &long.join("\n"));
+    screen.log_note(crate::testing::at(1), &long.join("\n"));
     let entry = screen.log.entries.back().unwrap();
     assert_eq!(entry.text.lines().count(), 14);
     assert!(entry.text.ends_with("… 87 more lines"), "{}", entry.text);
@@ -277,6 +277,6 @@ fn what_happened_is_bounded_and_stays_where_one_reads() {
 fn an_event_that_does_not_follow_leaves_the_view_as_it_was() {
     let mut screen = at_work();
     let before = screen.state().cloned();
-    takes(&mut screen, 30, vec![(goes("nobody", "pending", "ready"), ""), (goes("find", "pending", "ready"), "")]);
+    takes(&mut screen, 30, vec![(status_change("nobody", "pending", "ready"), ""), (status_change("find", "pending", "ready"), "")]);
     assert_eq!(screen.state().cloned(), before);
 }

@@ -28,29 +28,29 @@ use self::stops::Stops;
 use super::Tty;
 use crate::{Screen, Theme, render};
 
-type Drawn = Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>;
+type CrosstermTerminal = Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>;
 
 /// Terminal that the view borrows.
 pub(super) struct Device {
     tty: Tty,
-    terminal: Option<Drawn>,
-    held: Arc<Held>,
+    terminal: Option<CrosstermTerminal>,
+    state: Arc<DeviceState>,
     stops: Stops,
 }
 
 /// State shared with the panic hook.
 #[derive(Debug, Default)]
-struct Held {
+struct DeviceState {
     /// True if the terminal is in the view's mode.
-    shown: AtomicBool,
+    is_active: AtomicBool,
     /// True if a panic has restored it for good.
-    lost: AtomicBool,
+    is_restored: AtomicBool,
 }
 
-impl Held {
+impl DeviceState {
     /// Restores the terminal, once.
     fn leave(&self, tty: Tty) {
-        if self.shown.swap(false, Ordering::SeqCst) {
+        if self.is_active.swap(false, Ordering::SeqCst) {
             // If the terminal is gone, nothing needs restoring.
             drop(execute!(tty(), DisableBracketedPaste, LeaveAlternateScreen, Show));
             drop(disable_raw_mode());
@@ -62,25 +62,25 @@ impl Device {
     /// Creates a device that is not borrowed yet. From here on a panic anywhere restores the terminal before its message is printed.
     pub(super) fn new(tty: Tty, color: bool) -> Self {
         force_color_output(color);
-        let held = Arc::new(Held::default());
+        let held = Arc::new(DeviceState::default());
         let (of_panic, before) = (Arc::clone(&held), panic::take_hook());
         panic::set_hook(Box::new(move |info| {
-            of_panic.lost.store(true, Ordering::SeqCst);
+            of_panic.is_restored.store(true, Ordering::SeqCst);
             of_panic.leave(tty);
             before(info);
         }));
-        Self { tty, terminal: None, held, stops: Stops::watched() }
+        Self { tty, terminal: None, state: held, stops: Stops::watched() }
     }
 
     /// Borrows the terminal.
     pub(super) fn enter(&mut self) -> io::Result<()> {
-        if self.held.lost.load(Ordering::SeqCst) {
+        if self.state.is_restored.load(Ordering::SeqCst) {
             return Err(io::Error::other("a panic has taken the terminal back"));
         }
         // After [`Self::forget`] crossterm still believes that raw mode is on, although another process has reset it.
         disable_raw_mode()?;
         enable_raw_mode()?;
-        self.held.shown.store(true, Ordering::SeqCst);
+        self.state.is_active.store(true, Ordering::SeqCst);
         execute!((self.tty)(), EnterAlternateScreen, EnableBracketedPaste)?;
         self.clear()
     }
@@ -88,13 +88,13 @@ impl Device {
     /// Restores the terminal.
     pub(super) fn leave(&mut self) {
         self.terminal = None;
-        self.held.leave(self.tty);
+        self.state.leave(self.tty);
     }
 
     /// Notes that another process has had the terminal meanwhile.
     pub(super) fn forget(&mut self) {
         self.terminal = None;
-        self.held.shown.store(false, Ordering::SeqCst);
+        self.state.is_active.store(false, Ordering::SeqCst);
     }
 
     /// Returns true if this process was stopped and continued since the last call.
@@ -121,7 +121,7 @@ impl Device {
 
     /// Draws, unless a panic has restored the terminal.
     pub(super) fn draw(&mut self, screen: &mut Screen, now: Timestamp, theme: Theme) -> io::Result<()> {
-        if self.held.lost.load(Ordering::SeqCst) {
+        if self.state.is_restored.load(Ordering::SeqCst) {
             return Err(io::Error::other("a panic has taken the terminal back"));
         }
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_panic_gives_the_terminal_back_for_good() {
         let mut device = Device::new(|| Box::new(Writes), false);
-        device.held.shown.store(true, Ordering::SeqCst);
+        device.state.is_active.store(true, Ordering::SeqCst);
         thread::spawn(|| panic!("on purpose")).join().unwrap_err();
         let written = String::from_utf8(WRITTEN.lock().unwrap().clone()).unwrap();
         for end in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?2004l"] {

@@ -47,9 +47,9 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let (files, done) = plan(&sections, context)?;
     let others: Vec<String> = files.iter().filter_map(|(path, file)| context.note_of_other_change(path, file.before.as_ref()?)).collect();
     write(&context.folder, &files)?;
-    let seen = done.iter().flat_map(|done| done.seen(&files, context)).collect();
-    let lines: Vec<String> = done.iter().map(Done::line).chain(others).collect();
-    let value = json!({"files": done.iter().map(Done::value).collect::<Vec<_>>()});
+    let seen = done.iter().flat_map(|done| done.record_seen(&files, context)).collect();
+    let lines: Vec<String> = done.iter().map(FileResult::line).chain(others).collect();
+    let value = json!({"files": done.iter().map(FileResult::value).collect::<Vec<_>>()});
     let references = done.iter().filter(|done| done.did != "deleted").map(|done| done.path.clone()).collect();
     Ok(ToolOutput {
         text: format!("Changed {}:\n{}", counted(done.len(), "file"), lines.join("\n")),
@@ -61,7 +61,7 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
 }
 
 /// A path that a patch names.
-pub(crate) struct Named {
+pub(crate) struct PatchPath {
     /// Path as written in the patch.
     pub(crate) path: String,
     /// True if an error may show the file's content because the patch does not match.
@@ -69,12 +69,12 @@ pub(crate) struct Named {
 }
 
 /// Returns every path that a patch names. All of them count as written. Empty for an invalid patch, which changes nothing.
-pub(crate) fn named(patch: &str) -> Vec<Named> {
+pub(crate) fn patch_paths(patch: &str) -> Vec<PatchPath> {
     let of_section = |section: Section| match section {
-        Section::Add { path, .. } | Section::Delete { path } => vec![Named { path, reads: false }],
+        Section::Add { path, .. } | Section::Delete { path } => vec![PatchPath { path, reads: false }],
         Section::Update { path, to, .. } => {
-            let to = to.map(|path| Named { path, reads: false });
-            std::iter::once(Named { path, reads: true }).chain(to).collect()
+            let to = to.map(|path| PatchPath { path, reads: false });
+            std::iter::once(PatchPath { path, reads: true }).chain(to).collect()
         }
     };
     parse::parse(patch).unwrap_or_default().into_iter().flat_map(of_section).collect()
@@ -92,7 +92,7 @@ struct Versions {
 }
 
 /// Result for one file.
-struct Done {
+struct FileResult {
     did: &'static str,
     path: String,
     /// Former path, if it was renamed.
@@ -101,7 +101,7 @@ struct Done {
     ignored: Ignored,
 }
 
-impl Done {
+impl FileResult {
     fn line(&self) -> String {
         let from = self.from.as_ref().map(|from| format!(" (was `{from}`)")).unwrap_or_default();
         let Counts { added, removed } = self.counts;
@@ -111,14 +111,14 @@ impl Done {
     }
 
     /// Returns records of the file versions that the actor of the call has seen through the patch.
-    fn seen(&self, files: &BTreeMap<String, Versions>, context: &ToolContext) -> Vec<SeenFile> {
+    fn record_seen(&self, files: &BTreeMap<String, Versions>, context: &ToolContext) -> Vec<SeenFile> {
         let from = self.from.as_ref().unwrap_or(&self.path);
         let before = files.get(from).and_then(|versions| versions.before.as_deref());
         let after = files.get(&self.path).and_then(|versions| versions.after.as_deref());
         let gone = (self.did == "deleted" || self.from.is_some()).then(|| context.deleted(from)).into_iter().flatten();
         let made = match (before, after) {
             (_, None) => Vec::new(),
-            (None, Some(after)) => context.saw(&self.path, after),
+            (None, Some(after)) => context.record_seen(&self.path, after),
             (Some(before), Some(after)) => context.edited(from, before, &self.path, after),
         };
         gone.chain(made).collect()
@@ -130,7 +130,7 @@ impl Done {
 }
 
 /// Computes the result of the patch before any write. Reports all faults together.
-fn plan(sections: &[Section], context: &ToolContext) -> Result<(BTreeMap<String, Versions>, Vec<Done>), ToolError> {
+fn plan(sections: &[Section], context: &ToolContext) -> Result<(BTreeMap<String, Versions>, Vec<FileResult>), ToolError> {
     let mut planned = Planned { context, files: BTreeMap::new() };
     let (mut done, mut faults) = (Vec::new(), Vec::new());
     for section in sections {
@@ -158,7 +158,7 @@ struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    fn take(&mut self, section: &Section) -> Result<Done, ToolError> {
+    fn take(&mut self, section: &Section) -> Result<FileResult, ToolError> {
         let path = name(self.context, section.path())?;
         admit(self.context, Path::new(&path))?;
         let failed = |text: String| Err(ToolError::Failed(text));
@@ -172,7 +172,7 @@ impl Planned<'_> {
                 }
                 let counts = Counts { added: content.lines().count(), removed: 0 };
                 self.put(&path, content.clone());
-                Ok(Done { did: "added", path, from: None, counts, ignored: Ignored::default() })
+                Ok(FileResult { did: "added", path, from: None, counts, ignored: Ignored::default() })
             }
             Section::Delete { .. } => {
                 match self.current(&path)? {
@@ -181,7 +181,7 @@ impl Planned<'_> {
                     None => drop(read(self.context, section.path())?),
                 }
                 self.files.entry(path.clone()).or_default().after = None;
-                Ok(Done { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default() })
+                Ok(FileResult { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default() })
             }
             Section::Update { to, hunks, .. } => {
                 let text = self.text(&path, section.path())?;
@@ -192,7 +192,7 @@ impl Planned<'_> {
                 }
                 let Some(to) = to else {
                     self.put(&path, changed);
-                    return Ok(Done { did: "changed", path, from: None, counts, ignored });
+                    return Ok(FileResult { did: "changed", path, from: None, counts, ignored });
                 };
                 let to = name(self.context, to)?;
                 if self.current(&to)?.is_some() {
@@ -202,7 +202,7 @@ impl Planned<'_> {
                 self.put(&to, changed);
                 self.files.entry(to.clone()).or_default().mode = mode;
                 self.files.entry(path.clone()).or_default().after = None;
-                Ok(Done { did: "moved", path: to, from: Some(path), counts, ignored })
+                Ok(FileResult { did: "moved", path: to, from: Some(path), counts, ignored })
             }
         }
     }

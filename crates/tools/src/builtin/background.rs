@@ -30,13 +30,13 @@ pub(super) fn tools() -> [Arc<dyn Tool>; 2] {
         "Read what a background command has printed since the last look.",
         |parameters: BashOutput, context: ToolContext| async move {
             match &parameters.id {
-                Some(id) => look(id, false, &context).await,
+                Some(id) => process_output(id, false, &context).await,
                 None => Ok(list(processes(&context)?)),
             }
         },
     );
     let kill = TypedTool::new("bash_kill", "End a background command.", |parameters: BashKill, context: ToolContext| async move {
-        look(&parameters.id, true, &context).await
+        process_output(&parameters.id, true, &context).await
     });
     [Arc::new(output.read_only().touches(ToolScope::Processes)), Arc::new(kill.idempotent().touches(ToolScope::Nothing))]
 }
@@ -57,10 +57,10 @@ pub(super) async fn start(command: Command, text: String, context: &ToolContext)
     let Ok(id) = processes.add(&text, process, watched) else {
         return Err(ToolError::Failed("too many commands run in the background; end one with bash_kill".to_owned()));
     };
-    look(&id, false, context).await
+    process_output(&id, false, context).await
 }
 
-async fn look(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+async fn process_output(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let processes = processes(context)?;
     let Some(news) = processes.news(id, stop, context).await else {
         let running = list(processes).text;

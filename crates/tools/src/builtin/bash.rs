@@ -52,13 +52,13 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
             arguments: vec!["-c".into(), if long { FROM_INPUT.into() } else { text.clone().into() }],
             input: if long { text.clone().into_bytes() } else { Vec::new() },
             time_limit: parameters.timeout_seconds.map_or(time_limit, Duration::from_secs),
-            what: "the command",
+            name: "the command",
         };
         if parameters.background {
             return background::start(command, text, &context).await;
         }
         match command::call(command, &context).await {
-            Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: written(&text, &context), ..output }),
+            Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: display_command(&text, &context), ..output }),
             // grep exits so if it has found nothing.
             Err(ToolError::Exited { code: 1, printed }) if printed.is_empty() && text.contains("grep") => {
                 Err(ToolError::Exited { code: 1, printed: "(nothing printed: grep has found nothing)".to_owned() })
@@ -76,7 +76,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
 
 /// Returns the beginnings of the files to which a silent command redirected its output, if they are text in the working folder. A model
 /// that sees no output at all repeats the call, or invents a result.
-fn written(command: &str, context: &ToolContext) -> String {
+fn display_command(command: &str, context: &ToolContext) -> String {
     let files = written_files(command);
     let told = files.iter().filter_map(|file| {
         let text = String::from_utf8(context.folder.read(file).ok()?).ok()?;

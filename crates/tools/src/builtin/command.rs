@@ -23,7 +23,7 @@ pub(super) struct Command {
     pub(super) input: Vec<u8>,
     pub(super) time_limit: Duration,
     /// Name in messages, such as `the command` or `the code`.
-    pub(super) what: &'static str,
+    pub(super) name: &'static str,
 }
 
 impl Command {
@@ -52,7 +52,7 @@ pub(super) fn not_started(error: &ProcessError) -> ToolError {
 
 /// Runs the command in the working folder. An exit code other than 0 is [`ToolError::Exited`].
 pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let (time_limit, what) = (command.time_limit, command.what);
+    let (time_limit, what) = (command.time_limit, command.name);
     let outcome = run(command.request(context), &context.cancel).await.map_err(|error| not_started(&error))?;
     let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
     let mut printed = outcome.printed.text();
@@ -68,24 +68,27 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
             return Ok(ToolOutput { text: printed, value, ..ToolOutput::default() });
         }
         ProcessEnd::Exited(code) => ToolError::Exited { code, printed },
-        ProcessEnd::Exceeded(bound) => ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped"))),
+        ProcessEnd::Exceeded(bound) => stopped(printed, format!("stopped: {what} took {bound}")),
         ProcessEnd::Signalled(FILE_TOO_LARGE) => {
-            ToolError::Failed(joined(&printed, &format!("{what} wrote a file larger than it may (sandbox.file_mb) and was stopped")))
+            stopped(printed, format!("stopped: {what} wrote a file larger than it may (sandbox.file_mb)"))
         }
-        ProcessEnd::Signalled(signal) => ToolError::Failed(joined(&printed, &format!("ended by signal {signal}"))),
+        ProcessEnd::Signalled(signal) => stopped(printed, format!("ended by signal {signal}")),
         ProcessEnd::TimedOut => {
-            let seconds = time_limit.as_secs();
-            let end = format!("{what} took longer than {seconds} s and was stopped; timeout_seconds may be up to {MAX_SECONDS}");
-            ToolError::TimedOut(joined(&printed, &end))
+            let reason = format!("timed out after {} s; timeout_seconds may be up to {MAX_SECONDS}", time_limit.as_secs());
+            ToolError::Stopped { reason, printed, timed_out: true }
         }
         ProcessEnd::Cancelled => ToolError::Cancelled,
     })
 }
 
+const fn stopped(printed: String, reason: String) -> ToolError {
+    ToolError::Stopped { reason, printed, timed_out: false }
+}
+
 /// Runs a shell command in the working folder, and returns the output of both streams. If it cannot be run or is stopped, the text says so.
 pub(crate) async fn shell_output(script: &str, time_limit: Duration, context: &ToolContext) -> String {
     let arguments = vec!["-c".into(), script.into()];
-    let command = Command { program: "bash", arguments, input: Vec::new(), time_limit, what: "the command" };
+    let command = Command { program: "bash", arguments, input: Vec::new(), time_limit, name: "the command" };
     match call(command, context).await {
         Ok(output) => output.text,
         Err(ToolError::Exited { printed, .. }) => printed,

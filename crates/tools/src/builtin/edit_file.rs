@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use self::edit::{Edit, Made, Outcome};
+use self::edit::{Edit, EditOutcome, Outcome};
 use super::{
     files::{blocking, counted, editing, explained, name, no_text, read},
     near_miss::difference,
@@ -82,48 +82,52 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
         context.folder.write(&asked, text.as_bytes()).map_err(|error| explained(context, &asked, error))?;
     }
     let mut lines = vec![headline(&path, &made, is_new)];
-    let replaced = made.iter().map(|made| if let Made::Replaced { count, .. } = made { *count } else { 0 }).sum::<usize>();
+    let replaced = made.iter().map(|made| if let EditOutcome::Replaced { count, .. } = made { *count } else { 0 }).sum::<usize>();
     lines.extend(notes(&made));
     lines.extend(other);
     if replaced > 0 {
         lines.push(difference(&before, &text));
     }
-    let added = made.iter().any(|made| matches!(made, Made::Added { .. }));
-    let already = made.iter().any(|made| matches!(made, Made::Already { .. }));
+    let added = made.iter().any(|made| matches!(made, EditOutcome::Added { .. }));
+    let already = made.iter().any(|made| matches!(made, EditOutcome::Already { .. }));
     let kinds = [("added", added), ("made", already)].into_iter().filter(|(_, holds)| *holds);
     let mut value = Map::from_iter([("path".to_owned(), json!(path)), ("replacements".to_owned(), json!(replaced))]);
     value.extend(kinds.map(|(kind, holds)| (kind.to_owned(), json!(holds))));
     let seen = match is_new {
-        true => context.saw(&path, text.as_bytes()),
+        true => context.record_seen(&path, text.as_bytes()),
         false => context.edited(&path, before.as_bytes(), &path, text.as_bytes()),
     };
     Ok(ToolOutput { text: lines.join("\n"), value: Value::Object(value), references: vec![path], seen, ..ToolOutput::default() })
 }
 
 /// Returns one line on the change of the file.
-fn headline(path: &str, made: &[Made], is_new: bool) -> String {
+fn headline(path: &str, made: &[EditOutcome], is_new: bool) -> String {
     match made {
-        [Made::Added { .. }] if is_new => format!("Created `{path}`."),
-        [Made::Added { line, .. }] => format!("Added at the end of `{path}`, from line {line}."),
-        [Made::Already { line }] => format!("`{path}` has new_text already, at line {line}, and old_text nowhere: the change is made."),
-        [Made::Replaced { count, line, .. }] => format!("Changed `{path}`: {}, first at line {line}.", counted(*count, "replacement")),
+        [EditOutcome::Added { .. }] if is_new => format!("Created `{path}`."),
+        [EditOutcome::Added { line, .. }] => format!("Added at the end of `{path}`, from line {line}."),
+        [EditOutcome::Already { line }] => {
+            format!("`{path}` has new_text already, at line {line}, and old_text nowhere: the change is made.")
+        }
+        [EditOutcome::Replaced { count, line, .. }] => {
+            format!("Changed `{path}`: {}, first at line {line}.", counted(*count, "replacement"))
+        }
         several => format!("Changed `{path}`: {}.", counted(several.len(), "edit")),
     }
 }
 
 /// Returns notes on ignored differences, and on edits that were already made.
-fn notes(made: &[Made]) -> Vec<String> {
+fn notes(made: &[EditOutcome]) -> Vec<String> {
     let several = made.len() > 1;
-    let of_edit = |(number, made): (usize, &Made)| {
+    let of_edit = |(number, made): (usize, &EditOutcome)| {
         let note = match made {
-            Made::Replaced { ignored, .. } => ignored.note()?,
-            Made::Already { line } if several => format!("[made already, at line {line}]"),
-            Made::Already { .. } | Made::Added { .. } => return None,
+            EditOutcome::Replaced { ignored, .. } => ignored.note()?,
+            EditOutcome::Already { line } if several => format!("[made already, at line {line}]"),
+            EditOutcome::Already { .. } | EditOutcome::Added { .. } => return None,
         };
         Some(if several { format!("edit {}: {note}", number + 1) } else { note })
     };
     let mut notes: Vec<String> = made.iter().enumerate().filter_map(of_edit).collect();
-    if made.iter().any(|made| matches!(made, Made::Replaced { windows: true, .. } | Made::Added { windows: true, .. })) {
+    if made.iter().any(|made| matches!(made, EditOutcome::Replaced { windows: true, .. } | EditOutcome::Added { windows: true, .. })) {
         notes.push("[written with CRLF line ends, as the file has them]".to_owned());
     }
     notes

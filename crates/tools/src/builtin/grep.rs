@@ -97,7 +97,7 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
 }
 
 fn output(pattern: &str, matches: &[Match], files: usize) -> ToolOutput {
-    let mut lines: Vec<_> = matches.iter().map(|Match { path, line, text }| format!("{path}:{line}: {text}")).collect();
+    let mut lines: Vec<_> = matches.iter().map(|Match { path, line, text }| format!("{path}:{line}:{text}")).collect();
     if matches.is_empty() {
         lines.push(format!("No line matches `{pattern}` in {}.", super::files::counted(files, "file")));
     } else if matches.len() >= MAX_MATCHES {
@@ -141,7 +141,7 @@ impl Search<'_> {
         let name = path.to_string_lossy();
         let before = matches.len();
         let sink = Lossy(|line, text| {
-            matches.push(Match { path: name.to_string(), line, text: shown(text) });
+            matches.push(Match { path: name.to_string(), line, text: display_line(text) });
             Ok(matches.len() < MAX_MATCHES && !context.cancel.is_cancelled())
         });
         searcher.search_file(&*regex, &file, sink).map_err(|source| FileError::Io { path: path.into(), action: "searched", source })?;
@@ -154,7 +154,7 @@ impl Search<'_> {
     }
 }
 
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     let line = line.trim_end_matches(['\n', '\r']);
     match line.char_indices().nth(MAX_LINE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -32,7 +32,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
                 arguments: ARGUMENTS.iter().map(Into::into).collect(),
                 input: parameters.code.into_bytes(),
                 time_limit: parameters.timeout_seconds.map_or(time_limit, Duration::from_secs),
-                what: "the code",
+                name: "the code",
             };
             command::call(command, &context).await
         },

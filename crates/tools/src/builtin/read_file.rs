@@ -93,18 +93,18 @@ fn all(paths: &[&str], room: Option<usize>, context: &ToolContext) -> Result<Too
 fn part(part: &Part<'_>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let path = name(context, part.path)?;
     let bytes = read(context, part.path)?;
-    let output = shown(part, &path, &bytes, context)?;
-    Ok(ToolOutput { seen: context.saw(&path, &bytes), ..output })
+    let output = render(part, &path, &bytes, context)?;
+    Ok(ToolOutput { seen: context.record_seen(&path, &bytes), ..output })
 }
 
 /// Returns the requested part of a file.
-fn shown(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Result<ToolOutput, ToolError> {
+fn render(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let room = part.room.map(|room| room.saturating_sub(ROOM_FOR_NOTE));
     if is_pdf(bytes) {
         // For PDF, `offset` and `limit` count pages.
         let pages = read_pages(bytes, part.first, part.limit.unwrap_or(USUAL_PAGES));
         let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
-        let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
+        let text = pages.render(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
         return Ok(ToolOutput::text(text));
     }
     if let Some(format) = ImageFormat::of(bytes) {
@@ -123,7 +123,7 @@ fn shown(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Re
         return Err(ToolError::Failed(format!("`{path}` has {lines}; offset {} is behind its end", part.first + 1)));
     };
     Ok(ToolOutput::text(match room {
-        Some(room) => excerpt.shown(path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),
+        Some(room) => excerpt.render(path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),
         None => excerpt.whole(),
     }))
 }

@@ -60,7 +60,7 @@ impl Place {
     pub(in crate::builtin) async fn text(&self, tool: &str, parameters: Value) -> String {
         match self.call(tool, parameters).await {
             Ok(output) => output.text,
-            Err(error @ ToolError::Exited { .. }) => error.to_string(),
+            Err(error @ (ToolError::Exited { .. } | ToolError::Stopped { .. })) => error.to_string(),
             Err(error) => format!("Error: {error}"),
         }
     }

@@ -59,7 +59,7 @@ pub(super) fn find(text: &str, wanted: &str) -> Places {
     }
     let wanted = wanted.strip_prefix(BYTE_ORDER_MARK).unwrap_or(wanted);
     for ignored in Ignored::LADDER {
-        let (even, wanted) = (Even::new(text, ignored), Even::new(wanted, ignored).text);
+        let (even, wanted) = (NormalizedText::new(text, ignored), NormalizedText::new(wanted, ignored).text);
         if wanted.trim().is_empty() {
             break;
         }
@@ -73,17 +73,17 @@ pub(super) fn find(text: &str, wanted: &str) -> Places {
 
 /// Returns a line without the ignored features.
 pub(super) fn even_line(line: &str, ignored: Ignored) -> String {
-    Even::new(line, ignored).text
+    NormalizedText::new(line, ignored).text
 }
 
 /// A text without the ignored features.
-struct Even {
+struct NormalizedText {
     text: String,
     /// For each byte, the offset of its letter in the original.
     offsets: Vec<usize>,
 }
 
-impl Even {
+impl NormalizedText {
     fn new(text: &str, ignored: Ignored) -> Self {
         let mut even = Self { text: String::with_capacity(text.len()), offsets: Vec::with_capacity(text.len()) };
         let mut start = 0;

@@ -29,7 +29,7 @@ pub(super) fn tool() -> impl Tool {
             return Err(ToolError::Failed("what tasks change is not kept here, so nothing can be put back".to_owned()));
         };
         let undone = undo.undo(parameters.task_id.clone()).await?;
-        told(&parameters.task_id, undone)
+        undo_output(&parameters.task_id, undone)
     })
     .idempotent()
     .time_limit(TIME_LIMIT)
@@ -37,23 +37,24 @@ pub(super) fn tool() -> impl Tool {
 }
 
 /// Formats the result. An undo that could not restore every file is an error.
-fn told(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOutput, ToolError> {
+fn undo_output(task: &str, TaskUndone { restored, unrestored: left }: TaskUndone) -> Result<ToolOutput, ToolError> {
     let back = counted(restored.len(), "path");
     if !left.is_empty() {
         let stay = counted(left.len(), "path");
         let left = left.into_iter().map(|(path, why)| format!("{path}: {why}")).collect();
-        let text = format!("of what `{task}` changed, {stay} left as they are:{}\n{back} put back.{}", named(left), named(restored));
+        let text =
+            format!("of what `{task}` changed, {stay} left as they are:{}\n{back} put back.{}", path_list(left), path_list(restored));
         return Err(ToolError::Failed(text));
     }
     let text = match restored.len() {
         0 => format!("`{task}` has changed nothing that is not as it was."),
-        _ => format!("Put back what `{task}` changed: {back}.{}", named(restored.clone())),
+        _ => format!("Put back what `{task}` changed: {back}.{}", path_list(restored.clone())),
     };
     Ok(ToolOutput { text, value: json!({"task_id": task, "restored": restored}), ..ToolOutput::default() })
 }
 
 /// Returns the first names, one per line.
-fn named(names: Vec<String>) -> String {
+fn path_list(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let shown: String = names.into_iter().take(NAMED).map(|name| format!("\n{name}")).collect();
     if more > 0 { format!("{shown}\n… {more} more") } else { shown }

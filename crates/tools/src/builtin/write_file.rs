@@ -56,7 +56,7 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     Ok(ToolOutput {
         text: format!("{verb} `{path}`: {}, {}{instead}.{kept}", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
         value: json!({"path": path, "bytes": content.len(), "created": written.created}),
-        seen: context.saw(&path, content.as_bytes()),
+        seen: context.record_seen(&path, content.as_bytes()),
         references: vec![path],
         ..ToolOutput::default()
     })

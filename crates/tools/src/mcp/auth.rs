@@ -12,7 +12,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::{McpLogin, connection::chain, listed::one_line, login::Kept};
+use super::{McpLogin, connection::chain, listed::one_line, login::StoredLogin};
 use crate::tls;
 
 /// Time that a person has to approve in their browser.
@@ -27,7 +27,7 @@ const CALLBACK: &str = "/callback";
 /// Loads a stored login. Returns `None` if no login exists, or if it belongs to another authorisation server, or another client, than the
 /// current one.
 pub(super) async fn manager(url: &str, login: &McpLogin) -> Result<Option<AuthorizationManager>, AuthError> {
-    let kept = Kept::new(&login.file, url);
+    let kept = StoredLogin::new(&login.file, url);
     let Some(of) = kept.client() else { return Ok(None) };
     if login.client.as_ref().is_some_and(|client| client.id != of) {
         return Ok(None);
@@ -57,7 +57,7 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
     tls::install_provider();
     let told = |error: AuthError| one_line(&chain(&error));
     let mut manager = AuthorizationManager::new(url).await.map_err(told)?;
-    let kept = Kept::new(&login.file, url);
+    let kept = StoredLogin::new(&login.file, url);
     let demand = kept.demand();
     let granted = kept.granted();
     manager.set_credential_store(kept.clone());
@@ -96,7 +96,7 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
 async fn come_back(listener: &TcpListener) -> Result<String, String> {
     loop {
         let (mut browser, _) = listener.accept().await.map_err(|error| error.to_string())?;
-        let Ok(Some(asked)) = timeout(ASKING, asked(&mut browser)).await else { continue };
+        let Ok(Some(asked)) = timeout(ASKING, read_request(&mut browser)).await else { continue };
         let is_it = asked.split('?').next() == Some(CALLBACK);
         let (status, text) = if is_it { ("200 OK", "aime has heard. You may close this page.") } else { ("404 Not Found", "") };
         let head =
@@ -110,7 +110,7 @@ async fn come_back(listener: &TcpListener) -> Result<String, String> {
 }
 
 /// Returns the path in the first line of a request.
-async fn asked(browser: &mut TcpStream) -> Option<String> {
+async fn read_request(browser: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut chunk = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

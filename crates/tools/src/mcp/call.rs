@@ -36,9 +36,9 @@ pub(super) enum CallError {
     /// The server demands a login, or more scopes.
     Unauthorized(Challenge),
     /// The connection was lost. The request may have taken effect.
-    Gone,
+    ConnectionLost,
     /// The server sent an unexpected response.
-    Odd(&'static str),
+    UnexpectedResponse(&'static str),
 }
 
 /// Calls a tool, with as many rounds of questions as its server needs. Returns the result as raw JSON.
@@ -62,21 +62,23 @@ pub(super) async fn call_tool(
             }
             other => {
                 let answer = raw(other);
-                let odd = CallError::Odd("something that is no result of a tool");
+                let odd = CallError::UnexpectedResponse("something that is no result of a tool");
                 return if is_of_tool(&answer) { Ok(answer) } else { Err(odd) };
             }
         }
     }
-    Err(CallError::Odd("one question after the other"))
+    Err(CallError::UnexpectedResponse("one question after the other"))
 }
 
 async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolContext) -> Result<Value, CallError> {
     let InputRequest::Elicitation(request) = input else {
-        return Err(CallError::Odd("a request for what aime does not offer to servers: its model (sampling) or its folders (roots)"));
+        return Err(CallError::UnexpectedResponse(
+            "a request for what aime does not offer to servers: its model (sampling) or its folders (roots)",
+        ));
     };
     let (_heard, _) = handler.begin(context);
     let answered = context.cancel.run_until_cancelled(handler.elicit(request.params)).await.ok_or(CallError::Cancelled)?;
-    serde_json::to_value(answered).map_err(|_| CallError::Odd("a question that cannot be answered"))
+    serde_json::to_value(answered).map_err(|_| CallError::UnexpectedResponse("a question that cannot be answered"))
 }
 
 /// Makes one request. The time that a person takes to answer the server's questions does not count.
@@ -102,11 +104,11 @@ pub(super) async fn request(
     let error = loop {
         select! {
             biased;
-            answer = &mut handle.rx => return Ok(answer.map_err(|_| CallError::Gone)??),
+            answer = &mut handle.rx => return Ok(answer.map_err(|_| CallError::ConnectionLost)??),
             () = context.cancel.cancelled() => break CallError::Cancelled,
             changed = pulse.changed() => {
                 if changed.is_err() {
-                    break CallError::Gone;
+                    break CallError::ConnectionLost;
                 }
                 let asking = pulse.borrow_and_update().asking > 0;
                 let now = Instant::now();
@@ -140,11 +142,11 @@ impl From<ServiceError> for CallError {
             ServiceError::McpError(error) => Self::Refused(error.message.into_owned()),
             ServiceError::TransportSend(error) => {
                 tracing::debug!(%error, "an MCP server could not be reached");
-                Self::Gone
+                Self::ConnectionLost
             }
-            ServiceError::TransportClosed => Self::Gone,
+            ServiceError::TransportClosed => Self::ConnectionLost,
             ServiceError::Cancelled { .. } => Self::Refused("the server cancelled it".to_owned()),
-            _ => Self::Odd("what does not fit the request"),
+            _ => Self::UnexpectedResponse("what does not fit the request"),
         }
     }
 }

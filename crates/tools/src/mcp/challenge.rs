@@ -12,7 +12,7 @@ use rmcp::{
 };
 use url::Url;
 
-use super::{McpError, McpServerSettings, McpTransport, listed::one_line, login::Kept};
+use super::{McpError, McpServerSettings, McpTransport, listed::one_line, login::StoredLogin};
 
 /// Maximum length in bytes of a challenge that is stored for the next login.
 const LONGEST: usize = 4 * 1024;
@@ -71,7 +71,7 @@ impl Challenge {
             return;
         }
         // The login can then discover the scopes itself.
-        if let Err(error) = Kept::new(&login.file, url).keep_demand(&self.header) {
+        if let Err(error) = StoredLogin::new(&login.file, url).keep_demand(&self.header) {
             tracing::debug!(%error, "what an MCP server demands of a login could not be kept");
         }
     }

@@ -164,13 +164,13 @@ impl Connection {
     }
 
     /// Returns the output of its process to standard error.
-    pub(super) fn said(&self) -> String {
-        said(&self.process)
+    pub(super) fn stderr(&self) -> String {
+        process_stderr(&self.process)
     }
 
     /// Returns a snapshot of the sandbox denials so far.
     pub(super) fn denials(&self) -> Denials {
-        Denials { said: self.said(), refused: refused(&self.process) }
+        Denials { stderr: self.stderr(), refused: refused(&self.process) }
     }
 
     /// Extends an error with sandbox denials since the snapshot, as far as the server's messages show them, and with the settings that
@@ -179,7 +179,7 @@ impl Connection {
         let McpTransport::Stdio { confinement, .. } = &settings.transport else { return error };
         let now = self.denials();
         let explain = |text: &str| {
-            let said = now.said.strip_prefix(&before.said).unwrap_or(&now.said);
+            let said = now.stderr.strip_prefix(&before.stderr).unwrap_or(&now.stderr);
             // Repeat an earlier denial of a host if the error names that host.
             let named = |refusal: &String| refusal.split([':', ' ']).next().is_some_and(|host| text.contains(host));
             let refused: Vec<String> =
@@ -209,7 +209,7 @@ impl Connection {
 
 /// Snapshot of a server's standard error and of its sandbox denials.
 pub(super) struct Denials {
-    said: String,
+    stderr: String,
     refused: Vec<String>,
 }
 
@@ -217,7 +217,7 @@ pub(super) struct Denials {
 async fn listen(peer: Peer<RoleClient>, handler: Arc<Handler>) {
     let Ok(mut changes) = peer.listen(SubscriptionFilter::builder().tools_list_changed().build()).await else { return };
     while let Ok(Some(_)) = changes.next().await {
-        handler.tell_changed();
+        handler.set_changed();
     }
 }
 
@@ -246,10 +246,10 @@ async fn wait_for_reason(process: &Process) {
     let _still_open = timeout(REASON_LIMIT, closed.cancelled()).await;
 }
 
-fn said(process: &Process) -> String {
+fn process_stderr(process: &Process) -> String {
     let Some(process) = process else { return String::new() };
     let process = process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let said = process.said();
+    let said = process.stderr();
     process.exceeded().map_or_else(|| said.clone(), |bound| format!("{said}\n[aime has killed it: it took {bound}]"))
 }
 
@@ -258,13 +258,23 @@ fn refused(process: &Process) -> Vec<String> {
 }
 
 fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {
-    let said = said(process);
-    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), hint: hint(settings, &said, &refused(process)), said }
+    let said = process_stderr(process);
+    McpError::Handshake {
+        server: settings.name.clone(),
+        reason: reason.to_owned(),
+        hint: hint(settings, &said, &refused(process)),
+        stderr: said,
+    }
 }
 
 fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
-    let said = said(process);
-    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, hint: hint(settings, &said, &refused(process)), said }
+    let said = process_stderr(process);
+    McpError::Slow {
+        server: settings.name.clone(),
+        limit: settings.start_limit,
+        hint: hint(settings, &said, &refused(process)),
+        stderr: said,
+    }
 }
 
 /// Describes the sandbox denials for a program with this output, and the settings that would allow more. Empty for a program outside of the

@@ -65,7 +65,8 @@ async fn find_tools(all: Arc<All>, parameters: FindParameters, context: ToolCont
     let texts: Vec<(&str, &str)> = sheets.iter().map(|sheet| (sheet.name(), sheet.definition.description.as_str())).collect();
     let found = find(&parameters.query, &texts);
     let limit = parameters.limit.unwrap_or(USUAL).clamp(1, MOST);
-    let shown: Vec<String> = found.iter().take(limit).filter_map(|place| sheets.get(*place)).map(|sheet| told(&sheet.definition)).collect();
+    let shown: Vec<String> =
+        found.iter().take(limit).filter_map(|place| sheets.get(*place)).map(|sheet| definition_text(&sheet.definition)).collect();
     if shown.is_empty() {
         return Ok(ToolOutput::text(format!("No tool fits. Try other words; there are {} tools.", sheets.len())));
     }
@@ -75,7 +76,7 @@ async fn find_tools(all: Arc<All>, parameters: FindParameters, context: ToolCont
 }
 
 /// Formats the definition of a tool for a model that is to call it.
-fn told(definition: &ToolDefinition) -> String {
+fn definition_text(definition: &ToolDefinition) -> String {
     let parameters = json!(definition.parameters).to_string();
     format!("{}\n  {}\n  parameters: {parameters}", definition.name, one_line(&definition.description))
 }

@@ -105,14 +105,14 @@ impl Field {
                 _ => Value::from(answer),
             }
         } else {
-            self.chosen(answer).unwrap_or_else(|| Value::from(answer))
+            self.choice(answer).unwrap_or_else(|| Value::from(answer))
         };
         let checked = self.checker.take(Map::from_iter([(self.name.clone(), meant)]));
         Some(checked.map(|mut values| values.remove(&self.name)))
     }
 
     /// Finds a choice by its value or its title, in any case.
-    fn chosen(&self, answer: &str) -> Option<Value> {
+    fn choice(&self, answer: &str) -> Option<Value> {
         let values: Vec<&Value> = match self.schema.get("enum").and_then(Value::as_array) {
             Some(values) => values.iter().collect(),
             None => one_of(&self.schema)?.iter().filter_map(|option| option.get("const")).collect(),

@@ -25,7 +25,7 @@ pub enum McpError {
         /// Description of the violation.
         reason: String,
         /// Output to standard error.
-        said: String,
+        stderr: String,
         /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
         hint: Message,
     },
@@ -37,7 +37,7 @@ pub enum McpError {
         /// Time limit.
         limit: Duration,
         /// Output to standard error.
-        said: String,
+        stderr: String,
         /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
         hint: Message,
     },
@@ -101,8 +101,10 @@ impl Describe for McpError {
     fn describe(&self) -> Message {
         match self {
             Self::Start { server, .. } => message!("mcp-start", server),
-            Self::Handshake { server, reason, said, hint } => with_output(message!("mcp-unreachable", server, why = reason), said, hint),
-            Self::Slow { server, limit, said, hint } => {
+            Self::Handshake { server, reason, stderr: said, hint } => {
+                with_output(message!("mcp-unreachable", server, why = reason), said, hint)
+            }
+            Self::Slow { server, limit, stderr: said, hint } => {
                 with_output(message!("mcp-slow", server, seconds = limit.as_secs_f32().to_string()), said, hint)
             }
             Self::Unauthorized { server } => message!("mcp-who", server),

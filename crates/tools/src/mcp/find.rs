@@ -16,7 +16,8 @@ pub(super) fn find(query: &str, texts: &[(&str, &str)]) -> Vec<usize> {
         texts.iter().map(|(name, description)| (words(name), words(description))).collect();
     let mut rarity: BTreeMap<&str, f64> = BTreeMap::new();
     for word in &wanted {
-        let having = known.iter().filter(|(name, description)| holds(name, word) > 0.0 || holds(description, word) > 0.0).count();
+        let having =
+            known.iter().filter(|(name, description)| match_score(name, word) > 0.0 || match_score(description, word) > 0.0).count();
         // Lossless: numbers of tools are small.
         let share = f64::from(u32::try_from(having).unwrap_or(u32::MAX)) / f64::from(u32::try_from(known.len().max(1)).unwrap_or(u32::MAX));
         rarity.insert(word, 1.0 + (1.0 - share));
@@ -26,7 +27,7 @@ pub(super) fn find(query: &str, texts: &[(&str, &str)]) -> Vec<usize> {
         .enumerate()
         .map(|(place, (name, description))| {
             let score = |word: &String| {
-                let held = (IN_NAME * holds(name, word)).max(holds(description, word));
+                let held = (IN_NAME * match_score(name, word)).max(match_score(description, word));
                 held * rarity.get(word.as_str()).copied().unwrap_or(1.0)
             };
             (wanted.iter().map(score).sum(), place)
@@ -38,7 +39,7 @@ pub(super) fn find(query: &str, texts: &[(&str, &str)]) -> Vec<usize> {
 }
 
 /// Returns the weight of a word in a text: 1 for the whole word, less if one is a prefix of the other.
-fn holds(text: &BTreeSet<String>, word: &str) -> f64 {
+fn match_score(text: &BTreeSet<String>, word: &str) -> f64 {
     if text.contains(word) {
         return 1.0;
     }

@@ -37,7 +37,7 @@ pub(super) struct Pulse {
     pub(super) asking: u32,
 }
 
-struct Going {
+struct ActiveCall {
     token: Option<ProgressToken>,
     pulse: watch::Sender<Pulse>,
     context: ToolContext,
@@ -46,7 +46,7 @@ struct Going {
 /// Handler of the messages of one server.
 pub(super) struct Handler {
     server: String,
-    calls: Mutex<BTreeMap<u64, Going>>,
+    calls: Mutex<BTreeMap<u64, ActiveCall>>,
     next: AtomicU64,
     changed: AtomicBool,
 }
@@ -61,19 +61,19 @@ impl Handler {
         self.changed.swap(false, Ordering::Relaxed)
     }
 
-    pub(super) fn tell_changed(&self) {
+    pub(super) fn set_changed(&self) {
         self.changed.store(true, Ordering::Relaxed);
     }
 
     /// Registers a call: from now on it receives its progress and the server's questions.
-    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> (Heard, watch::Receiver<Pulse>) {
+    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> (CallRegistration, watch::Receiver<Pulse>) {
         let (pulse, receiver) = watch::channel(Pulse::default());
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.calls().insert(id, Going { token: None, pulse, context: context.clone() });
-        (Heard { handler: Arc::clone(self), id }, receiver)
+        self.calls().insert(id, ActiveCall { token: None, pulse, context: context.clone() });
+        (CallRegistration { handler: Arc::clone(self), id }, receiver)
     }
 
-    fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Going>> {
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, ActiveCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,7 +87,7 @@ impl Handler {
         let decline = || ElicitResult::new(ElicitationAction::Decline);
         let Some((person, pulse)) = self.latest_person() else { return decline() };
         pulse.send_modify(|pulse| pulse.asking += 1);
-        let _asked = Asked(pulse);
+        let _asked = QuestionGuard(pulse);
         match request {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let Ok(schema) = serde_json::to_value(&requested_schema) else { return decline() };
@@ -138,12 +138,12 @@ async fn fill(form: &Form, person: &AskPerson) -> Option<serde_json::Value> {
 }
 
 /// Registration of a call. Dropping it ends the registration.
-pub(super) struct Heard {
+pub(super) struct CallRegistration {
     handler: Arc<Handler>,
     id: u64,
 }
 
-impl Heard {
+impl CallRegistration {
     /// Sets the progress token by which the server identifies the call.
     pub(super) fn as_token(&self, token: ProgressToken) {
         if let Some(going) = self.handler.calls().get_mut(&self.id) {
@@ -152,7 +152,7 @@ impl Heard {
     }
 }
 
-impl Drop for Heard {
+impl Drop for CallRegistration {
     fn drop(&mut self) {
         self.handler.calls().remove(&self.id);
     }
@@ -163,9 +163,9 @@ fn not_offered(what: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
 }
 
-struct Asked(watch::Sender<Pulse>);
+struct QuestionGuard(watch::Sender<Pulse>);
 
-impl Drop for Asked {
+impl Drop for QuestionGuard {
     fn drop(&mut self) {
         self.0.send_modify(|pulse| pulse.asking = pulse.asking.saturating_sub(1));
     }
@@ -207,11 +207,11 @@ impl ClientHandler for Handler {
         if let Some(progress) = &going.context.progress {
             let message: String = one_line(news.message.as_deref().unwrap_or_default()).chars().take(NEWS_CHARS).collect();
             let far = news.total.map_or_else(|| format!("{}", news.progress), |total| format!("{}/{total}", news.progress));
-            progress.tell(if message.is_empty() { far } else { format!("{far} {message}") });
+            progress.report(if message.is_empty() { far } else { format!("{far} {message}") });
         }
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.tell_changed();
+        self.set_changed();
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{McpServerSettings, McpTransport, pages::Listed};
+use super::{McpServerSettings, McpTransport, pages::PartialList};
 use crate::{Source, ToolScope, ToolSpec};
 
 /// Maximum number of tools that are accepted from one server.
@@ -72,7 +72,7 @@ impl McpTool {
 
 impl McpOffer {
     /// Adds the usable tools of a list, and records where aime stopped reading it.
-    pub(super) fn take_listed(&mut self, listed: Listed, settings: &McpServerSettings) {
+    pub(super) fn take_listed(&mut self, listed: PartialList, settings: &McpServerSettings) {
         self.take(listed.entries.iter().map(McpTool::read), settings);
         self.notes.extend(listed.stopped.map(|stop| message!("mcp-stopped", reason = stop.to_string())));
     }

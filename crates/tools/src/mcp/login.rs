@@ -28,12 +28,12 @@ struct Login {
 
 /// Login of one server at one URL.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct StoredLogin {
     file: PathBuf,
     url: String,
 }
 
-impl Kept {
+impl StoredLogin {
     pub(super) fn new(file: &Path, url: &str) -> Self {
         Self { file: file.to_path_buf(), url: url.to_owned() }
     }
@@ -149,7 +149,7 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 // The signatures are those that `async_trait` generates for the trait.
-impl CredentialStore for Kept {
+impl CredentialStore for StoredLogin {
     fn load<'a, 'b>(&'a self) -> BoxFuture<'b, Result<Option<StoredCredentials>, AuthError>>
     where
         'a: 'b,
@@ -201,7 +201,7 @@ mod tests {
     async fn a_login_is_its_users_alone_and_goes_to_one_address() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("state/logins/tracker.json");
-        let kept = Kept::new(&file, "https://tracker.example.org/mcp");
+        let kept = StoredLogin::new(&file, "https://tracker.example.org/mcp");
         assert!(!kept.is_there() && kept.load().await.unwrap().is_none());
         kept.save(credentials("one")).await.unwrap();
         kept.save(credentials("two")).await.unwrap();
@@ -219,7 +219,7 @@ mod tests {
         kept.forget_demand().unwrap();
         assert_eq!(kept.demand(), None);
         let _guard = kept.acquire_refresh_guard().await.unwrap();
-        let elsewhere = Kept::new(&file, "https://other.example.org/mcp");
+        let elsewhere = StoredLogin::new(&file, "https://other.example.org/mcp");
         assert!(!elsewhere.is_there() && elsewhere.load().await.unwrap().is_none());
         assert!(kept.remove().unwrap() && !kept.remove().unwrap() && !kept.is_there());
         fs::write(&file, "{}").unwrap();

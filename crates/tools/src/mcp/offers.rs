@@ -12,7 +12,7 @@ use super::{
     call::{CallError, request},
     connection::Connection,
     listed::one_line,
-    pages::{List, Listed, raw},
+    pages::{List, PartialList, raw},
     result,
     server::Server,
     servers::All,
@@ -75,7 +75,7 @@ impl Kind {
         match read(List::ResourceTemplates).await {
             Ok(templates) => all.extend(lines(List::ResourceTemplates, &templates)),
             // Many servers have no templates and answer with an error.
-            Err(CallError::Refused(_) | CallError::Odd(_)) => {}
+            Err(CallError::Refused(_) | CallError::UnexpectedResponse(_)) => {}
             Err(error) => return Err(error),
         }
         Ok(all)
@@ -85,7 +85,7 @@ impl Kind {
 async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let ListParameters { kind, server } = parameters;
     let servers: Vec<&Arc<Server>> = match &server {
-        Some(name) => vec![named(&all, name)?],
+        Some(name) => vec![find_server(&all, name)?],
         None => all.servers.iter().collect(),
     };
     let mut lines = Vec::new();
@@ -105,7 +105,7 @@ async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -
 }
 
 /// Returns one line per entry of a list, and a line on where aime stopped reading it.
-fn lines(list: List, listed: &Listed) -> Vec<String> {
+fn lines(list: List, listed: &PartialList) -> Vec<String> {
     let identity = list.identity();
     let lines = listed.entries.iter().map(|entry| {
         let text = |member: &str| entry.get(member).and_then(Value::as_str);
@@ -147,10 +147,11 @@ struct ResourceParameters {
 }
 
 async fn read_resource(all: Arc<All>, parameters: ResourceParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
-    let server = named(&all, &parameters.server)?;
+    let server = find_server(&all, &parameters.server)?;
     let asked = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(ReadResourceRequestParams::new(parameters.uri)));
     let answer = ask(server, asked, &context).await?;
-    result::of_resource(&answer).ok_or_else(|| result::error(CallError::Odd("something that is no resource"), &server.settings))
+    result::of_resource(&answer)
+        .ok_or_else(|| result::error(CallError::UnexpectedResponse("something that is no resource"), &server.settings))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -165,13 +166,13 @@ struct PromptParameters {
 
 async fn get_prompt(all: Arc<All>, parameters: PromptParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let PromptParameters { server, name, arguments } = parameters;
-    let server = named(&all, &server)?;
+    let server = find_server(&all, &server)?;
     let params = GetPromptRequestParams::new(name).with_arguments(arguments.unwrap_or_default());
     let answer = ask(server, ClientRequest::GetPromptRequest(GetPromptRequest::new(params)), &context).await?;
-    result::of_prompt(&answer).ok_or_else(|| result::error(CallError::Odd("something that is no prompt"), &server.settings))
+    result::of_prompt(&answer).ok_or_else(|| result::error(CallError::UnexpectedResponse("something that is no prompt"), &server.settings))
 }
 
-fn named<'a>(all: &'a All, name: &str) -> Result<&'a Arc<Server>, ToolError> {
+fn find_server<'a>(all: &'a All, name: &str) -> Result<&'a Arc<Server>, ToolError> {
     all.server(name).map_err(|error| ToolError::Failed(error.to_string()))
 }
 

@@ -57,7 +57,7 @@ impl List {
     ///
     /// # Errors
     /// The first error of `ask`; [`ServiceError::UnexpectedResponse`] if the first page holds no list.
-    pub(super) async fn read<E, F>(self, most: usize, mut ask: impl FnMut(ClientRequest) -> F) -> Result<Listed, E>
+    pub(super) async fn read<E, F>(self, most: usize, mut ask: impl FnMut(ClientRequest) -> F) -> Result<PartialList, E>
     where
         E: From<ServiceError>,
         F: Future<Output = Result<ServerResult, E>>,
@@ -68,9 +68,9 @@ impl List {
             let page = raw(ask(self.request(cursor)).await?);
             match pages.take(page) {
                 Next::Page(next) => cursor = Some(next),
-                Next::End => return Ok(Listed { entries: pages.entries, stopped: None }),
+                Next::End => return Ok(PartialList { entries: pages.entries, stopped: None }),
                 Next::Stop(Stop::NoList(1)) => return Err(ServiceError::UnexpectedResponse.into()),
-                Next::Stop(stop) => return Ok(Listed { entries: pages.entries, stopped: Some(stop) }),
+                Next::Stop(stop) => return Ok(PartialList { entries: pages.entries, stopped: Some(stop) }),
             }
         }
     }
@@ -78,7 +78,7 @@ impl List {
 
 /// The part of a list that aime has read.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct PartialList {
     pub(super) entries: Vec<Value>,
     /// Reason why aime stopped before the end of the list.
     pub(super) stopped: Option<Stop>,

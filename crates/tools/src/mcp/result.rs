@@ -25,7 +25,7 @@ pub(super) fn is_of_tool(answer: &Value) -> bool {
 pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     let value = answer.get_mut("structuredContent").map(Value::take).unwrap_or_default();
     let is_error = answer.get("isError") == Some(&Value::Bool(true));
-    let mut beside = Beside { takes_images: !is_error, ..Beside::default() };
+    let mut beside = Attachments { takes_images: !is_error, ..Attachments::default() };
     let parts: Vec<Result<String, String>> = match answer.get("content") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(parts)) => parts.iter().map(|part| of_part(part, &mut beside)).collect(),
@@ -47,14 +47,14 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
 
 /// Content of a response besides its text.
 #[derive(Default)]
-struct Beside {
+struct Attachments {
     references: Vec<String>,
     images: Vec<Image>,
     /// True if images are accepted; an error consists of text only.
     takes_images: bool,
 }
 
-impl Beside {
+impl Attachments {
     /// Adds a valid image and returns the line that represents it in the text.
     fn image(&mut self, name: Option<&str>, data: &str) -> Option<String> {
         if !self.takes_images || self.images.len() >= MOST_IMAGES {
@@ -69,7 +69,7 @@ impl Beside {
 }
 
 /// Converts a part of a response to text. `Err` is the note that replaces a part that aime cannot read.
-fn of_part(part: &Value, beside: &mut Beside) -> Result<String, String> {
+fn of_part(part: &Value, beside: &mut Attachments) -> Result<String, String> {
     let text = |member: &str| part.get(member).and_then(Value::as_str);
     let data = |what: &str| text("data").map(|data| not_shown(what, text("mimeType"), data));
     let Some(kind) = text("type") else { return Err("[left out: a part without a type]".to_owned()) };
@@ -88,11 +88,11 @@ fn of_part(part: &Value, beside: &mut Beside) -> Result<String, String> {
     read.ok_or_else(|| format!("[left out: a part of type {shown:?} without its content]"))
 }
 
-fn of_contents(contents: &Value, beside: &mut Beside) -> Option<String> {
+fn of_contents(contents: &Value, beside: &mut Attachments) -> Option<String> {
     let text = |member: &str| contents.get(member).and_then(Value::as_str);
     let blob = || Some(not_shown(text("uri").unwrap_or("a resource"), text("mimeType"), text("blob")?));
     let is_image = text("mimeType").is_some_and(|kind| kind.starts_with("image/"));
-    let image = |beside: &mut Beside| beside.image(text("uri"), text("blob").filter(|_| is_image)?);
+    let image = |beside: &mut Attachments| beside.image(text("uri"), text("blob").filter(|_| is_image)?);
     text("text").map(str::to_owned).or_else(|| image(beside)).or_else(blob)
 }
 
@@ -108,7 +108,7 @@ fn either(read: Result<String, String>) -> String {
 /// Converts the contents of a resource; `None` if the response has no contents.
 pub(super) fn of_resource(answer: &Value) -> Option<ToolOutput> {
     let contents = answer.get("contents")?.as_array()?;
-    let mut beside = Beside { takes_images: true, ..Beside::default() };
+    let mut beside = Attachments { takes_images: true, ..Attachments::default() };
     let texts = contents
         .iter()
         .map(|part| of_contents(part, &mut beside).unwrap_or_else(|| "[left out: contents without text or data]".to_owned()));
@@ -118,7 +118,7 @@ pub(super) fn of_resource(answer: &Value) -> Option<ToolOutput> {
 
 /// Converts the messages of a prompt, each under its role; `None` if the response has no messages.
 pub(super) fn of_prompt(answer: &Value) -> Option<ToolOutput> {
-    let mut beside = Beside { takes_images: true, ..Beside::default() };
+    let mut beside = Attachments { takes_images: true, ..Attachments::default() };
     let messages = answer.get("messages")?.as_array()?.iter().map(|message| {
         let who = one_line(message.get("role").and_then(Value::as_str).unwrap_or_default());
         format!("{who}: {}", either(of_part(message.get("content").unwrap_or(&Value::Null), &mut beside)))
@@ -149,11 +149,11 @@ pub(super) fn error(error: CallError, settings: &McpServerSettings) -> ToolError
             ToolError::TimedOut(format!("the MCP server `{server}` took longer than {} s; the call was cancelled", limit.as_secs_f32()))
         }
         CallError::Cancelled => ToolError::Cancelled,
-        CallError::Gone => ToolError::Failed(format!(
+        CallError::ConnectionLost => ToolError::Failed(format!(
             "the MCP server `{server}` ended, or was lost, in the middle of the call: whether it did what it was asked is not known; check before \
              you repeat it. It is started again for the next call"
         )),
         CallError::Unauthorized(challenge) => ToolError::Failed(challenge.into_error(settings).to_string()),
-        CallError::Odd(what) => ToolError::Failed(format!("the MCP server `{server}` answered with {what}")),
+        CallError::UnexpectedResponse(what) => ToolError::Failed(format!("the MCP server `{server}` answered with {what}")),
     }
 }

@@ -69,7 +69,7 @@ impl McpService {
         // The end of the input cancels the calls, but not the service, so that earlier requests are still answered.
         let closed = stop.child_token();
         let handler = Handler { service: self, closed: closed.clone() };
-        let transport = AsyncRwTransport::new_server(UntilClosed { input, closed }, output);
+        let transport = AsyncRwTransport::new_server(CancelAtEof { input, closed }, output);
         let running = match serve_server_with_ct(handler, transport, CancellationToken::new()).await {
             Ok(running) => running,
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
@@ -111,7 +111,7 @@ impl ServerHandler for Handler {
     async fn call_tool(&self, call: CallToolRequestParams, request: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let mut context = self.service.context.clone().with_cancel(request.ct.child_token());
         context.person = person(&request.peer);
-        let telling = request.meta.get_progress_token().map(|token| telling(request.peer.clone(), token));
+        let telling = request.meta.get_progress_token().map(|token| progress_sender(request.peer.clone(), token));
         let (progress, telling) = telling.unzip();
         context.progress = progress;
         let cancel = context.cancel.clone();
@@ -186,7 +186,7 @@ fn person(peer: &Peer<RoleServer>) -> Option<AskPerson> {
 }
 
 /// Sends the progress of a call to a client, in order.
-fn telling(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinHandle<()>) {
+fn progress_sender(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinHandle<()>) {
     let (news, mut heard) = mpsc::unbounded_channel::<String>();
     let telling = tokio::spawn(async move {
         // The protocol requires an increasing number, so it counts the messages.
@@ -205,12 +205,12 @@ fn telling(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinH
 }
 
 /// A reader that cancels a token at the end of its input.
-struct UntilClosed<R> {
+struct CancelAtEof<R> {
     input: R,
     closed: CancellationToken,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for UntilClosed<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for CancelAtEof<R> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.input).poll_read(context, buffer);

@@ -61,7 +61,7 @@ impl Server {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep_offer(&self, offer: McpOffer) {
+    fn store_offer(&self, offer: McpOffer) {
         *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(offer));
     }
 
@@ -77,13 +77,13 @@ impl Server {
             if !connection.is_over() {
                 if connection.handler().take_changed() {
                     match connection.ask_offer(&self.settings).await {
-                        Ok(offer) => self.keep_offer(offer),
+                        Ok(offer) => self.store_offer(offer),
                         Err(error) => tracing::warn!(%error, "the tools of an MCP server have changed and are not known"),
                     }
                 }
                 return Ok(Arc::clone(connection));
             }
-            let said = connection.said();
+            let said = connection.stderr();
             life.connection = None;
             life.fail(if said.is_empty() { "it ended".to_owned() } else { format!("it ended; it said:\n{said}") });
         }
@@ -97,7 +97,7 @@ impl Server {
         match Connection::open(&self.settings, &self.place).await {
             Ok(connection) => {
                 tracing::info!(server = self.settings.name, software = connection.offer.software, "an MCP server is ready");
-                self.keep_offer(connection.offer.clone());
+                self.store_offer(connection.offer.clone());
                 let connection = Arc::new(connection);
                 life.connection = Some(Arc::clone(&connection));
                 Ok(connection)
@@ -121,7 +121,7 @@ impl Server {
         let mut life = self.life.lock().await;
         if life.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, gone)) {
             life.connection = None;
-            life.fail(format!("it ended in the middle of a call{}", said(gone)));
+            life.fail(format!("it ended in the middle of a call{}", stderr_note(gone)));
         }
     }
 
@@ -150,8 +150,8 @@ impl Life {
     }
 }
 
-fn said(connection: &Connection) -> String {
-    let said = connection.said();
+fn stderr_note(connection: &Connection) -> String {
+    let said = connection.stderr();
     if said.is_empty() { said } else { format!("; it said:\n{said}") }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     McpError, McpLoading, McpLogin, McpOffer, McpServerSettings, McpSettings, McpTransport, auth, demand,
-    login::Kept,
+    login::StoredLogin,
     names::{Names, Origin},
     offers,
     server::Server,
@@ -96,14 +96,14 @@ impl McpServers {
     /// [`McpError`] with the reason why it could not be deleted.
     pub fn log_out(&self, name: &str) -> Result<bool, McpError> {
         let (url, McpLogin { file, .. }) = self.login(name)?;
-        let removed = Kept::new(file, url).remove();
+        let removed = StoredLogin::new(file, url).remove();
         removed.map_err(|error| McpError::Login { server: name.to_owned(), reason: format!("{}: {error}", file.display()) })
     }
 
     /// Returns true if a login at a server exists.
     #[must_use]
     pub fn is_logged_in(&self, name: &str) -> bool {
-        self.login(name).is_ok_and(|(url, login)| Kept::new(&login.file, url).is_there())
+        self.login(name).is_ok_and(|(url, login)| StoredLogin::new(&login.file, url).is_there())
     }
 
     fn login(&self, name: &str) -> Result<(&str, &McpLogin), McpError> {

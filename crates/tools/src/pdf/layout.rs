@@ -108,7 +108,7 @@ impl<'a> PageReader<'a> {
                 "cm" => state.page = matrix().map_or(state.page, |matrix| product(&matrix, &state.page)),
                 "BT" => (line, text) = (IDENTITY, IDENTITY),
                 "Tf" => {
-                    let font = operands.first().and_then(|name| named(document, resources, b"Font", name)?.as_dict().ok());
+                    let font = operands.first().and_then(|name| named_resource(document, resources, b"Font", name)?.as_dict().ok());
                     state.font = font.map(|font| self.font(font));
                     state.size = at(1).unwrap_or(state.size);
                 }
@@ -135,7 +135,7 @@ impl<'a> PageReader<'a> {
                     show(operands, document, &state, &mut text, page);
                 }
                 "Do" if depth < MAX_FORMS => {
-                    let form = operands.first().and_then(|name| named(document, resources, b"XObject", name)?.as_stream().ok());
+                    let form = operands.first().and_then(|name| named_resource(document, resources, b"XObject", name)?.as_stream().ok());
                     let Some(form) =
                         form.filter(|form| form.dict.get(b"Subtype").and_then(Object::as_name).is_ok_and(|kind| kind == b"Form"))
                     else {
@@ -165,7 +165,7 @@ impl<'a> PageReader<'a> {
 }
 
 /// Returns the resource of a kind with this name.
-fn named<'a>(document: &'a Document, resources: &[&'a Dictionary], kind: &[u8], name: &Object) -> Option<&'a Object> {
+fn named_resource<'a>(document: &'a Document, resources: &[&'a Dictionary], kind: &[u8], name: &Object) -> Option<&'a Object> {
     let name = name.as_name().ok()?;
     let kinds = resources.iter().filter_map(|resources| resources.get_deref(kind, document).and_then(Object::as_dict).ok());
     kinds.filter_map(|all| all.get_deref(name, document).ok()).next()

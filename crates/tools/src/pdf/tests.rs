@@ -66,17 +66,17 @@ fn pages_are_read_from_where_they_are_wanted() {
     let document = bytes(document(&[&page("first"), "", &page("third")]));
     let read = read_pages(&document, 1, 5).unwrap();
     assert_eq!(read, PdfPages { pages: vec![String::new(), "third".to_owned()], first: 1, total: 3 });
-    assert_eq!(read.shown(None, |_| String::new()), "[page 2 of 3]\n[no text on this page]\n\n[page 3 of 3]\nthird");
+    assert_eq!(read.render(None, |_| String::new()), "[page 2 of 3]\n[no text on this page]\n\n[page 3 of 3]\nthird");
     let next = |page: usize| format!("go on with offset {page}");
     let read = read_pages(&document, 0, 1).unwrap();
-    assert_eq!(read.shown(None, next), "[page 1 of 3]\nfirst\n\n[pages 2 to 3 of 3 left out; go on with offset 2]");
+    assert_eq!(read.render(None, next), "[page 1 of 3]\nfirst\n\n[pages 2 to 3 of 3 left out; go on with offset 2]");
     let read = read_pages(&document, 0, 3).unwrap();
     assert_eq!(
-        read.shown(Some(60), next),
+        read.render(Some(60), next),
         "[page 1 of 3]\nfirst\n\n[page 2 of 3]\n[no text on this page]\n\n[page 3 of 3 left out; go on with offset 3]"
     );
     assert_eq!(
-        read.shown(Some(16), next),
+        read.render(Some(16), next),
         "[page 1 of 3]\nfi\n[page 1 has 5 characters; its end is left out]\n\n[pages 2 to 3 of 3 left out; go on with offset 2]"
     );
 }

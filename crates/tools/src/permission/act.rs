@@ -193,7 +193,8 @@ pub fn changes_repository(text: &str) -> Option<String> {
 /// Returns the files that the arguments of a command name, as far as this can be determined. Only the sandbox can restrict other effects of
 /// a program.
 fn of_arguments(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -> Vec<Act> {
-    let set_up = sets_up(&known_words(command)).into_iter().flat_map(|place| CallPath::of_word(folder, &super::sign::known(&place), from));
+    let set_up =
+        sets_up(&known_words(command)).into_iter().flat_map(|place| CallPath::of_word(folder, &super::sign::known_signs(&place), from));
     let set_up = set_up.map(|path| Act::Writes { path, certain: true, tool: None });
     set_up.chain(of_program(folder, command, from)).collect()
 }
@@ -228,7 +229,7 @@ fn of_program(folder: &str, command: &SimpleCommand, from: Option<&[String]>) ->
     }
     if program == "dd" {
         for word in command.words.iter().skip(1).filter_map(|word| text_of(word)) {
-            let paths = |path: &str| CallPath::of_word(folder, &super::sign::known(path), from);
+            let paths = |path: &str| CallPath::of_word(folder, &super::sign::known_signs(path), from);
             acts.extend(word.strip_prefix("if=").map(paths).iter().flatten().map(reads));
             acts.extend(word.strip_prefix("of=").map(paths).iter().flatten().map(writes));
         }

@@ -1,7 +1,7 @@
 //! Paths for permission rules: relative to the working folder, without `.` and `..`. The normalization is lexical and follows no symbolic
 //! links.
 
-use super::sign::{Fit, Piece, Sign, fit, known, text_of};
+use super::sign::{Fit, Piece, Sign, fit, known_signs, text_of};
 
 /// A path of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl CallPath {
             Some(rest) => rest.strip_prefix('/').or_else(|| (folder == "/").then_some(rest)).map(str::to_owned),
             None => None,
         };
-        Self { inside: inside.as_deref().map(known), whole: known(&whole) }
+        Self { inside: inside.as_deref().map(known_signs), whole: known_signs(&whole) }
     }
 
     /// Returns the paths that a word of a command may name. `from` lists the possible current folders; `None` if they are unknown.
@@ -34,7 +34,8 @@ impl CallPath {
             Some(_) => return vec![Self::from_here(folder, word, false)],
             None => return vec![Self::from_here(folder, word, true)],
         };
-        let moved = |from: &String| -> Vec<Sign> { known(from).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect() };
+        let moved =
+            |from: &String| -> Vec<Sign> { known_signs(from).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect() };
         from.iter()
             .map(|from| Self::from_here(folder, &if word.contains(&Sign::Any) { word.to_vec() } else { moved(from) }, false))
             .collect()
@@ -46,13 +47,13 @@ impl CallPath {
             Some(path) => {
                 let tail = path.rsplit("../").next().unwrap_or_default();
                 let tail = clean_relative(tail).filter(|tail| !tail.is_empty() && !path.ends_with(".."));
-                Self::unknown(tail.map_or_else(Vec::new, |tail| known(&format!("/{tail}"))))
+                Self::unknown(tail.map_or_else(Vec::new, |tail| known_signs(&format!("/{tail}"))))
             }
             None if !moved && only_globs(word) => {
                 let absolute = word.first() == Some(&Sign::Char('/'));
-                let below: Vec<Sign> = known(folder).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect();
+                let below: Vec<Sign> = known_signs(folder).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect();
                 let whole = if absolute { word.to_vec() } else { below };
-                let start: Vec<Sign> = known(folder).into_iter().chain([Sign::Char('/')]).collect();
+                let start: Vec<Sign> = known_signs(folder).into_iter().chain([Sign::Char('/')]).collect();
                 Self { inside: whole.strip_prefix(start.as_slice()).map(<[Sign]>::to_vec), whole }
             }
             None => Self::unknown(Vec::new()),

@@ -100,7 +100,7 @@ impl PermissionRules {
         let named = self.writes(tool, parameters).into_iter().map(|(_, place)| place).collect();
         let command = parameters.get("command").and_then(Value::as_str).filter(|_| tool == "bash");
         let rules = self.allowing().filter(|rule| rule.names_protected()).cloned().collect();
-        Granted { named, work_tree: command.is_some_and(brings_commits), rules, folder: self.folder.clone() }
+        Granted { named, work_tree: command.is_some_and(imports_commits), rules, folder: self.folder.clone() }
     }
 
     /// Returns the protected places that a call certainly writes.
@@ -117,7 +117,7 @@ impl PermissionRules {
 }
 
 /// Returns true if a shell command only writes files of commits to the work tree.
-fn brings_commits(command: &str) -> bool {
+fn imports_commits(command: &str) -> bool {
     let script = Script::read(command);
     let printing = |command: &SimpleCommand| command.program().is_some_and(|program| PRINTING.contains(&program.as_str()));
     let brings = |command: &SimpleCommand| writes_work_tree(&known_words(command));
@@ -215,7 +215,8 @@ mod tests {
             ("bash", json!({"command": "chmod +x .git/hooks/a"}), &["bash(chmod +x .git/hooks/a)", "write_file(.git/hooks/a)"]),
             ("edit_file", json!({"path": ".envrc", "old_text": "x", "new_text": "y"}), &["edit_file(.envrc)"]),
         ] {
-            let crate::approval::Decision::Ask { question, always } = decision(Approval::Edits, &rules, tool, given.clone()) else {
+            let crate::approval::PermissionDecision::Ask { question, always } = decision(Approval::Edits, &rules, tool, given.clone())
+            else {
                 panic!("{given}")
             };
             assert!(question.contains("such files run later on their own"), "{question}");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     act::Act,
     path::PathPattern,
-    sign::{Fit, Piece, fit, known},
+    sign::{Fit, Piece, fit, known_signs},
 };
 use crate::names::{nearest, quoted};
 
@@ -75,12 +75,12 @@ pub struct PermissionRule {
     text: String,
     tool: String,
     name: Vec<Piece>,
-    about: About,
+    about: RuleScope,
 }
 
 /// Calls that a rule covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum About {
+enum RuleScope {
     All,
     Command(Vec<Vec<Piece>>),
     Reads(PathPattern),
@@ -145,7 +145,7 @@ impl PermissionRule {
     pub fn check_tool<'a>(&self, others: impl IntoIterator<Item = &'a str>) -> Result<(), RuleError> {
         let (rule, tool) = (self.text.clone(), self.tool.clone());
         let usual: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).chain(others).collect();
-        let names = |known: &&str| fit(&self.name, &super::sign::known(known)) == Fit::Surely;
+        let names = |known: &&str| fit(&self.name, &known_signs(known)) == Fit::Surely;
         if usual.iter().any(names) || tool.starts_with(OF_SERVERS) {
             return Ok(());
         }
@@ -160,34 +160,34 @@ impl PermissionRule {
     /// that touch the file and everything inside a folder; a command covers the same program at another path.
     pub(super) fn fit(&self, act: &Act, strictly: bool) -> Fit {
         match (&self.about, act) {
-            (About::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known(name))).max().unwrap_or(Fit::No),
-            (About::Command(forms), Act::Command(command)) => {
+            (RuleScope::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known_signs(name))).max().unwrap_or(Fit::No),
+            (RuleScope::Command(forms), Act::Command(command)) => {
                 let mut of_command = command.forms(strictly);
                 of_command.iter_mut().flat_map(|text| forms.iter().map(|form| fit(form, text))).max().unwrap_or(Fit::No)
             }
-            (About::Command(_) | About::Reads(_) | About::Writes(_), Act::Unknown) => Fit::Perhaps,
-            (About::Reads(path), Act::Reads { path: read, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
+            (RuleScope::Command(_) | RuleScope::Reads(_) | RuleScope::Writes(_), Act::Unknown) => Fit::Perhaps,
+            (RuleScope::Reads(path), Act::Reads { path: read, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
                 path.fit(read, strictly).min(certainty(*certain))
             }
-            (About::Reads(path), Act::Looks { path: folder }) if strictly => {
+            (RuleScope::Reads(path), Act::Looks { path: folder }) if strictly => {
                 match path.fit(folder, true).max(path.fit(&folder.all_below(), true)) {
                     // The tool itself skips the files below the folder that a rule protects.
                     Fit::Perhaps if folder.known_inside().is_some() => Fit::No,
                     other => other,
                 }
             }
-            (About::Writes(path), Act::Writes { path: written, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
+            (RuleScope::Writes(path), Act::Writes { path: written, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
                 path.fit(written, strictly).min(certainty(*certain))
             }
-            (About::Host(pattern), Act::Host(host)) => match host {
+            (RuleScope::Host(pattern), Act::Host(host)) => match host {
                 Some(host) if host_fits(pattern, host) => Fit::Surely,
                 Some(_) => Fit::No,
                 None => Fit::Perhaps,
             },
-            (About::Text { parameter, pattern }, Act::Text { tool, parameter: given, text })
+            (RuleScope::Text { parameter, pattern }, Act::Text { tool, parameter: given, text })
                 if *tool == self.tool && given == parameter =>
             {
-                fit(pattern, &known(text))
+                fit(pattern, &known_signs(text))
             }
             _ => Fit::No,
         }
@@ -196,19 +196,19 @@ impl PermissionRule {
     /// Returns true if the rule allows the tool to write a protected place: its path names the place, and it is for this tool or for
     /// `write_file`, which covers all tools.
     pub(super) fn allows_write(&self, path: &super::path::CallPath, tool: &str) -> bool {
-        let About::Writes(pattern) = &self.about else { return false };
+        let RuleScope::Writes(pattern) = &self.about else { return false };
         (self.tool == "write_file" || self.tool == tool) && self.names_protected() && pattern.fit(path, false) == Fit::Surely
     }
 
     /// Returns true if the path of the rule names a protected place.
     pub(super) fn names_protected(&self) -> bool {
         let path = self.text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or_default();
-        matches!(self.about, About::Writes(_)) && is_protected(Path::new(path.trim()))
+        matches!(self.about, RuleScope::Writes(_)) && is_protected(Path::new(path.trim()))
     }
 
     /// Returns true if the rule covers reading this file. Used by tools that search many files.
     pub(super) fn holds_back(&self, path: &super::path::CallPath) -> bool {
-        matches!(&self.about, About::Reads(pattern) if pattern.fit(path, true) != Fit::No)
+        matches!(&self.about, RuleScope::Reads(pattern) if pattern.fit(path, true) != Fit::No)
     }
 }
 
@@ -256,7 +256,7 @@ impl FromStr for PermissionRule {
         }
         let name: Vec<Piece> = tool.chars().map(|character| if character == '*' { Piece::Star } else { Piece::Char(character) }).collect();
         let about = match inner {
-            None => About::All,
+            None => RuleScope::All,
             Some("") => return Err(form(format!("nothing stands in the parentheses: write `{tool}` for all of its calls"))),
             Some(_) if nearest_tool(tool).is_some_and(|near| near != tool) && !tool.starts_with(OF_SERVERS) => {
                 let near = nearest_tool(tool).map(str::to_owned);
@@ -276,16 +276,16 @@ enum Problem {
     Never(String),
 }
 
-fn about(tool: &str, inner: &str) -> Result<About, Problem> {
+fn about(tool: &str, inner: &str) -> Result<RuleScope, Problem> {
     let argument = TOOLS.iter().find(|(name, _)| *name == tool).map_or(Argument::None, |(_, argument)| *argument);
     match argument {
-        Argument::Command => command(inner).map(About::Command),
-        Argument::Reads => PathPattern::read(inner).map(About::Reads).map_err(Problem::Form),
-        Argument::Writes => PathPattern::read(inner).map(About::Writes).map_err(Problem::Form),
-        Argument::Host => host(inner).map(About::Host),
+        Argument::Command => command(inner).map(RuleScope::Command),
+        Argument::Reads => PathPattern::read(inner).map(RuleScope::Reads).map_err(Problem::Form),
+        Argument::Writes => PathPattern::read(inner).map(RuleScope::Writes).map_err(Problem::Form),
+        Argument::Host => host(inner).map(RuleScope::Host),
         Argument::Text(parameter) => {
             let pattern = inner.chars().map(|character| if character == '*' { Piece::Star } else { Piece::Char(character) }).collect();
-            Ok(About::Text { parameter, pattern })
+            Ok(RuleScope::Text { parameter, pattern })
         }
         Argument::None => {
             let with: Vec<&str> = TOOLS.iter().filter(|(_, argument)| *argument != Argument::None).map(|(name, _)| *name).collect();

@@ -75,7 +75,7 @@ pub struct RulesFolderError {
 
 /// Verdict of the rules on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict<'a> {
+pub(crate) enum RuleMatch<'a> {
     /// A deny rule matches.
     Denied(&'a PermissionRule),
     /// A deny rule may match; this cannot be determined before the call runs.
@@ -180,18 +180,18 @@ impl PermissionRules {
 
     /// Returns the verdict on a call under a mode. The mode matters for redirections: it allows those into files that the file tools may
     /// write.
-    pub(crate) fn judge(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Verdict<'_> {
+    pub(crate) fn evaluate(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> RuleMatch<'_> {
         if self.lists.is_empty() {
-            return Verdict::Silent;
+            return RuleMatch::Silent;
         }
         let acts = self.acts(tool, parameters);
         if let Some((rule, fit)) = strongest(&self.lists.deny, &acts) {
-            return if fit == Fit::Surely { Verdict::Denied(rule) } else { Verdict::PerhapsDenied(rule) };
+            return if fit == Fit::Surely { RuleMatch::Denied(rule) } else { RuleMatch::PerhapsDenied(rule) };
         }
         if let Some((rule, _)) = strongest(&self.lists.ask, &acts) {
-            return Verdict::Asked(rule);
+            return RuleMatch::Asked(rule);
         }
-        if self.allows(approval, &acts) { Verdict::Allowed } else { Verdict::Silent }
+        if self.allows(approval, &acts) { RuleMatch::Allowed } else { RuleMatch::Silent }
     }
 
     /// Returns the rules that would allow a call from now on; empty if no rule could without allowing much more.

@@ -4,6 +4,8 @@
 //! counts as unknown; nothing is guessed.
 
 #[cfg(feature = "shell")]
+mod code;
+#[cfg(feature = "shell")]
 mod inert;
 #[cfg(feature = "shell")]
 mod tree;
@@ -26,12 +28,19 @@ mod inert {
     }
 }
 
+#[cfg(not(feature = "shell"))]
+mod code {
+    pub(super) const fn code(_: &str) -> Vec<std::ops::Range<usize>> {
+        Vec::new()
+    }
+}
+
 #[cfg(all(test, feature = "shell"))]
 mod tests;
 
 use std::borrow::Cow;
 
-use self::wrap::Inner;
+use self::wrap::WrappedCommand;
 use super::sign::{Sign, text_of};
 
 /// Maximum length of an analysed text in bytes. A longer one needs a person's consent.
@@ -92,7 +101,7 @@ pub(super) struct Redirect {
 
 /// A file that the shell empties before a pipeline begins, and the commands of that pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Emptied {
+pub(super) struct EmptiedFile {
     pub(super) path: Word,
     pub(super) commands: Vec<Vec<Word>>,
 }
@@ -107,17 +116,31 @@ pub(crate) fn written_files(text: &str) -> Vec<String> {
     files
 }
 
-/// Returns a shell command with blanks in the place of the parts that are only text, such as comments and patterns of searches.
-pub(crate) fn without_inert_text(text: &str) -> Cow<'_, str> {
-    if is_odd(text) {
-        return text.into();
+/// A shell command, split by who reads its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommandText<'a> {
+    /// The command with blanks in the place of code, and of parts that are only text, such as comments and patterns of searches.
+    pub(crate) shell: Cow<'a, str>,
+    /// Parts that are code in another language or prose.
+    pub(crate) code: Vec<&'a str>,
+}
+
+impl<'a> CommandText<'a> {
+    /// Splits a shell command. A text that cannot be parsed is all `shell`.
+    pub(crate) fn split(text: &'a str) -> Self {
+        if is_odd(text) {
+            return Self { shell: text.into(), code: Vec::new() };
+        }
+        let inert = inert::inert(text);
+        let mut code = code::code(text);
+        code.retain(|part| !inert.iter().any(|range| range.start <= part.start && part.end <= range.end));
+        if inert.is_empty() && code.is_empty() {
+            return Self { shell: text.into(), code: Vec::new() };
+        }
+        let kept = |at: usize| !inert.iter().chain(&code).any(|range| range.contains(&at));
+        let shell = text.char_indices().map(|(at, character)| if kept(at) { character } else { ' ' }).collect::<String>().into();
+        Self { shell, code: code.into_iter().filter_map(|part| text.get(part)).collect() }
     }
-    let ranges = inert::inert(text);
-    if ranges.is_empty() {
-        return text.into();
-    }
-    let kept = |at: usize| !ranges.iter().any(|range| range.contains(&at));
-    text.char_indices().map(|(at, character)| if kept(at) { character } else { ' ' }).collect::<String>().into()
 }
 
 /// Returns true for a text that is too long, or that the grammar may read in another way than the shell.
@@ -136,7 +159,7 @@ pub(super) struct Script {
     /// All files of redirections.
     pub(super) redirects: Vec<Redirect>,
     /// Files of redirections that are emptied first.
-    pub(super) emptied: Vec<Emptied>,
+    pub(super) emptied: Vec<EmptiedFile>,
     /// True if a part of the text is unknown, so that it may do anything.
     pub(super) unknown: bool,
     /// True if parts of the text may run more than once.
@@ -196,9 +219,9 @@ impl Script {
         self.commands.push(SimpleCommand { transparent, ..command });
         for inner in inner {
             match inner {
-                Inner::Command { words, sets } => self.add_command(SimpleCommand { words, sets, transparent: false }, deepest - 1),
-                Inner::Text(text) => self.add(&text, deepest - 1),
-                Inner::Unknown => self.unknown = true,
+                WrappedCommand::Command { words, sets } => self.add_command(SimpleCommand { words, sets, transparent: false }, deepest - 1),
+                WrappedCommand::Text(text) => self.add(&text, deepest - 1),
+                WrappedCommand::Unknown => self.unknown = true,
             }
         }
     }
@@ -209,7 +232,7 @@ impl Script {
 struct Parsed {
     commands: Vec<SimpleCommand>,
     redirects: Vec<Redirect>,
-    emptied: Vec<Emptied>,
+    emptied: Vec<EmptiedFile>,
     unknown: bool,
     /// True if the text contains a loop or a function.
     repeats: bool,

@@ -29,7 +29,7 @@ impl Sign {
 }
 
 /// Converts a completely known text.
-pub(super) fn known(text: &str) -> Vec<Sign> {
+pub(super) fn known_signs(text: &str) -> Vec<Sign> {
     text.chars().map(Sign::Char).collect()
 }
 
@@ -206,13 +206,13 @@ mod tests {
         #[test]
         fn what_is_known_is_held_as_by_trying(pattern in "[ab/?*+]{0,6}", text in "[ab/]{0,7}") {
             let held = slow(&pieces(&pattern), &text.chars().collect::<Vec<_>>());
-            prop_assert_eq!(fit(&pieces(&pattern), &known(&text)), if held { Fit::Surely } else { Fit::No });
+            prop_assert_eq!(fit(&pieces(&pattern), &known_signs(&text)), if held { Fit::Surely } else { Fit::No });
         }
 
         #[test]
         fn what_is_unknown_may_be_anything(pattern in "[ab/?*+]{0,5}", text in "[ab$*/]{0,5}", any in "[ab/]{0,3}", name in "[ab]{0,3}") {
             let filled = text.replace('*', &name).replace('$', &any);
-            let of_filled = fit(&pieces(&pattern), &known(&filled));
+            let of_filled = fit(&pieces(&pattern), &known_signs(&filled));
             match fit(&pieces(&pattern), &signs(&text)) {
                 Fit::Surely => prop_assert_eq!(of_filled, Fit::Surely, "{}", filled),
                 Fit::No => prop_assert_eq!(of_filled, Fit::No, "{}", filled),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{PermissionRule, PermissionRules, RuleError, RuleLists};
 use crate::{
     Approval, ToolScope, ToolSpec,
-    approval::{Decision, ProposedCall, decide},
+    approval::{PermissionDecision, ProposedCall, decide_permission},
     builtin,
 };
 
@@ -37,15 +37,15 @@ pub(super) fn parameters(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-pub(super) fn decision(approval: Approval, rules: &PermissionRules, tool: &str, given: Value) -> Decision {
-    decide(ProposedCall::new(approval, rules, &sheet(tool), &parameters(given)))
+pub(super) fn decision(approval: Approval, rules: &PermissionRules, tool: &str, given: Value) -> PermissionDecision {
+    decide_permission(ProposedCall::new(approval, rules, &sheet(tool), &parameters(given)))
 }
 
-pub(super) fn word(decision: &Decision) -> &'static str {
+pub(super) fn word(decision: &PermissionDecision) -> &'static str {
     match decision {
-        Decision::Allow => "allow",
-        Decision::Ask { .. } => "ask",
-        Decision::Deny { .. } => "deny",
+        PermissionDecision::Allow => "allow",
+        PermissionDecision::Ask { .. } => "ask",
+        PermissionDecision::Deny { .. } => "deny",
     }
 }
 
@@ -295,9 +295,9 @@ fn read_only_is_not_widened_by_any_rule() {
 fn the_rule_is_named_to_the_model_and_to_the_person() {
     let rules = rules(&[], &["bash(git push *)"], &["bash(rm *)"]);
     let said = |command: &str| match decision(Approval::All, &rules, "bash", json!({"command": command})) {
-        Decision::Allow => String::new(),
-        Decision::Ask { question, always } => format!("{question} {}", always.len()),
-        Decision::Deny { reason } => reason,
+        PermissionDecision::Allow => String::new(),
+        PermissionDecision::Ask { question, always } => format!("{question} {}", always.len()),
+        PermissionDecision::Deny { reason } => reason,
     };
     assert_eq!(said("rm x"), "`bash` is denied here by the rule `bash(rm *)`");
     assert_eq!(said("git push"), "Run this command?\n    git push\nThe rule `bash(git push *)` wants this asked. 0");
@@ -342,12 +342,12 @@ fn always_stands_for_little_more_than_what_was_asked() {
     ];
     for (tool, given, expected) in table {
         let asked = decision(Approval::Edits, &none, tool, given.clone());
-        let Decision::Ask { always, .. } = asked else { panic!("{tool} {given}: {asked:?}") };
+        let PermissionDecision::Ask { always, .. } = asked else { panic!("{tool} {given}: {asked:?}") };
         let texts: Vec<String> = always.iter().map(ToString::to_string).collect();
         assert_eq!(texts.join(" "), expected, "{tool} {given}");
         if !always.is_empty() {
             let remembered = none.clone().with_remembered(&always);
-            assert_eq!(decision(Approval::Edits, &remembered, tool, given.clone()), Decision::Allow, "{tool} {given}");
+            assert_eq!(decision(Approval::Edits, &remembered, tool, given.clone()), PermissionDecision::Allow, "{tool} {given}");
             assert_eq!(word(&decision(Approval::ReadOnly, &remembered, tool, given.clone())), "deny", "{tool} {given}");
             let denied = remembered.with_lists(RuleLists { deny: vec![tool.parse().unwrap()], ..RuleLists::default() });
             assert_eq!(word(&decision(Approval::All, &denied, tool, given)), "deny");

@@ -59,7 +59,7 @@ pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&E
     let name = parts.last().copied().unwrap_or_default();
     let text = |entry: Option<&Entry>| match entry {
         None => Some(String::new()),
-        Some(Entry::File { content: Content::Kept(bytes), .. }) => String::from_utf8(bytes.to_vec()).ok(),
+        Some(Entry::File { content: Content::Stored(bytes), .. }) => String::from_utf8(bytes.to_vec()).ok(),
         Some(_) => None,
     };
     if after.is_none() {
@@ -91,10 +91,10 @@ pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entr
     let done = match before {
         None => remove(folder, Path::new(path)),
         Some(Entry::Link(target)) => make_parents(folder, Path::new(path)).and_then(|()| folder.put_link(path, target)),
-        Some(Entry::File { mode, content: Content::Kept(bytes) }) => {
+        Some(Entry::File { mode, content: Content::Stored(bytes) }) => {
             make_parents(folder, Path::new(path)).and_then(|()| folder.put_file(path, bytes, *mode))
         }
-        Some(Entry::File { content: Content::Known(_), .. }) => return Err("it is too large to be kept".to_owned()),
+        Some(Entry::File { content: Content::Stamped(_), .. }) => return Err("it is too large to be kept".to_owned()),
     };
     done.map_err(|error| error.to_string())
 }

@@ -24,7 +24,7 @@ const MOST_NAMED: usize = 20;
 #[derive(Clone, Default)]
 pub struct ProtectedPlaces {
     state: Arc<Mutex<State>>,
-    told: Arc<Mutex<Vec<PlaceChange>>>,
+    changes: Arc<Mutex<Vec<PlaceChange>>>,
     asks_nobody: bool,
 }
 
@@ -33,7 +33,7 @@ struct State {
     /// Content of each place while calls are running. Changes between calls are made by the person.
     baseline: Option<Places>,
     /// Places that running calls may change, by the calls' numbers.
-    at_work: Vec<(u64, Granted)>,
+    running_calls: Vec<(u64, Granted)>,
     next: u64,
 }
 
@@ -42,13 +42,13 @@ impl ProtectedPlaces {
     /// asked to approve changes.
     #[must_use]
     pub fn for_call(&self, asks: bool) -> Self {
-        Self { state: Arc::clone(&self.state), told: Arc::default(), asks_nobody: !asks }
+        Self { state: Arc::clone(&self.state), changes: Arc::default(), asks_nobody: !asks }
     }
 
     /// Returns the changes by calls since the last use of this function.
     #[must_use]
     pub fn take_changes(&self) -> Vec<PlaceChange> {
-        std::mem::take(&mut *locked(&self.told))
+        std::mem::take(&mut *locked(&self.changes))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -56,7 +56,7 @@ impl ProtectedPlaces {
     }
 
     /// Starts to watch a call, if it may change any file or names a protected place.
-    pub(crate) async fn watch(&self, sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+    pub(crate) async fn watch(&self, sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<WatchedCall> {
         let any = match sheet.source {
             Source::Server { .. } | Source::Servers { .. } => true,
             Source::Touched => !sheet.read_only && matches!(sheet.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything),
@@ -70,15 +70,15 @@ impl ProtectedPlaces {
     }
 
     /// Starts to watch a command that continues after its call.
-    pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+    pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<WatchedCall> {
         let granted = context.rules.granted("bash", parameters);
         self.begin_for(granted, false, context).await
     }
 
-    async fn begin_for(&self, granted: Granted, by_file_tool: bool, context: &ToolContext) -> Option<Watched> {
+    async fn begin_for(&self, granted: Granted, by_file_tool: bool, context: &ToolContext) -> Option<WatchedCall> {
         let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
         let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
-        begun.ok().map(|number| Watched { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, done: false })
+        begun.ok().map(|number| WatchedCall { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, is_ended: false })
     }
 
     fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
@@ -89,7 +89,7 @@ impl ProtectedPlaces {
         }
         let number = state.next;
         state.next += 1;
-        state.at_work.push((number, granted));
+        state.running_calls.push((number, granted));
         number
     }
 
@@ -115,8 +115,8 @@ impl ProtectedPlaces {
             };
             changes.push(PlaceChange { path: path.to_owned(), did: deed(was, is), outcome });
         }
-        state.at_work.retain(|(known, _)| *known != number);
-        if !state.at_work.is_empty() {
+        state.running_calls.retain(|(known, _)| *known != number);
+        if !state.running_calls.is_empty() {
             state.baseline = Some(if changes.is_empty() { after } else { scan(folder, redactor) });
         }
         changes
@@ -129,7 +129,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl State {
     fn allows(&self, folder: &ConfinedFolder, path: &str, before: &Places, after: &Places) -> bool {
-        self.at_work.iter().any(|(_, granted)| granted.covers(path)) || is_harmless(folder, path, before.get(path), after.get(path))
+        self.running_calls.iter().any(|(_, granted)| granted.covers(path)) || is_harmless(folder, path, before.get(path), after.get(path))
     }
 }
 
@@ -137,7 +137,7 @@ impl State {
 /// [`ProtectedPlaces::take_changes`].
 pub struct WatchedProgram {
     places: ProtectedPlaces,
-    watched: tokio::sync::Mutex<Option<Watched>>,
+    watched: tokio::sync::Mutex<Option<WatchedCall>>,
 }
 
 impl WatchedProgram {
@@ -161,22 +161,22 @@ impl WatchedProgram {
 }
 
 /// Ends a watch whose result nobody reads.
-async fn settle(watched: Option<Watched>, context: &ToolContext) {
+async fn settle(watched: Option<WatchedCall>, context: &ToolContext) {
     if let Some(watched) = watched {
         drop(watched.end(Ok(ToolOutput::default()), context).await);
     }
 }
 
 /// A watched call.
-pub(crate) struct Watched {
+pub(crate) struct WatchedCall {
     places: ProtectedPlaces,
     folder: ConfinedFolder,
     number: u64,
     by_file_tool: bool,
-    done: bool,
+    is_ended: bool,
 }
 
-impl Watched {
+impl WatchedCall {
     /// Ends the watch, and adds the changes to the result.
     pub(crate) async fn end(mut self, result: Result<ToolOutput, ToolError>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (places, folder, redactor) = (self.places.clone(), self.folder.clone(), context.redactor.clone());
@@ -192,12 +192,12 @@ impl Watched {
         };
         let number = self.number;
         let changes = spawn_blocking(move || places.end(&folder, &redactor, (number, &open))).await.unwrap_or_default();
-        self.done = true;
+        self.is_ended = true;
         if changes.is_empty() || self.by_file_tool {
             return result;
         }
-        let told = told(&changes);
-        locked(&self.places.told).extend(changes);
+        let told = changes_note(&changes);
+        locked(&self.places.changes).extend(changes);
         match result {
             Ok(mut output) => {
                 let gap = if output.text.is_empty() || output.text.ends_with('\n') { "" } else { "\n" };
@@ -212,11 +212,11 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedCall {
     fn drop(&mut self) {
-        if !self.done {
+        if !self.is_ended {
             // The call was dropped. The scan after the next call finds its changes, because the baseline stays.
-            self.places.state().at_work.retain(|(known, _)| *known != self.number);
+            self.places.state().running_calls.retain(|(known, _)| *known != self.number);
         }
     }
 }
@@ -226,7 +226,7 @@ fn question(paths: &[String]) -> String {
 }
 
 /// Returns the note on the changes for a result.
-fn told(changes: &[PlaceChange]) -> String {
+fn changes_note(changes: &[PlaceChange]) -> String {
     let of =
         |wanted: fn(&PlaceOutcome) -> bool| changes.iter().filter(move |change| wanted(&change.outcome)).map(|change| change.path.as_str());
     let mut lines = Vec::new();
@@ -262,6 +262,6 @@ fn quoted<'a>(paths: impl IntoIterator<Item = &'a str>) -> String {
 
 impl fmt::Debug for ProtectedPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ProtectedPlaces({} at work)", self.state().at_work.len())
+        write!(f, "ProtectedPlaces({} at work)", self.state().running_calls.len())
     }
 }

@@ -40,9 +40,9 @@ pub(super) enum Entry {
 /// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
-    Kept(Arc<[u8]>),
+    Stored(Arc<[u8]>),
     /// Identity of a file that is too large to be stored, or not readable.
-    Known(Stamp),
+    Stamped(Stamp),
 }
 
 /// State of each protected path, by its path relative to the working folder.
@@ -174,8 +174,8 @@ impl Scan<'_> {
             EntryKind::Link => self.folder.read_link_entry(path).ok().map(Entry::Link),
             EntryKind::File => {
                 let content = match self.folder.read_entry(path, LARGEST) {
-                    Ok((bytes, _)) => Content::Kept(bytes.into()),
-                    Err(_) => Content::Known(facts.stamp),
+                    Ok((bytes, _)) => Content::Stored(bytes.into()),
+                    Err(_) => Content::Stamped(facts.stamp),
                 };
                 Some(Entry::File { mode: facts.mode, content })
             }

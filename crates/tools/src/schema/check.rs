@@ -55,7 +55,7 @@ impl Checker {
     fn fault(&self, error: &ValidationError<'_>) -> String {
         let place = place(error.instance_path().as_str());
         let here = if place.is_empty() { String::new() } else { format!("`{place}` ") };
-        let given = || shown(error.instance());
+        let given = || value_text(error.instance());
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
@@ -78,7 +78,7 @@ impl Checker {
             }
             ValidationErrorKind::Type { kind } => format!("{here}must be {}, not {}", type_words(kind), given()),
             ValidationErrorKind::Enum { options } => format!("{here}must be one of {}, not {}", list(options), given()),
-            ValidationErrorKind::Constant { expected_value } => format!("{here}must be {}, not {}", shown(expected_value), given()),
+            ValidationErrorKind::Constant { expected_value } => format!("{here}must be {}, not {}", value_text(expected_value), given()),
             ValidationErrorKind::Minimum { limit } => format!("{here}must be at least {limit}, not {}", given()),
             ValidationErrorKind::Maximum { limit } => format!("{here}must be at most {limit}, not {}", given()),
             ValidationErrorKind::MinLength { limit: 1 } => format!("{here}must not be empty"),
@@ -136,11 +136,11 @@ fn type_words(kind: &TypeKind) -> String {
 }
 
 fn list(options: &Value) -> String {
-    options.as_array().map(|options| options.iter().map(shown).collect::<Vec<_>>().join(", ")).unwrap_or_default()
+    options.as_array().map(|options| options.iter().map(value_text).collect::<Vec<_>>().join(", ")).unwrap_or_default()
 }
 
 /// Formats a value as JSON, cut to the maximum length.
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= MAX_VALUE_CHARS {
         return text;

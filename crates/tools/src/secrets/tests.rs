@@ -142,7 +142,7 @@ async fn file_tools_open_keys_by_their_name_alone() {
     assert_eq!(context.redactor.values_known(), 0);
     for (parameters, expected) in found {
         let told = call(&context, "grep", parameters.clone()).await.unwrap();
-        let expected = expected.replace("No line matches `hunter` in 1 file.", "notes.txt:3: [redacted-secret]");
+        let expected = expected.replace("No line matches `hunter` in 1 file.", "notes.txt:3:[redacted-secret]");
         assert!(told.contains(&expected) && !told.contains(SECRET), "{parameters}: {told}");
     }
     for path in [".netrc", "a/b/c/d/e/f/.env", "notes.txt", "linked/.env"] {
@@ -177,7 +177,7 @@ async fn a_command_shows_no_file_of_keys_that_it_finds() {
 
 #[test]
 fn only_names_of_files_that_may_be_read_count() {
-    let read = |command: &str| key_file_read("bash", json!({"command": command}).as_object().unwrap());
+    let read = |command: &str| key_file_read("bash", json!({"command": command}).as_object().unwrap(), None);
     for command in [
         "cat > src/load.py <<'EOF'\nopen('.env')\nEOF",
         "mkdir -p src && cat <<EOF > src/load.py\nopen('.env')\nEOF\nls src",
@@ -217,8 +217,60 @@ fn only_names_of_files_that_may_be_read_count() {
     ] {
         assert!(read(command).is_some(), "{command}");
     }
-    let read = |tool: &str, given: Value| key_file_read(tool, given.as_object().unwrap());
+    let read = |tool: &str, given: Value| key_file_read(tool, given.as_object().unwrap(), None);
     assert_eq!(read("grep", json!({"pattern": ".env", "path": "src"})), None);
     assert_eq!(read("grep", json!({"pattern": "KEY", "glob": ".env"})).as_deref(), Some(".env"));
     assert_eq!(read("python", json!({"code": "print(open('.env').read())"})).as_deref(), Some(".env"));
+}
+
+#[test]
+fn names_in_code_count_only_for_existing_files() {
+    let bash = |command: &str| ("bash", json!({"command": command}));
+    let python = |code: &str| ("python", json!({"code": code}));
+    // Each row: a call, and the file that it reads in a folder without credential files, with `.env`, and with `tls.key`.
+    let table = [
+        (python("for b in items:\n    print(b.key, process.env)"), [None; 3]),
+        (python("assert '.env' in read('.gitignore')"), [None, Some(".env"), None]),
+        (python("open('certs/tls.key').read()"), [None, None, Some("certs/tls.key")]),
+        (python("open('/root/.ssh/id_rsa').read()"), [Some("/root/.ssh/id_rsa"); 3]),
+        (python("Path(f'{home}/.env').exists()"), [None, Some("/.env"), None]),
+        (bash("python3 -c 'print(b.key)'"), [None; 3]),
+        (bash("python3 -c \"load('.env')\""), [None, Some(".env"), None]),
+        (bash("python3 -c \"open('$TMPDIR/b.env')\""), [None; 3]),
+        (bash("./venv/bin/python3.12 - <<'EOF'\nload('.env')\nEOF"), [None, Some(".env"), None]),
+        (bash("cat > test_a.py <<'EOF'\nload('.env')\nEOF\npython3 -m pytest test_a.py | tail -3"), [None, Some(".env"), None]),
+        (bash("git commit -qm 'Read .env before the flags' && git log -1"), [None, Some(".env"), None]),
+        (bash("node -e 'console.log(process.env.A, a.key)' | head"), [None; 3]),
+        (bash("python3 load.py .env"), [Some(".env"); 3]),
+        (bash("python3 -c 'print(1)' < .env"), [Some(".env"); 3]),
+        (bash("python3 -c \"$(cat .env)\""), [Some(".env"); 3]),
+        (bash("head -1 deploy/server.key"), [Some("deploy/server.key"); 3]),
+        (bash("sh -c 'cat .env'"), [Some(".env"); 3]),
+        (bash("env -S 'cat .env'; eval 'cat .env'"), [Some(".env"); 3]),
+        (bash("cat > run <<'EOF'\ncat .env\nEOF\nchmod +x run; ./run"), [Some(".env"); 3]),
+        (bash("cat > run.sh <<'EOF'\ncat .env\nEOF\nbash run.sh"), [Some(".env"); 3]),
+        (bash("echo 'a .env' | xargs cat"), [Some(".env"); 3]),
+        (bash(". ./run 'a .env'"), [Some(".env"); 3]),
+        (bash("cat \"$HOME/my files/.env\""), [Some("files/.env"); 3]),
+        (bash("find . -name '*.py' && python3 -c 'print(b.key)'"), [None; 3]),
+        (bash("$run -c 'load .env'"), [Some(".env"); 3]),
+    ];
+    let folders: [&[String]; 3] = [&[], &[".env".to_owned()], &["tls.key".to_owned()]];
+    for ((tool, given), expected) in table {
+        for (existing, expected) in folders.iter().zip(expected) {
+            let read = key_file_read(tool, given.as_object().unwrap(), Some(existing));
+            assert_eq!(read.as_deref(), expected, "{tool} {given} {existing:?}");
+        }
+    }
+}
+
+#[test]
+fn credential_files_are_listed_by_name() {
+    let (folder, context) = place();
+    fs::create_dir_all(folder.path().join("a/b/c/d/e")).unwrap();
+    fs::create_dir_all(folder.path().join("node_modules/x")).unwrap();
+    for path in ["a/b/c/d/e/TLS.key", "my prod.env", "node_modules/x/x.pem", ".env.example"] {
+        fs::write(folder.path().join(path), "").unwrap();
+    }
+    assert_eq!(credential_files_in(&context.folder).unwrap(), [".env", "prod.env", "tls.key"]);
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{OtherChange, SeenFiles, WriteGuard, hash_of};
+use super::{ChangeAuthor, SeenFiles, WriteGuard, hash_of};
 use crate::{ToolContext, ToolError, ToolOutput, ToolRegistry, builtin};
 
 const FILE: &str = "notes.txt";
@@ -48,7 +48,7 @@ impl World {
             let record = record.lock().unwrap();
             let known = hash.and_then(|hash| record.iter().rposition(|(_, after)| after == hash)).map_or(0, |at| at + 1);
             let other = record.iter().skip(known).rfind(|(by, _)| *by != me);
-            other.map_or(OtherChange::Nobody, |(by, _)| OtherChange::By(format!("task `{by}`")))
+            other.map_or(ChangeAuthor::Nobody, |(by, _)| ChangeAuthor::By(format!("task `{by}`")))
         });
         let context = ToolContext::in_folder(self.folder.path()).unwrap().with_guard(guard);
         let output = self.tools.call_with_consent(tool, parameters.as_object().unwrap().clone(), &context).await?;

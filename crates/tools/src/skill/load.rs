@@ -46,13 +46,13 @@ fn call(skills: &SkillCatalog, parameters: &LoadSkill, context: &ToolContext) ->
     };
     let text = match parameters.file.as_deref().map(str::trim).filter(|file| !file.is_empty()) {
         Some(file) => file_of(installed, file)?,
-        None => told(installed, context),
+        None => skill_text(installed, context),
     };
     Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
 }
 
 /// Formats the instructions of the skill, and the list of its files.
-fn told(installed: &InstalledSkill, context: &ToolContext) -> String {
+fn skill_text(installed: &InstalledSkill, context: &ToolContext) -> String {
     let InstalledSkill { skill, folder, files } = installed;
     let mut text = skill.body.clone();
     if !files.is_empty() {

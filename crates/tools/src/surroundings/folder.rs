@@ -34,7 +34,7 @@ struct Tree {
 }
 
 /// Returns the lines of the tree, and the paths of instruction files. Skips files that `.gitignore` excludes.
-pub(super) async fn look(context: &ToolContext) -> (String, Vec<String>) {
+pub(super) async fn describe(context: &ToolContext) -> (String, Vec<String>) {
     let context = context.clone();
     let looked = blocking(move || {
         let mut tree = Tree::default();

@@ -9,6 +9,18 @@ use super::GitState;
 use crate::ToolContext;
 
 const PROGRAMS: [&str; 4] = ["python3", "node", "cargo", "git"];
+/// Files at the top of a folder, and the programs with which projects that have them are built and tested.
+const USED_BY: [(&str, &[&str]); 7] = [
+    ("pyproject.toml", &["python3", "pytest"]),
+    ("setup.py", &["python3", "pytest"]),
+    ("package.json", &["node", "npm"]),
+    ("Cargo.toml", &["cargo"]),
+    ("go.mod", &["go"]),
+    ("Makefile", &["make"]),
+    (".git", &["git"]),
+];
+/// Folders of a project in which it keeps programs of its own.
+const OWN_PROGRAMS: [&str; 3] = [".venv/bin", "venv/bin", "node_modules/.bin"];
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 const OUTPUT_LIMIT: usize = 64 * 1024;
 /// Options with which `git` runs no program that the repository names, and takes no lock that others wait for.
@@ -21,6 +33,37 @@ pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
         Some(format!("{program} {}", version(&said)?))
     });
     join_all(asked).await.into_iter().flatten().collect()
+}
+
+/// Returns the programs that the project in the folder uses, and that are neither on `PATH` nor in the folder.
+pub(super) fn missing(context: &ToolContext) -> Vec<String> {
+    let root = context.working_folder();
+    let used = USED_BY.iter().filter(|(file, _)| root.join(file).exists()).flat_map(|(_, programs)| programs.iter());
+    let mut missing: Vec<String> = Vec::new();
+    for program in used {
+        let own = OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
+        if !own && !is_on_path(context, program) && !missing.iter().any(|known| known == program) {
+            missing.push((*program).to_owned());
+        }
+    }
+    missing
+}
+
+/// Returns true if this process runs as root, so that no file mode keeps its commands out.
+pub(super) fn is_root() -> bool {
+    #[cfg(target_os = "linux")]
+    let user = std::fs::metadata("/proc/self").map(|facts| std::os::unix::fs::MetadataExt::uid(&facts)).ok();
+    #[cfg(not(target_os = "linux"))]
+    let user: Option<u32> = None;
+    user == Some(0)
+}
+
+fn is_on_path(context: &ToolContext, program: &str) -> bool {
+    context.environment.get(OsStr::new("PATH")).is_some_and(|path| env::split_paths(path).any(|folder| is_in(&folder, program)))
+}
+
+fn is_in(folder: &Path, program: &str) -> bool {
+    folder.join(format!("{program}{}", env::consts::EXE_SUFFIX)).is_file()
 }
 
 /// Returns the first word that begins with a number and has a dot, without a `v` before it.
@@ -61,9 +104,7 @@ fn is_generated(line: &str) -> bool {
 
 /// Returns the output of a program, if it is installed and succeeds.
 async fn printed(context: &ToolContext, program: &str, arguments: &[&str]) -> Option<String> {
-    let path = context.environment.get(OsStr::new("PATH"))?;
-    let is_there = |folder: std::path::PathBuf| folder.join(format!("{program}{}", env::consts::EXE_SUFFIX)).is_file();
-    if context.confinement.refusal().is_some() || !env::split_paths(path).any(is_there) {
+    if context.confinement.refusal().is_some() || !is_on_path(context, program) {
         return None;
     }
     let request = ProcessRequest {

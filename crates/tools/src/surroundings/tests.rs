@@ -58,6 +58,7 @@ fn the_facts_as_a_prompt_tells_them() {
     - The working folder is empty.
     ");
     facts.programs = vec!["python3 3.12.3".to_owned(), "git 2.43.0".to_owned()];
+    facts.missing = vec!["pytest".to_owned(), "make".to_owned()];
     facts.git = Some(GitState { branch: "branch `main`".to_owned(), changes: vec![" M a.rs".to_owned()] });
     facts.instructions = vec!["AGENTS.md".to_owned(), "src/AGENTS.md".to_owned()];
     facts.tree = "src/\n  a.rs".to_owned();
@@ -65,6 +66,7 @@ fn the_facts_as_a_prompt_tells_them() {
     - System: linux (x86_64). Today is 2026-11-25.
     - Commands write in the working folder and in $TMPDIR only.
     - Programs: python3 3.12.3, git 2.43.0.
+    - Not on PATH: pytest, make.
     - Git: branch `main`, 1 changed file: ` M a.rs`.
     - Instructions: `AGENTS.md`, `src/AGENTS.md`. Read those of the folders that you work in.
 
@@ -82,4 +84,35 @@ async fn changed_files_are_told() {
     let (before, later) = (SystemTime::UNIX_EPOCH, SystemTime::now() + std::time::Duration::from_secs(3_600));
     assert_eq!(Surroundings::changed_since(&context, before).await, "Files changed since: `a.txt`, `src/b.txt`");
     assert_eq!(Surroundings::changed_since(&context, later).await, "No file of the working folder was changed since");
+}
+
+#[tokio::test]
+async fn missing_programs_of_the_project_are_named() {
+    for (files, present, expected) in [
+        (&["a.txt"][..], &[][..], ""),
+        (&["pyproject.toml"], &[], "python3 pytest"),
+        (&["pyproject.toml", "setup.py", "Makefile"], &["python3"], "pytest make"),
+        (&["pyproject.toml", ".venv/bin/pytest"], &["python3"], ""),
+        (&["package.json", ".git/HEAD"], &["node"], "npm git"),
+        (&["go.mod", "Cargo.toml"], &["cargo"], "go"),
+    ] {
+        let (place, mut context) = folder(files);
+        let programs = tempfile::tempdir().unwrap();
+        for name in present {
+            fs::write(programs.path().join(format!("{name}{}", std::env::consts::EXE_SUFFIX)), "").unwrap();
+        }
+        context.environment = std::sync::Arc::new([("PATH".into(), programs.path().into())].into());
+        let read = Surroundings::read(&context, String::new(), Vec::new()).await;
+        assert_eq!(read.missing.join(" "), expected, "{files:?}");
+        drop(place);
+    }
+}
+
+#[tokio::test]
+async fn the_folder_of_records_is_named_where_it_exists() {
+    for (files, expected) in [(&["a.txt"][..], false), (&["a.txt", ".aime/aime.db"], true)] {
+        let (_place, context) = folder(files);
+        let read = Surroundings::read(&context, String::new(), Vec::new()).await;
+        assert_eq!(read.commands.contains("`.aime/` holds aime's own records"), expected, "{files:?}");
+    }
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::{PermissionRules, RuleLists, approval::decide, builtin};
+use crate::{PermissionRules, RuleLists, approval::decide_permission, builtin};
 
 fn parameters(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
@@ -36,11 +36,11 @@ fn servers(trusted: &[&str], all: bool) -> ToolSpec {
     sheet("bash", |sheet| sheet.source = Source::Servers { trusted, all })
 }
 
-fn word(decision: &Decision) -> &'static str {
+fn word(decision: &PermissionDecision) -> &'static str {
     match decision {
-        Decision::Allow => "allow",
-        Decision::Ask { .. } => "ask",
-        Decision::Deny { .. } => "deny",
+        PermissionDecision::Allow => "allow",
+        PermissionDecision::Ask { .. } => "ask",
+        PermissionDecision::Deny { .. } => "deny",
     }
 }
 
@@ -76,14 +76,14 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
     ];
     let rules = no_rules();
     for (sheet, given, commands_reach_network, out) in table {
-        let trust = Trust { files: false, commands_reach_network };
+        let trust = Trust { files: false, commands_reach_network, ..Trust::default() };
         let given = parameters(given);
         for approval in [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly] {
             let call = ProposedCall::new(approval, &rules, &sheet, &given);
-            let before = decide(call);
+            let before = decide_permission(call);
             let context = format!("{} {given:?} {approval:?}", sheet.name());
-            assert_eq!(trust.beware(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
-            let after = trust.beware(before.clone(), call, &[Origin::Files]);
+            assert_eq!(trust.apply_trust(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
+            let after = trust.apply_trust(before.clone(), call, &[Origin::Files]);
             let expected = match (word(&before), out, approval) {
                 ("allow", true, Approval::ReadOnly) => "deny",
                 ("allow", true, _) => "ask",
@@ -107,7 +107,7 @@ fn others_words_do_not_choose_what_runs_later() {
         let given = parameters(json!({"path": path, "content": "x"}));
         let rules = no_rules();
         let call = ProposedCall::new(approval, &rules, &write, &given);
-        let of = |origins: &[Origin]| word(&Trust::default().beware(Decision::Allow, call, origins));
+        let of = |origins: &[Origin]| word(&Trust::default().apply_trust(PermissionDecision::Allow, call, origins));
         assert_eq!([of(&[]), of(&[Origin::Files])], ["allow", expected], "{path} {approval:?}");
     }
 }
@@ -118,7 +118,9 @@ fn a_person_is_told_why_they_are_asked() {
     let (page, rules) = (page(), no_rules());
     let call = ProposedCall::new(Approval::All, &rules, &page, &given);
     let origins = [Origin::Files, Origin::Web("wiki.example".to_owned())];
-    let Decision::Ask { question, .. } = Trust::default().beware(Decision::Allow, call, &origins) else { panic!() };
+    let PermissionDecision::Ask { question, .. } = Trust::default().apply_trust(PermissionDecision::Allow, call, &origins) else {
+        panic!()
+    };
     assert!(question.starts_with(
         "This call reaches evil.example, which web.allowed_hosts does not name, and its caller has read text from others (files, web wiki.example).\n"
     ));
@@ -143,10 +145,10 @@ fn results_have_origins() {
     for (sheet, origin, untrusted, with_files_trusted) in table {
         let name = sheet.name().to_owned();
         assert_eq!(origin_of(&sheet, &given).map(|origin| origin.to_string()).as_deref(), origin, "{name}");
-        let doubtful = |files| Trust { files, commands_reach_network: false }.untrusted(&sheet, &given).is_some();
+        let doubtful = |files| Trust { files, commands_reach_network: false, ..Trust::default() }.untrusted(&sheet, &given).is_some();
         assert_eq!((doubtful(false), doubtful(true)), (untrusted, with_files_trusted), "{name}");
     }
-    let connected = Trust { files: true, commands_reach_network: true };
+    let connected = Trust { files: true, commands_reach_network: true, ..Trust::default() };
     assert_eq!(connected.untrusted(&sheet("bash", |_| {}), &given), Some(Origin::Command), "a command may print a page");
     let sheets = [server(false, true, true), server(true, true, true), sheet("bash", |_| {})];
     assert_eq!(Trust::untrusted_descriptions(&sheets), [Origin::Server("git".to_owned())]);

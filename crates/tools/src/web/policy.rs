@@ -1,4 +1,4 @@
-//! Policy of readable hosts. [`decide`](crate::decide) determines if a person must consent first.
+//! Policy of readable hosts. [`decide_permission`](crate::decide_permission) determines if a person must consent first.
 //!
 //! Pure: checks URLs as they are written. The resolver checks the addresses of their names.
 

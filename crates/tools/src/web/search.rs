@@ -52,7 +52,7 @@ impl From<Vec<SearchHit>> for SearchResults {
 
 impl SearchResults {
     /// Formats the results for a model: the answer, if there is one, then a numbered list.
-    fn shown(&self) -> String {
+    fn results_text(&self) -> String {
         let list = self.hits.iter().enumerate().map(|(at, hit)| {
             let excerpt = if hit.excerpt.is_empty() && !self.answer.is_empty() { String::new() } else { format!("\n   {}", hit.excerpt) };
             format!("{}. {}\n   {}{excerpt}", at + 1, hit.title, hit.url)
@@ -293,7 +293,7 @@ pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Durati
                 Some(Ok(Err(error))) => return Err(ToolError::Failed(error.to_string())),
                 Some(Err(_)) => return Err(ToolError::TimedOut(format!("{} took longer than {} s", provider.name(), time.as_secs_f32()))),
             };
-            Ok(ToolOutput { text: results.shown(), value: results.value(), ..ToolOutput::default() })
+            Ok(ToolOutput { text: results.results_text(), value: results.value(), ..ToolOutput::default() })
         }
     };
     let description = "Search the web; tells titles, addresses and excerpts. Read a page with web_fetch.";

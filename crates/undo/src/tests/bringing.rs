@@ -1,7 +1,7 @@
 //! Tests of importing work that was done elsewhere.
 
 use super::*;
-use crate::{Change, ConflictKind, Content, ImportedWork, NotKept};
+use crate::{Change, ConflictKind, Content, ImportedWork, UnrecordedReason};
 
 fn file(text: &str) -> Option<Content> {
     Some(Content::File { bytes: text.as_bytes().to_vec(), may_run: false })
@@ -10,7 +10,7 @@ fn file(text: &str) -> Option<Content> {
 /// Returns a piece of a task's work.
 fn piece(task: &str, changes: &[(&str, Option<Content>)]) -> ImportedWork {
     let changes = changes.iter().map(|(path, content)| (PathBuf::from(path), content.clone())).collect();
-    ImportedWork { by: vec![author(task)], undoes: None, changes }
+    ImportedWork { authors: vec![author(task)], undoes: None, changes }
 }
 
 fn undone(task: &str, changes: &[(&str, Option<Content>)]) -> ImportedWork {
@@ -36,7 +36,7 @@ impl Place {
 
 /// Returns the recorded changes of a run by path, with their authors.
 fn kept(place: &Place) -> Vec<(PathBuf, Vec<String>)> {
-    let kept = Kept::read(&place.path(".aime"), "r").unwrap().unwrap();
+    let kept = UndoData::read(&place.path(".aime"), "r").unwrap().unwrap();
     let names = |by: Vec<&Author>| by.iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
     kept.changes().map(|(Change { path, .. }, by)| (path, names(by))).collect()
 }
@@ -72,7 +72,7 @@ fn each_piece_is_undone_by_itself() {
     assert_eq!(kept(&place), expected);
     let recorder = place.recorder();
     let plan = recorder.plan(&Scope::task("one"), false).unwrap();
-    let left: Vec<_> = plan.conflicts.iter().map(|conflict| (conflict.path.to_str().unwrap(), conflict.why.clone())).collect();
+    let left: Vec<_> = plan.conflicts.iter().map(|conflict| (conflict.path.to_str().unwrap(), conflict.kind.clone())).collect();
     assert_eq!(left, [("a.txt", ConflictKind::AlsoBy(vec!["three".to_owned()]))]);
     undo(&recorder, &Scope::task("three"));
     assert_eq!((place.read("a.txt"), place.read("run.sh")), ("1".into(), "#!/bin/sh\n".into()));
@@ -159,7 +159,10 @@ fn what_is_too_large_between_two_pieces_is_not_put_back() {
     place.import(&place.recorder(), &work, |place| place.write("a.txt", "2"));
     let recorder = place.recorder();
     let plan = recorder.plan(&Scope::task("two"), false).unwrap();
-    assert_eq!(plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(), [ConflictKind::NotKept(NotKept::TooLarge)]);
+    assert_eq!(
+        plan.conflicts.iter().map(|conflict| conflict.kind.clone()).collect::<Vec<_>>(),
+        [ConflictKind::NotKept(UnrecordedReason::TooLarge)]
+    );
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.read("a.txt"), "a\n");
 }
@@ -180,7 +183,7 @@ fn what_an_undo_left_that_stood_there_never_is_work_of_its_own() {
     let recorder = place.recorder();
     let plan = recorder.plan(&Scope::task("one"), false).unwrap();
     assert_eq!(
-        plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(),
+        plan.conflicts.iter().map(|conflict| conflict.kind.clone()).collect::<Vec<_>>(),
         [ConflictKind::AlsoBy(vec!["back".to_owned()])]
     );
     undo(&recorder, &Scope::Run {});
@@ -232,8 +235,8 @@ fn folders_come_and_go_with_what_is_in_them() {
 fn work_comes_also_where_nothing_can_be_kept() {
     let place = Place::new();
     let recorder = place.recorder_of("r", UndoSettings { reserve_bytes: u64::MAX, ..UndoSettings::default() });
-    assert!(recorder.keeps());
+    assert!(recorder.is_recording());
     place.import(&recorder, &[piece("one", &[("a.txt", comes())])], |place| place.write("a.txt", "1"));
-    assert_eq!((place.read("a.txt").as_str(), recorder.keeps()), ("1", false));
+    assert_eq!((place.read("a.txt").as_str(), recorder.is_recording()), ("1", false));
     assert_eq!(recorder.notes().len(), 1);
 }

@@ -1,12 +1,12 @@
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::*;
-use crate::{ConflictKind, NotKept, UndoError};
+use crate::{ConflictKind, UndoError, UnrecordedReason};
 
 /// Returns the conflicts of a plan by path.
 fn conflicts(recorder: &Recorder, scope: &Scope) -> Vec<(String, ConflictKind)> {
     let plan = recorder.plan(scope, false).unwrap();
-    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why)).collect()
+    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.kind)).collect()
 }
 
 #[test]
@@ -104,13 +104,13 @@ fn what_is_not_kept_is_told_and_never_removed() {
     assert_eq!(
         conflicts(&recorder, &Scope::Run {}),
         [
-            not_kept("big.bin", NotKept::TooLarge),
-            ("node_modules".to_owned(), ConflictKind::Stays(NotKept::Cache)),
-            not_kept("target", NotKept::Cache)
+            not_kept("big.bin", UnrecordedReason::TooLarge),
+            ("node_modules".to_owned(), ConflictKind::Stays(UnrecordedReason::Cache)),
+            not_kept("target", UnrecordedReason::Cache)
         ]
     );
     assert!(recorder.plan(&Scope::Run {}, true).unwrap().changes.is_empty(), "no force helps");
-    let (left_out, count) = recorder.left_out().unwrap();
+    let (left_out, count) = recorder.unrecorded().unwrap();
     let names: Vec<_> = left_out.iter().map(|left| left.path.display().to_string()).collect();
     assert_eq!((names, count), ([".git", "big.bin", "target"].map(str::to_owned).to_vec(), 3));
 }

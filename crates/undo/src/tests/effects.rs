@@ -1,5 +1,5 @@
 use super::*;
-use crate::SinceBegin;
+use crate::{ConflictKind, PathComparison};
 
 fn check() -> Author {
     Author::new(Some("t"), "check")
@@ -65,14 +65,19 @@ fn effects_stay_where_they_are_ignored_or_perhaps_of_others() {
     let other = recorder.open(author("other")).unwrap();
     run_check(&place, &recorder, |place| place.write("both.txt", "whose?"));
     recorder.close(other);
-    assert_eq!(put_back(&recorder, |path| path.starts_with("out")), Vec::<String>::new());
+    let back = || {
+        let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();
+        (undone.changes, left.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.kind)).collect::<Vec<_>>())
+    };
+    let also = ConflictKind::AlsoBy(vec!["other".to_owned()]);
+    assert_eq!(back(), (Vec::new(), vec![("both.txt".to_owned(), also)]));
+    assert_eq!(back(), (Vec::new(), Vec::new()), "each is reported once");
     assert_eq!(place.read("both.txt"), "whose?");
     // A change that somebody made after the check is theirs.
     run_check(&place, &recorder, |place| place.write("a.txt", "by the check"));
     place.write("a.txt", "by me");
-    let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();
-    assert_eq!((undone.changes, place.read("a.txt").as_str()), (Vec::new(), "by me"));
-    assert_eq!(left, []);
+    assert_eq!(back(), (Vec::new(), vec![("a.txt".to_owned(), ConflictKind::ChangedSince)]));
+    assert_eq!(place.read("a.txt"), "by me");
 }
 
 #[test]
@@ -80,24 +85,24 @@ fn a_path_is_compared_with_the_beginning_of_the_run() {
     let place = Place::new();
     let recorder = place.recorder();
     let since = |path: &str| recorder.since_begin(Path::new(path)).unwrap();
-    assert_eq!((since("a.txt"), since("no.txt")), (SinceBegin::Same, SinceBegin::Same));
+    assert_eq!((since("a.txt"), since("no.txt")), (PathComparison::Same, PathComparison::Same));
     place.by(&recorder, "one", |place| {
         place.write("a.txt", "1");
         place.write("sub/deep/c.bin", "1");
         fs::create_dir(place.path("node_modules")).unwrap();
         place.write("node_modules/x", "1");
     });
-    assert_eq!((since("a.txt"), since("sub"), since("crlf.txt")), (SinceBegin::Changed, SinceBegin::Changed, SinceBegin::Same));
-    assert!(matches!(since("node_modules/x"), SinceBegin::NotKept(_)));
+    assert_eq!((since("a.txt"), since("sub"), since("crlf.txt")), (PathComparison::Changed, PathComparison::Changed, PathComparison::Same));
+    assert!(matches!(since("node_modules/x"), PathComparison::NotKept(_)));
     place.by(&recorder, "two", |place| place.write("a.txt", "a\n"));
     recorder.undo(&recorder.plan(&Scope::Run {}, false).unwrap()).unwrap();
-    assert_eq!((since("a.txt"), since("sub")), (SinceBegin::Same, SinceBegin::Same));
+    assert_eq!((since("a.txt"), since("sub")), (PathComparison::Same, PathComparison::Same));
     recorder.finish();
     place.set_mode("a.txt", 0o600);
     place.set_mode("crlf.txt", 0o600);
     let recorder = place.recorder();
-    assert_eq!(recorder.since_begin(Path::new("a.txt")), Some(SinceBegin::Changed), "its state at the beginning is recorded");
-    assert_eq!(recorder.since_begin(Path::new("crlf.txt")), Some(SinceBegin::Same), "the run has no record of a change");
+    assert_eq!(recorder.since_begin(Path::new("a.txt")), Some(PathComparison::Changed), "its state at the beginning is recorded");
+    assert_eq!(recorder.since_begin(Path::new("crlf.txt")), Some(PathComparison::Same), "the run has no record of a change");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn what_is_no_file_is_stepped_over() {
     place.by(&recorder, "t", |place| place.write("a.txt", "changed"));
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.read("a.txt"), "a\n");
-    assert_eq!(recorder.left_out().unwrap().0[0].path, Path::new("socket"));
+    assert_eq!(recorder.unrecorded().unwrap().0[0].path, Path::new("socket"));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_is_kept_is_private_and_never_part_of_the_folder() {
 fn what_a_run_changed_can_be_looked_at_while_it_works() {
     let place = Place::new();
     let keep = place.path(".aime");
-    let looked = || Kept::read(&keep, "r").unwrap();
+    let looked = || UndoData::read(&keep, "r").unwrap();
     assert!(looked().is_none() && !keep.exists(), "looking makes nothing");
     let recorder = place.recorder();
     place.by(&recorder, "first", |place| {

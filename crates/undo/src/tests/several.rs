@@ -43,7 +43,7 @@ fn whoever_is_at_work_elsewhere_may_have_done_it() {
     let later = place.recorder();
     let plan = later.plan(&Scope::task("one"), false).unwrap();
     assert_eq!(
-        plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(),
+        plan.conflicts.iter().map(|conflict| conflict.kind.clone()).collect::<Vec<_>>(),
         [ConflictKind::AlsoBy(vec!["two".to_owned()])]
     );
     assert_eq!(plan.changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>(), [Path::new("crlf.txt")]);
@@ -160,7 +160,7 @@ fn many_at_once_lose_nothing() {
         }
     });
     let later = place.recorder();
-    let kept = Kept::read(&place.path(".aime"), "r").unwrap().unwrap();
+    let kept = UndoData::read(&place.path(".aime"), "r").unwrap().unwrap();
     assert_eq!(kept.changes().count(), PROCESSES * FILES);
     undo(&later, &Scope::Run {});
     assert_eq!(place.tree(), before);
@@ -175,7 +175,7 @@ fn the_changes_of_a_task_leave_out_those_that_others_made_to_the_same_file() {
     }
     write(&place, &recorder, "two", "a.txt", "by two");
     recorder.leave();
-    let kept = Kept::read(&place.path(".aime"), "r").unwrap().unwrap();
+    let kept = UndoData::read(&place.path(".aime"), "r").unwrap().unwrap();
     let texts = |task: &str| -> Vec<(PathBuf, Vec<[String; 2]>)> {
         let text = |entry: &Option<Entry>| {
             let bytes = entry.as_ref().and_then(|entry| kept.content(entry).unwrap()).unwrap_or_default();

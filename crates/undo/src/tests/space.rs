@@ -97,6 +97,6 @@ fn content_that_was_damaged_is_not_put_back() {
     let object = place.path(format!(".aime/undo/objects/{start}/{rest}"));
     fs::write(&object, "x\n").unwrap();
     let undone = recorder.undo(&recorder.plan(&Scope::Run {}, false).unwrap()).unwrap();
-    assert!(matches!(undone.failed[0].why, UndoError::Damaged { .. }), "{:?}", undone.failed);
+    assert!(matches!(undone.failed[0].error, UndoError::Damaged { .. }), "{:?}", undone.failed);
     assert_eq!(place.read("a.txt"), "changed");
 }

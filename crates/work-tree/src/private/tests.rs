@@ -11,7 +11,7 @@ use std::{
 use aime_progress_management::ConflictKind;
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use super::{Extras, Joined, PrivateFolder, PrivateFolders};
+use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Unmerged};
 use crate::{FileConflict, WorkTreeError};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -82,9 +82,9 @@ async fn edits_of_two_are_both_kept() {
     fs::write(b.path().join("new"), "b's\n").unwrap();
     shared.write("by hand", "a person's\n");
     assert_eq!(shared.read("text"), TEXT, "nobody sees what is not joined");
-    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Unchanged);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Unchanged);
     assert_eq!(shared.read("text"), TEXT.replace("one", "1").replace("seven", "7"));
     assert_eq!((shared.read("new"), shared.read("by hand")), ("b's\n".to_owned(), "a person's\n".to_owned()));
     assert_eq!(fs::read_to_string(a.path().join("new")).unwrap(), "b's\n", "a folder that is joined goes on from all that is there");
@@ -105,8 +105,8 @@ async fn caches_of_two_are_not_merged() {
         fs::write(private.path().join("target/CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55").unwrap();
         fs::write(private.path().join(name), name).unwrap();
     }
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
     assert_eq!((shared.read("a"), shared.read("b")), ("a".to_owned(), "b".to_owned()));
     let is_there = |path: &str| shared.folder().join(path).exists();
     assert_eq!([is_there("__pycache__"), is_there("inside"), is_there("target")], [false; 3]);
@@ -120,7 +120,7 @@ async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     edit(a.path(), "one", "a's");
     edit(b.path(), "one", "b's");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
     let conflicts = conflicts(folders.join(&b, "b").await.unwrap());
     let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };
     assert_eq!((conflict.path.as_str(), conflict.kind), ("text", ConflictKind::Text));
@@ -129,12 +129,12 @@ async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     let own = conflict.own.clone().unwrap();
     assert_eq!(fs::read_to_string(&own).unwrap(), TEXT.replace("one", "b's"), "the version without markers is kept");
     assert!(own.starts_with(&b.reads()[0]), "commands may read it");
-    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Conflict(conflicts.clone()), "the marks are still there");
+    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Conflict(conflicts.clone()), "the marks are still there");
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's"), "the shared folder is as it was");
     edit(a.path(), "seven", "7");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
     keep_both(&b, &conflicts);
-    let resolved = Joined::Resolved(vec![FileConflict { hunks: String::new(), own: None, ..conflict.clone() }]);
+    let resolved = FolderMerge::Resolved(vec![FileConflict { hunks: String::new(), own: None, ..conflict.clone() }]);
     assert_eq!(folders.join(&b, "b").await.unwrap(), resolved);
     assert_eq!(folders.join(&b, "b").await.unwrap(), resolved, "a caller that died learns it again");
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
@@ -142,8 +142,8 @@ async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
 }
 
 /// Returns the conflicts of a merge, sorted by path.
-fn conflicts(joined: Joined) -> Vec<FileConflict> {
-    let Joined::Conflict(mut conflicts) = joined else { panic!("{joined:?}") };
+fn conflicts(joined: FolderMerge) -> Vec<FileConflict> {
+    let FolderMerge::Conflict(mut conflicts) = joined else { panic!("{joined:?}") };
     conflicts.sort_by(|one, other| one.path.cmp(&other.path));
     conflicts
 }
@@ -172,7 +172,7 @@ async fn whole_conflicts(shared: &Shared) -> (PrivateFolders, PrivateFolder, Vec
     fs::write(a.path().join("place"), "a's file\n").unwrap();
     fs::create_dir(b.path().join("place")).unwrap();
     fs::write(b.path().join("place/inner"), "b's\n").unwrap();
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
     let found = conflicts(folders.join(&b, "b").await.unwrap());
     (folders, b, found)
 }
@@ -212,7 +212,7 @@ async fn a_version_that_lost_is_kept_after_the_conflict() {
                 }
             }
         }
-        let Joined::Resolved(resolved) = folders.join(&b, "b").await.unwrap() else { panic!() };
+        let FolderMerge::Resolved(resolved) = folders.join(&b, "b").await.unwrap() else { panic!() };
         assert_eq!(resolved.len(), found.len());
         let kept: Vec<&str> = resolved.iter().filter(|conflict| conflict.own.is_some()).map(|conflict| conflict.path.as_str()).collect();
         assert_eq!(kept, if takes_own { [].as_slice() } else { &["image", "pointer"] });
@@ -235,7 +235,7 @@ async fn versions_of_two_conflicts_are_both_kept() {
     assert_eq!(again.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["image"]);
     assert_eq!(fs::read(&own).unwrap(), [0, 1, 5]);
     assert_eq!(fs::read(own.with_extension("1")).unwrap(), [0, 1, 4]);
-    assert!(matches!(folders.join(&b, "b").await.unwrap(), Joined::Resolved(_)));
+    assert!(matches!(folders.join(&b, "b").await.unwrap(), FolderMerge::Resolved(_)));
     assert_eq!(folders.remove().await.unwrap(), [b.path()]);
 }
 
@@ -262,7 +262,7 @@ async fn a_repository_of_its_own_reaches_nobody_else() {
     edit(a.path(), "one", "1");
     git(a.path(), &["checkout", "-qb", "other"]);
     git(a.path(), &["commit", "-qam", "second"]);
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
     assert_eq!(git(&shared.folder(), &["branch", "--show-current"]), "trunk\n");
     assert_eq!(git(&shared.folder(), &["log", "--format=%s"]), "first\n");
     assert_eq!((shared.read("text"), shared.read("ignored")), (TEXT.replace("one", "1").replace("seven", "7"), "x".to_owned()));
@@ -300,7 +300,7 @@ async fn work(shared: &Shared, path: OsString) -> Result<(), WorkTreeError> {
     }
     for name in ["a", "b"] {
         let private = folders.begin(name, &Extras::default()).await?;
-        assert!(!matches!(folders.join(&private, name).await?, Joined::Conflict(_)));
+        assert!(!matches!(folders.join(&private, name).await?, FolderMerge::Conflict(_)));
     }
     Ok(())
 }
@@ -355,7 +355,7 @@ fn every_edit_of_eight_is_joined_or_reported() {
                 fs::write(all[*actor].path().join("text"), lines.join("\n") + "\n").unwrap();
                 if *joins && *resolves {
                     resolved += settle(&folders, &all[*actor]).await;
-                } else if *joins && let Joined::Conflict(found) = folders.join(&all[*actor], "an actor").await.unwrap() {
+                } else if *joins && let FolderMerge::Conflict(found) = folders.join(&all[*actor], "an actor").await.unwrap() {
                     reported.extend(found.into_iter().map(|conflict| fs::read_to_string(conflict.own.unwrap()).unwrap()));
                     // The task failed, and another actor does it.
                     all[*actor] = folders.begin(&format!("actor-{actor}-{number}"), &Extras::default()).await.unwrap();
@@ -383,7 +383,7 @@ fn every_edit_of_eight_is_joined_or_reported() {
 /// Merges, and resolves conflicts until the merge succeeds; returns the number of conflicts.
 async fn settle(folders: &PrivateFolders, private: &PrivateFolder) -> usize {
     let mut conflicts = 0;
-    while let Joined::Conflict(found) = folders.join(private, "an actor").await.unwrap() {
+    while let FolderMerge::Conflict(found) = folders.join(private, "an actor").await.unwrap() {
         keep_both(private, &found);
         conflicts += 1;
     }
@@ -419,7 +419,7 @@ async fn extras_are_brought_along_and_never_merged() {
     assert_eq!(a.reads().len(), 2, "{:?}", a.reads());
     fs::write(a.path().join("ignored/inner/file"), "a's").unwrap();
     edit(a.path(), "one", "1");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
     assert_eq!((shared.read("text"), shared.read("ignored/inner/file")), (TEXT.replace("one", "1"), "x".to_owned()));
     assert!(!shared.folder().join("linked folder").is_symlink());
     drop(folders);
@@ -485,8 +485,8 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     git(&a.path().join("lib/sub"), &["add", "new"]);
     git(&a.path().join("lib/sub"), &["commit", "-qm", "of a"]);
     change(b.path(), "seven", "7");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
     assert_eq!(shared.read("lib/sub/deep/text"), TEXT.replace("one", "1").replace("seven", "7"));
     assert_eq!((shared.read("lib/sub/new"), shared.read("large.bin")), ("new".to_owned(), "a's".to_owned()));
     assert_eq!(git(&shared.folder().join("lib/sub"), &["status", "--short"]), " m deep\n?? new\n", "commits stay in the private folder");
@@ -504,4 +504,43 @@ async fn a_copy_fits_by_its_files_and_their_size_without_ignored_ones() {
     for (files, most, fits) in [(2, bytes, true), (1, bytes, false), (2, bytes - 1, false)] {
         assert_eq!(folders.fits(files, most).await.unwrap(), fits, "{files} files, {most} bytes");
     }
+}
+
+#[tokio::test]
+async fn effects_of_a_check_are_put_back() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let a = folders.begin("a", &Extras::default()).await.unwrap();
+    edit(a.path(), "one", "1");
+    fs::write(a.path().join("made"), "by the work").unwrap();
+    let worked = fs::read_to_string(a.path().join("text")).unwrap();
+    let ravage = || {
+        fs::write(a.path().join("text"), "gone").unwrap();
+        fs::remove_file(a.path().join("made")).unwrap();
+        fs::write(a.path().join("new"), "by the check").unwrap();
+    };
+    let is_as_worked = || {
+        let text = fs::read_to_string(a.path().join("text")).unwrap();
+        assert_eq!((text, fs::read_to_string(a.path().join("made")).unwrap()), (worked.clone(), "by the work".to_owned()));
+        assert!(!a.path().join("new").exists());
+    };
+    let state = a.begin_check().await.unwrap();
+    ravage();
+    let changed = a.put_back(&state).await.unwrap();
+    assert_eq!(changed, ["made", "new", "text"].map(PathBuf::from));
+    is_as_worked();
+    // A check that a crash cut off.
+    a.begin_check().await.unwrap();
+    ravage();
+    folders.begin("a", &Extras::default()).await.unwrap();
+    is_as_worked();
+    let unmerged = a.unmerged().await.unwrap();
+    let made =
+        Unmerged { path: PathBuf::from("made"), content: Some((Vec::new(), b"by the work".to_vec())), was_there: false, is_there: true };
+    assert_eq!((unmerged.len(), &unmerged[0]), (2, &made));
+    let before = a.state().await.unwrap();
+    shared.write("by hand", "a person's\n");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.differs_from(&before).await.unwrap(), [PathBuf::from("by hand")]);
+    assert_eq!(a.unmerged().await.unwrap(), Vec::<Unmerged>::new());
 }

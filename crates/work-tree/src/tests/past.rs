@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use proptest::prelude::*;
 
 use super::{Hosts, hosts};
-use crate::{Blob, Changed, Commit, Merged, Past};
+use crate::{Blob, Changed, Commit, MergeResult, WorkHistory};
 
 impl Hosts {
     /// Records work of an author after a state: contents of files, or `None` to remove one.
@@ -23,8 +23,8 @@ impl Hosts {
     /// Merges two states.
     async fn both(&self, ours: &Commit, theirs: &Commit) -> Option<Commit> {
         match self.there.merge(ours, theirs).await.unwrap() {
-            Merged::Clean(both) => Some(both),
-            Merged::Conflict(_) => None,
+            MergeResult::Clean(both) => Some(both),
+            MergeResult::Conflict(_) => None,
         }
     }
 
@@ -33,10 +33,10 @@ impl Hosts {
     }
 
     /// Returns the work with its authors, one line per change.
-    async fn told(&self, from: Option<&Commit>, to: &Commit) -> Vec<String> {
+    async fn author_lines(&self, from: Option<&Commit>, to: &Commit) -> Vec<String> {
         let mut told = Vec::new();
         for step in self.there.past(from, to).await.unwrap().unwrap().steps {
-            let by = step.by.into_iter().collect::<Vec<_>>().join(" and ");
+            let by = step.authors.into_iter().collect::<Vec<_>>().join(" and ");
             for Changed { path, before, after } in step.changes {
                 let (before, after) = (self.text(before.as_ref()).await, self.text(after.as_ref()).await);
                 told.push(format!("{by}: {} {before:?} {after:?}", path.display()));
@@ -69,10 +69,10 @@ async fn work_is_told_in_an_order_in_which_each_piece_begins_where_the_one_befor
         "three: gone Some(\"g\") None".to_owned(),
         format!("two: lines {:?} {:?}", Some(&first), Some(&joined)),
     ];
-    assert_eq!(hosts.told(None, &both).await, expected);
+    assert_eq!(hosts.author_lines(None, &both).await, expected);
     // From an intermediate state, and without a path between the states.
-    assert_eq!(hosts.told(Some(&one), &both).await, expected[1..]);
-    assert_eq!(hosts.told(Some(&both), &both).await, [""; 0]);
+    assert_eq!(hosts.author_lines(Some(&one), &both).await, expected[1..]);
+    assert_eq!(hosts.author_lines(Some(&both), &both).await, [""; 0]);
     assert_eq!(hosts.there.past(Some(&theirs), &both).await.unwrap(), None);
     assert_eq!(hosts.there.past(None, &both).await.unwrap().unwrap().from, begun);
 }
@@ -171,7 +171,7 @@ async fn do_all(deeds: Vec<Deed>) {
         }
     }
     for (to, _) in lines {
-        let Past { from, steps } = hosts.there.past(None, &to).await.unwrap().unwrap();
+        let WorkHistory { from, steps } = hosts.there.past(None, &to).await.unwrap().unwrap();
         assert_eq!(from, begun);
         let mut stands: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();
         let mut before: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();

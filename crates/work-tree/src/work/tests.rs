@@ -1,7 +1,7 @@
 use std::{ffi::OsString, fs, os::unix::fs::symlink, path::Path};
 
 use super::{WorkMerged, WorkTree};
-use crate::{Commit, Extras, FileConflict, Joined, PrivateFolders};
+use crate::{Commit, Extras, FileConflict, FolderMerge, PrivateFolders};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const HOME: &str = ".aime/runs/r/private/b-1";
@@ -140,8 +140,8 @@ async fn states_conflict_as_private_folders_do() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     work_of_a(a.path());
     work_of_b(b.path());
-    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    let Joined::Conflict(found) = folders.join(&b, "b").await.unwrap() else { panic!("they do not conflict") };
+    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    let FolderMerge::Conflict(found) = folders.join(&b, "b").await.unwrap() else { panic!("they do not conflict") };
     let content = |own: &Path| match fs::read_link(own) {
         Ok(target) => target.into_os_string().into_encoded_bytes(),
         Err(_) => fs::read(own).unwrap(),

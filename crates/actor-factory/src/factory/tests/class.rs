@@ -4,7 +4,7 @@ use aime_llm::ModelLimits;
 use aime_tools::ModelClasses;
 
 use super::{NO_RULES, builtin, task};
-use crate::{ActorContext, ActorFactory, Composed, ProfileCatalog, Prompts};
+use crate::{ActorContext, ActorFactory, ComposedActor, ProfileCatalog, Prompts};
 
 /// Composes an actor in a run whose roles `default` and `other` have models of different classes.
 fn composed(
@@ -13,7 +13,7 @@ fn composed(
     default_is_small: bool,
     classes: ModelClasses,
     max_steps: Option<u32>,
-) -> Composed {
+) -> ComposedActor {
     let mut profiles = ProfileCatalog::builtin();
     let model = profile_model.map(|model| format!("model = \"{model}\"\n")).unwrap_or_default();
     profiles.add_toml(&format!("name = \"own\"\ndescription = \"d\"\nprompt = \"p\"\n{model}"), "own.toml").unwrap();

@@ -21,7 +21,7 @@ proptest! {
         above.spec.rules = rules;
         above.spec.max_steps = 9;
         for profile in profiles {
-            let Ok(below) = compose_under(Delegated { by: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
+            let Ok(below) = compose_under(Delegated { caller: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
             let below = below.input;
             prop_assert!(below.spec.max_steps <= above.spec.max_steps && below.depth > above.depth && !below.attended);
             for sheet in below.spec.tools.iter() {
@@ -51,7 +51,7 @@ fn rules_of(rules: &[(&str, usize)]) -> PermissionRules {
 }
 
 /// Composes a delegated actor under these rules, in a run that allows more than its parent may do.
-fn compose_under(delegated: Delegated<'_>, description: &str, rules: &PermissionRules) -> Result<Composed, ComposeError> {
+fn compose_under(delegated: Delegated<'_>, description: &str, rules: &PermissionRules) -> Result<ComposedActor, ComposeError> {
     let tools = builtin();
     let context = ActorContext {
         delegated: Some(delegated),

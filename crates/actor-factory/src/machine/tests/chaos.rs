@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::lead::{hold, hold_call, lead, plan_call_read, wake};
-use super::support::{Play, answer, call, delegate, delegating, read, terminate, told, tool_ended, write};
+use super::support::{Play, answer, call, delegate, delegating, person_message, read, terminate, tool_ended, write};
 use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
 
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ proptest! {
                 Move::Tell { which } => {
                     // A stopped actor stays unchanged until it is resumed, and then hears the message.
                     let (left, rest) = (play.output.clone(), play.rest.clone());
-                    play.fact(told(which, "slowly"));
+                    play.fact(person_message(which, "slowly"));
                     play.output = play.output.take().or(left);
                     play.rest = play.rest.take().or(rest);
                 }

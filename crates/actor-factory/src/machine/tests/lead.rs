@@ -74,6 +74,54 @@ fn a_refusal_goes_on_in_the_same_conversation_and_three_end_the_planning() {
 }
 
 #[test]
+fn three_calls_that_break_the_schema_end_the_planning() {
+    let malformed = |id: &str| call(id, "hold_task", &json!({}));
+    let mut play = Play::start(lead(true));
+    play.calls(vec![malformed("h1")]);
+    play.calls(vec![hold_call("h2", "no")]);
+    play.fact(read_call("lead/chat/2/1/plan1", None, Some("there is no task `no`"), true));
+    assert!(play.rest.is_none(), "two in a row");
+    play.calls(vec![malformed("h3")]);
+    assert!(play.rest.as_ref().is_some_and(|rest| rest.gave_up && rest.commands.is_empty()), "{:?}", play.rest);
+    let mut play = Play::start(lead(true));
+    for turn in 1..=3 {
+        play.calls(vec![call(&format!("r{turn}"), "read_file", &json!({}))]);
+    }
+    assert!(play.rest.is_none(), "only calls of plan tools count");
+    play.calls(vec![hold_call("h", "one"), malformed("h1"), malformed("h2"), malformed("h3")]);
+    play.fact(read_call("lead/chat/4/1/plan1", Some(hold("one")), None, false));
+    let rest = play.rest.as_ref().unwrap();
+    assert_eq!((rest.gave_up, rest.commands.clone()), (false, vec![hold("one")]), "an accepted call is not lost");
+}
+
+// Requirement: 4.26
+#[test]
+fn the_todo_list_is_there_after_a_follow_up() {
+    let lists = |play: &Play| {
+        let lists = play.events.iter().filter_map(|event| match event {
+            ProgressEvent::TodosChanged { items, .. } => Some(items.iter().map(|item| item.text.clone()).collect::<Vec<_>>()),
+            _ => None,
+        });
+        lists.collect::<Vec<_>>()
+    };
+    let mut play = Play::start(lead(false));
+    play.calls(vec![call("t", "todo", &json!({"items": [{"text": "wash"}, {"text": "dry"}]}))]);
+    play.calls(vec![write("w", "a.txt")]).tool("lead/chat/2/1", "written");
+    play.calls(vec![terminate("success", "washed")]);
+    assert_eq!(lists(&play), [["wash", "dry"]]);
+    let mut follow_up =
+        LeadWake { number: 2, text: "and now dry".into(), may_write: true, works: false, kept: String::new(), origins: vec![] };
+    play.fact(ActorFact::Woken { wake: follow_up.clone() });
+    play.calls(vec![write("v", "b.txt")]).tool("lead/chat/4/1", "written");
+    assert_eq!(lists(&play), [["wash", "dry"], ["wash", "dry"]], "its own work begins with the list");
+    assert_eq!(play.machine.todos.len(), 2);
+    play.calls(vec![terminate("success", "dried")]);
+    follow_up.number = 3;
+    play.fact(ActorFact::Woken { wake: follow_up });
+    assert_eq!(play.machine.todos.len(), 2);
+}
+
+#[test]
 fn words_end_the_first_wake_and_rest_in_later_ones() {
     let mut play = Play::start(lead(false));
     play.model(answer("Forty-two.", vec![]));

@@ -48,7 +48,7 @@ fn a_result_stands_between_marks_and_its_origin_is_journaled() {
 #[test]
 fn who_has_read_others_words_reaches_no_host_without_consent() {
     for (files, allowed) in [(false, false), (true, true)] {
-        let mut play = Play::start(wary(Trust { files, commands_reach_network: false }, false));
+        let mut play = Play::start(wary(Trust { files, ..Trust::default() }, false));
         play.calls(vec![fetch("a", "evil.example")]);
         assert_eq!(play.open_ids(), ["t/1/1/1"], "before it has read anything, the mode decides");
         play.tool("t/1/1/1", "a page");
@@ -62,7 +62,7 @@ fn who_has_read_others_words_reaches_no_host_without_consent() {
         play.calls(vec![fetch("c", "docs.example")]);
         assert_eq!(play.open_ids(), ["t/1/3/1"], "the user has named this host");
         play.tool("t/1/3/1", "more");
-        let mut play = Play::start(wary(Trust { files, commands_reach_network: false }, false));
+        let mut play = Play::start(wary(Trust { files, ..Trust::default() }, false));
         play.calls(vec![read("a", "a.md")]).tool("t/1/1/1", "words");
         play.calls(vec![fetch("b", "evil.example")]);
         assert_eq!(play.open_ids() == ["t/1/2/1"], allowed, "files are vouched for: {files}");
@@ -72,7 +72,7 @@ fn who_has_read_others_words_reaches_no_host_without_consent() {
 /// Nobody sees what an external agent reads, so its calls and its result count as made of the words of others from the start.
 #[test]
 fn an_external_agent_may_have_read_anything() {
-    let mut agent = wary(Trust { files: true, commands_reach_network: false }, false);
+    let mut agent = wary(Trust { files: true, ..Trust::default() }, false);
     (agent.spec.agent, agent.spec.profile) = (true, "helper".to_owned());
     let mut play = Play::start(agent);
     play.calls(vec![fetch("a", "evil.example"), fetch("b", "docs.example")]);

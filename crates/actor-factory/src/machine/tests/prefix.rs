@@ -4,7 +4,7 @@ use aime_durable::Reason;
 use aime_llm::Message;
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read, terminate, told};
+use super::support::{Play, answer, call, input, person_message, read, terminate};
 use crate::{ActorFact, ActorInput};
 
 /// Returns the messages of each request as JSON, without the closing bracket.
@@ -32,7 +32,7 @@ fn requests_grow_only_at_their_end() {
     for step in 3..=5 {
         play.calls(vec![read("a", "1")]).tool_error(&format!("t/1/{step}/1"), "no such file");
     }
-    play.calls(vec![read("b", "2")]).fact(told(1, "slowly")).tool("t/1/6/1", "two");
+    play.calls(vec![read("b", "2")]).fact(person_message(1, "slowly")).tool("t/1/6/1", "two");
     play.model(answer("", vec![]));
     for step in 8..=13 {
         play.calls(vec![read("c", "3")]).tool(&format!("t/1/{step}/1"), "three");

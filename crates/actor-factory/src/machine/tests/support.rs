@@ -133,7 +133,7 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
     }
 }
 
-pub(super) fn told(number: usize, text: &str) -> ActorFact {
+pub(super) fn person_message(number: usize, text: &str) -> ActorFact {
     ActorFact::PersonMessage { said: PersonMessage { id: EvidenceId::new(format!("person-{number}")).unwrap(), text: text.into() } }
 }
 

@@ -3,7 +3,7 @@
 use aime_llm::{ChatResponse, FinishReason, Message};
 use aime_progress_management::Outcome;
 
-use super::support::{Play, answer, input, read, terminate, told};
+use super::support::{Play, answer, input, person_message, read, terminate};
 use crate::ActorInput;
 
 const NOTE: &str = "Your message looks like a tool call, but it could not be read";
@@ -119,7 +119,7 @@ fn an_unread_call_beside_others_is_told_after_their_results() {
 #[test]
 fn words_of_a_person_begin_anew() {
     let mut play = Play::start(question());
-    play.model(words(CUT)).fact(told(1, "slowly")).model(words(CUT));
+    play.model(words(CUT)).fact(person_message(1, "slowly")).model(words(CUT));
     assert_eq!((&play.output, play.nudges()), (&None, vec!["unread_call"]), "the person is heard first");
     play.model(words(CUT));
     assert_eq!(play.output, None, "the first attempt since");

@@ -4,7 +4,7 @@ use aime_messages::message;
 use aime_runs::{
     RunsError, Setup,
     config::ModelConfig,
-    models::{self, TriedModel, Verdict},
+    models::{self, TrialResult, TriedModel},
 };
 
 use super::{absent, broken, good};
@@ -50,7 +50,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         asked.push(same);
         let because = if name == "default" { format!(" ({})", print(&choice.because)) } else { String::new() };
         let tried = models::try_model(name, config, &choice, &mut opened, setup).await;
-        let failure = tried.map_or_else(Some, |tried| tell(&what, tried, &because));
+        let failure = tried.map_or_else(Some, |tried| report(&what, tried, &because));
         if let Some(failure) = failure.map(Failure::from) {
             broken(&what, &failure, Some(message!("see-models")));
             worst = worst.or(Some(failure.code));
@@ -60,17 +60,17 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
 }
 
 /// Prints what a model can do. Returns the failure of one that cannot be used.
-fn tell(what: &str, tried: TriedModel, because: &str) -> Option<RunsError> {
+fn report(what: &str, tried: TriedModel, because: &str) -> Option<RunsError> {
     let model = format!("{}{because}", print(&tried.model));
-    match tried.verdict {
-        Verdict::Answers => good(what, model),
-        Verdict::Works => good(what, msg!("doctor-model-works", model)),
-        Verdict::Limited { faults, hints } => {
+    match tried.result {
+        TrialResult::Answers => good(what, model),
+        TrialResult::Works => good(what, msg!("doctor-model-works", model)),
+        TrialResult::Limited { faults, hints } => {
             let detail: Vec<String> = std::iter::once(model).chain(faults.iter().map(print)).collect();
             let hints: Vec<String> = hints.iter().map(print).collect();
             absent(what, detail.join("\n"), Some(hints.join(&msg!("row-separator")).into()));
         }
-        Verdict::Unusable(failure) => return Some(failure),
+        TrialResult::Unusable(failure) => return Some(failure),
     }
     None
 }

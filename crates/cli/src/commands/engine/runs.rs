@@ -14,13 +14,13 @@ use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
 
-use super::{Watching, failure_of, handed_over, named, runs, watch};
+use super::{Watching, failure_of, find_run, handed_over, runs, watch};
 use crate::{
     args::{Global, Output, RunsCommand},
     commands::{
         check_run,
         report::report,
-        runs::{diff, events, in_list, show as show_run, told_of_fork},
+        runs::{diff, events, in_list, print_fork, show as show_run},
         stats,
         undo::{redo_on_engine, undo_on_engine},
     },
@@ -45,65 +45,66 @@ pub(super) async fn show(
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(&runs, form).await?,
         RunsCommand::Show { run, at, format } => {
-            let run = named(&run, &runs).await?;
-            let seen = seen(&run, &runs).await?;
-            // The engine drives every run that has not ended.
-            show_run((run, seen, true), at, (form, format))?;
+            let run = find_run(&run, &runs).await?;
+            let seen = view(&run, &runs).await?;
+            let driven = is_driven(&run, &runs).await?;
+            show_run((run, seen, driven), at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
-            let run = named(&run, &runs).await?;
-            let seen = seen(&run, &runs).await?;
+            let run = find_run(&run, &runs).await?;
+            let seen = view(&run, &runs).await?;
             diff(&run, &seen, (from, to), form)?;
         }
         RunsCommand::Events { run } => {
-            let run = named(&run, &runs).await?;
-            let seen = seen(&run, &runs).await?;
+            let run = find_run(&run, &runs).await?;
+            let seen = view(&run, &runs).await?;
             events(&run, &seen, form)?;
         }
         RunsCommand::Report { run, output_file } => {
-            let run = named(&run, &runs).await?;
-            let seen = seen(&run, &runs).await?;
-            // The engine drives every run that has not ended.
-            report(&run, &report_view(&run, &seen, true, setup), output_file.as_deref(), form, setup)?;
+            let run = find_run(&run, &runs).await?;
+            let seen = view(&run, &runs).await?;
+            let driven = is_driven(&run, &runs).await?;
+            report(&run, &report_view(&run, &seen, driven, setup), output_file.as_deref(), form, setup)?;
         }
-        RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
+        RunsCommand::Watch { run } => return watch(&runs, &find_run(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
         RunsCommand::Check { repair: true, .. } => {
             return Err(Failure::usage(message!("engine-hint")).hint(message!("engine-hint-hint")));
         }
         RunsCommand::Check { run, repair: false } => {
-            let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;
-            return check_run::tell(&checked, form);
+            let checked = runs.check(&find_run(&run, &runs).await?).await.map_err(failure_of)?;
+            return check_run::print_check(&checked, form);
         }
         RunsCommand::Stats { run } => {
             let only = match run {
-                Some(run) => Some(named(&run, &runs).await?),
+                Some(run) => Some(find_run(&run, &runs).await?),
                 None => None,
             };
-            stats::tell(&count(&runs, only.as_ref()).await?, form)?;
+            stats::print_stats(&count(&runs, only.as_ref()).await?, form)?;
         }
         RunsCommand::Delete { run } => {
-            let run = named(&run, &runs).await?;
+            let run = find_run(&run, &runs).await?;
             runs.delete(&run).await.map_err(failure_of)?;
             // A later run with this name must not inherit the recorded files.
-            if let Err(error) = aime_undo::forget(&setup.keep(), run.as_str()).and_then(|()| aime_undo::clean(&setup.keep())) {
+            if let Err(error) = aime_undo::forget(&setup.data_folder(), run.as_str()).and_then(|()| aime_undo::clean(&setup.data_folder()))
+            {
                 output::note(&msg!("files-not-removed", error));
             }
             output::note(&msg!("run-deleted", run));
         }
         RunsCommand::Fork { run, at, run_id } => {
-            let (run, new) = (named(&run, &runs).await?, here.new_name(run_id.as_deref())?);
+            let (run, new) = (find_run(&run, &runs).await?, here.new_name(run_id.as_deref())?);
             let tree = handed_over(&new, global, setup).await?;
             runs.fork(&run, at, &new, tree).await.map_err(failure_of)?;
-            told_of_fork((&run, at), &new, form)?;
+            print_fork((&run, at), &new, form)?;
         }
         RunsCommand::Undo { args, task } => {
-            let run = named(&args.run, &runs).await?;
-            let seen = seen(&run, &runs).await?;
+            let run = find_run(&args.run, &runs).await?;
+            let seen = view(&run, &runs).await?;
             return undo_on_engine((&run, &seen), &args, task.as_deref(), form, setup).await;
         }
         RunsCommand::Redo { args } => {
-            let run = named(&args.run, &runs).await?;
-            let seen = seen(&run, &runs).await?;
+            let run = find_run(&args.run, &runs).await?;
+            let seen = view(&run, &runs).await?;
             return redo_on_engine((&run, &seen), &args, form, setup).await;
         }
     }
@@ -135,7 +136,7 @@ async fn count(runs: &Runs, only: Option<&RunId>) -> Result<RunStats, Failure> {
 }
 
 /// Reads a run with all its events from its journal.
-async fn seen(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
+async fn view(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
     let seen = runs.view(run).await.map_err(failure_of)?;
     for contradiction in &seen.inconsistencies {
         output::note(&msg!("state-contradicts", run, what = contradiction));
@@ -189,7 +190,7 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     let (since, ended) = (since.map(millis), ended.map(millis));
     let asked = RunId::new(&run).ok().filter(|_| silent.load(Ordering::Relaxed) < AT_ONCE);
     let told = match asked {
-        Some(id) => told(runs, &id).await,
+        Some(id) => status_and_state(runs, &id).await,
         None => None,
     };
     let silent_now = if told.is_some() { 0 } else { silent.load(Ordering::Relaxed).saturating_add(1) };
@@ -201,8 +202,13 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     Row { run, status, goal: Some(state.goal), created: Some(created), updated: Some(updated), since, ended }
 }
 
+/// Returns true if the engine drives a run. A fork that nobody has resumed is not driven.
+async fn is_driven(run: &RunId, runs: &Runs) -> Result<bool, Failure> {
+    Ok(runs.watch(run, usize::MAX).await.map_err(failure_of)?.result.is_none())
+}
+
 /// Returns the status of a left run, in the words of a folder's list, and its state.
-async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
+async fn status_and_state(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
     let seen = runs.watch(run, usize::MAX).await.ok()?;
     let state = runs.progress(run).await.ok()??;
     let status = match seen.result {

@@ -4,12 +4,12 @@ use aime_orchestrator::FailureCode;
 use clap::Parser;
 
 use super::*;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, LazyArgs};
 
 fn settings_of(config: &str, arguments: &[&str]) -> RunSettings {
     let config: Config = toml::from_str(config).unwrap();
     let cli = Cli::try_parse_from(["aime", "run", "goal"].iter().chain(arguments)).unwrap();
-    let Command::Run(args) = cli.command else { panic!() };
+    let Command::Run(LazyArgs(args)) = cli.command else { panic!() };
     settings(&args, &config, args.plan.is_some())
 }
 

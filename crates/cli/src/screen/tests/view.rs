@@ -8,7 +8,7 @@ use ratatui_core::{buffer::Buffer, layout::Rect};
 use super::*;
 use crate::{
     i18n::in_language,
-    screen::{phrases::say, whole::words_of},
+    screen::{phrases::phrase_text, whole::words_of},
 };
 
 /// Returns a run with a changed plan: one task done, one running, one failed, one waiting.
@@ -16,7 +16,7 @@ fn at_work(words: bool) -> Screen {
     let limits = Limits { tokens: Some(100_000), cost_usd: None, seconds: Some(600) };
     let mut screen = Screen::new(run(), Part::Drives, limits).with_always(|_| true);
     if words {
-        screen = screen.with_words(say);
+        screen = screen.with_words(phrase_text);
     }
     let task =
         |id: &str, name: &str, after: &[&str]| json!({"id": id, "kind": "actor", "name": name, "description": name, "dependencies": after});
@@ -174,7 +174,7 @@ fn every_phrase_is_said_in_both_languages() {
         P::After("a, b"),
         P::WaitsForYou,
         P::Thinking,
-        P::Said { status: "completed", message: "m" },
+        P::Report { status: "completed", message: "m" },
         P::CameTo("x"),
         P::Tool { tool: "grep", parameters: "{}" },
         P::Actor { profile: "atlas", model: "m", requests: 1, tokens: "12,345" },
@@ -259,14 +259,14 @@ fn every_phrase_is_said_in_both_languages() {
         .map(P::Help),
     );
     for phrase in each {
-        assert_eq!(say(phrase), english(phrase), "{phrase:?}");
-        let said = in_language(Language::Chinese, || say(phrase));
+        assert_eq!(phrase_text(phrase), english(phrase), "{phrase:?}");
+        let said = in_language(Language::Chinese, || phrase_text(phrase));
         assert!(said.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{phrase:?}: {said}");
         if let P::Call(_) = phrase {
             assert!(console::measure_text_width(&said) <= 8, "{said}");
         }
     }
     for phrase in [P::Comma, P::Of { used, most }, P::Call(None)] {
-        assert_eq!(say(phrase), english(phrase));
+        assert_eq!(phrase_text(phrase), english(phrase));
     }
 }

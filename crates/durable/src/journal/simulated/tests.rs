@@ -34,7 +34,7 @@ fn a_write_has_the_fate_that_was_chosen_for_it() {
     // The answer to the writer, and the number of facts that are kept.
     let cases = [
         (Fate::Written, "written", 1),
-        (Fate::Kept, "silence", 1),
+        (Fate::Unreported, "silence", 1),
         (Fate::Lost, "silence", 0),
         (Fate::Torn, "silence", 0),
         (Fate::Twice, "written", 1),

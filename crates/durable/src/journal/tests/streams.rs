@@ -275,7 +275,7 @@ fn one_holds_a_run() {
     let path = folder.path().join("runs/r/lock");
     let lock = RunLock::take(&path).unwrap();
     let fault = RunLock::take(&path).unwrap_err();
-    assert!(matches!(fault, LockError::Held { pid: Some(pid), .. } if pid == std::process::id()), "{fault}");
+    assert!(matches!(fault, LockError::Locked { pid: Some(pid), .. } if pid == std::process::id()), "{fault}");
     assert!(fault.to_string().contains(&format!("process {}", std::process::id())));
     drop(lock);
     drop(RunLock::take(&path).unwrap());

@@ -8,7 +8,7 @@ use super::*;
 fn read(tool: &str, parameters: &Value, state: &ProgressState) -> Result<LeadCommand, String> {
     let names = Names::new();
     let parameters = parameters.as_object().unwrap();
-    parse_command(PlanTool::named(tool).unwrap(), parameters, state, &names.rules()).map_err(|faults| lines(&faults))
+    parse_command(PlanTool::from_name(tool).unwrap(), parameters, state, &names.rules()).map_err(|faults| lines(&faults))
 }
 
 #[test]

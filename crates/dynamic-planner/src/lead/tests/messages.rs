@@ -44,6 +44,26 @@ fn nothing_can_start() {
 }
 
 #[test]
+fn a_person_goes_on_after_the_end() {
+    let mut state = at_work();
+    state.tasks.values_mut().for_each(|task| (task.status, task.held, task.activity) = (TaskStatus::Completed, false, None));
+    let wake = Wake { words: vec![words("follow-up-1", "Sort the report by path.")], may_write: true, ..Wake::new(5, WakeKind::Person) };
+    insta::assert_snapshot!(message(&wake, &state, 2_000));
+    assert!(message(&Wake { number: 1, ..wake }, &state, 2_000).contains("## Plan"), "a new lead does not know the plan");
+}
+
+#[test]
+fn a_failure_after_a_change_is_not_the_first() {
+    let mut state = at_work();
+    for (failures, attempts, expected) in [(1, 1, "failed, and"), (1, 2, "failed in attempt 2, and"), (2, 3, "failed 2 times, and")] {
+        task(&mut state, "lint", |task| (task.failures, task.attempts) = (failures, attempts));
+        let wake = Wake { settled: vec![id("lint")], ..Wake::new(2, WakeKind::Trouble) };
+        let told = message(&wake, &state, 2_000);
+        assert!(told.contains(&format!("### `lint` {expected} is not tried again")), "{told}");
+    }
+}
+
+#[test]
 fn every_task_is_settled() {
     let mut state = at_work();
     state.tasks.values_mut().for_each(|task| (task.status, task.held, task.activity) = (TaskStatus::Completed, false, None));

@@ -3,7 +3,7 @@
 use aime_llm::{ChatRequest, ModelLimits, ResponseFormat, Tiers, estimate_tokens};
 
 use super::*;
-use crate::{Undecided, ask_route, verdict};
+use crate::{UndecidedGoal, ask_route, verdict};
 
 fn show(request: &ChatRequest) -> String {
     let mut out = String::new();
@@ -153,7 +153,7 @@ async fn plan_with_what_is_known() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good(), good(), good()]);
     let known = "Memories of earlier runs.\n\n[1] Count the TODOs\n> bash: grep -rn TODO\n";
     for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
-        planner(&model).plan(&PlanRequest { known: known.to_owned(), ..request(mode) }).await.unwrap();
+        planner(&model).plan(&PlanRequest { recalled: known.to_owned(), ..request(mode) }).await.unwrap();
     }
     let requests = model.requests();
     let users = requests.iter().map(|request| match request.messages[1].as_ref() {
@@ -215,7 +215,7 @@ async fn an_update_of_a_plan_that_grows() {
     let model = small().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "enough", "changes": []}))]);
     let found: Vec<String> = (1..=7).map(|at| format!("look-{at}: {}", "what was found here ".repeat(10))).collect();
     let room = Some(crate::Room { used: 17, most: 20, must_merge: true });
-    let request = ReplanRequest { found, room, failed: vec![], ..replan_request() };
+    let request = ReplanRequest { results: found, room, failed: vec![], ..replan_request() };
     let replanned = planner(&model).replan(&request, fits).await.unwrap();
     assert!(replanned.patch.changes.is_empty());
     insta::assert_snapshot!(show(&model.requests()[0]));
@@ -259,7 +259,9 @@ async fn a_patch_and_an_update_are_told_what_is_known() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
     let known = "Memories of earlier runs.\n\n[1] Write the report\n> report.md is made by make\n".to_owned();
     let room = Some(crate::Room { used: 1, most: 20, must_merge: false });
-    for request in [ReplanRequest { known: known.clone(), ..replan_request() }, ReplanRequest { known, room, ..replan_request() }] {
+    for request in
+        [ReplanRequest { recalled: known.clone(), ..replan_request() }, ReplanRequest { recalled: known, room, ..replan_request() }]
+    {
         planner(&model).replan(&request, fits).await.unwrap();
     }
     for request in model.requests() {
@@ -289,8 +291,8 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     assert_eq!(prompts.compiled(), compiled, "no template is read or compiled again");
 }
 
-fn undecided() -> Undecided {
-    Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".into()] }
+fn undecided() -> UndecidedGoal {
+    UndecidedGoal { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".into()] }
 }
 
 // Requirement: 2.9

@@ -66,14 +66,14 @@ impl Answer {
             self.turn.finish = Some(word.to_owned());
         }
         match (choice.get("delta"), choice.get("message")) {
-            (Some(delta), message) if is_filled(delta) && (message.is_none() || self.deltas || says_something(delta)) => {
+            (Some(delta), message) if is_filled(delta) && (message.is_none() || self.deltas || has_content(delta)) => {
                 self.deltas = true;
                 self.absorb_message(delta, false, out);
             }
             (_, Some(message)) if !self.deltas => self.absorb_message(message, true, out),
             _ => {
                 if let Some(text) = choice.get("text").and_then(Value::as_str) {
-                    self.say(text, out);
+                    self.push_text(text, out);
                 }
             }
         }
@@ -89,7 +89,7 @@ impl Answer {
         self.any
     }
 
-    fn say(&mut self, text: &str, out: &mut VecDeque<StreamPart>) {
+    fn push_text(&mut self, text: &str, out: &mut VecDeque<StreamPart>) {
         let text = self.text.join(text);
         for piece in self.splitter.push(&text) {
             self.pass(piece, out);
@@ -102,11 +102,11 @@ impl Answer {
                 self.turn.content.push_str(&text);
                 out.push_back(StreamPart::Text(text));
             }
-            Piece::Reasoning(text) => self.think(&text, out),
+            Piece::Reasoning(text) => self.push_reasoning(&text, out),
         }
     }
 
-    fn think(&mut self, text: &str, out: &mut VecDeque<StreamPart>) {
+    fn push_reasoning(&mut self, text: &str, out: &mut VecDeque<StreamPart>) {
         let text = self.thought.join(text);
         if !text.is_empty() {
             self.turn.reasoning.push_str(&text);
@@ -130,7 +130,7 @@ impl Answer {
             (!text.is_empty()).then_some(text)
         });
         if let Some(thought) = thought {
-            self.think(&thought, out);
+            self.push_reasoning(&thought, out);
         }
         match message.get("content") {
             Some(Value::Array(parts)) => {
@@ -138,7 +138,7 @@ impl Answer {
                     self.absorb_part(part, out);
                 }
             }
-            Some(content) => self.say(&plain_text(content), out),
+            Some(content) => self.push_text(&plain_text(content), out),
             None => {}
         }
         if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
@@ -162,10 +162,10 @@ impl Answer {
         match kind {
             "thinking" | "reasoning" => {
                 let thought = ["thinking", "reasoning", "text"].iter().find_map(|key| part.get(*key)).map(plain_text);
-                self.think(&thought.unwrap_or_default(), out);
+                self.push_reasoning(&thought.unwrap_or_default(), out);
             }
             "refusal" => self.refuse(part.get("refusal").and_then(Value::as_str).unwrap_or_default(), out),
-            _ => self.say(&plain_text(part), out),
+            _ => self.push_text(&plain_text(part), out),
         }
     }
 
@@ -231,7 +231,7 @@ impl Answer {
     pub(in crate::openai) fn into_turn(mut self) -> Turn {
         let mut late = VecDeque::new();
         if let Some(half) = self.text.finish() {
-            self.say(&half.to_string(), &mut late);
+            self.push_text(&half.to_string(), &mut late);
         }
         if let Some(piece) = self.splitter.finish() {
             self.pass(piece, &mut late);
@@ -271,7 +271,7 @@ fn choice(event: &Value) -> Option<&Value> {
 }
 
 /// Returns true if a piece of a message holds more than a role and empty fields.
-fn says_something(delta: &Value) -> bool {
+fn has_content(delta: &Value) -> bool {
     let filled = |value: &Value| match value {
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),

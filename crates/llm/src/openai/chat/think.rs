@@ -21,7 +21,7 @@ pub(super) enum Piece {
 #[derive(Debug, Default)]
 pub(super) struct Splitter {
     state: State,
-    held: String,
+    buffer: String,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum State {
 impl Splitter {
     /// Takes more of the text, and gives what is certain of it.
     pub(super) fn push(&mut self, text: &str) -> Vec<Piece> {
-        self.held.push_str(text);
+        self.buffer.push_str(text);
         let mut pieces = Vec::new();
         while self.step(&mut pieces) {}
         pieces
@@ -48,7 +48,7 @@ impl Splitter {
 
     /// Returns the rest at the end of the text. An incomplete tag counts as text.
     pub(super) fn finish(&mut self) -> Option<Piece> {
-        let held = std::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.buffer);
         match self.state {
             _ if held.is_empty() => None,
             State::Inside(_) => Some(Piece::Reasoning(held)),
@@ -60,9 +60,9 @@ impl Splitter {
     fn step(&mut self, pieces: &mut Vec<Piece>) -> bool {
         match self.state {
             State::Start => {
-                let begin = self.held.trim_start();
+                let begin = self.buffer.trim_start();
                 if let Some((open, close)) = TAGS.iter().find(|(open, _)| begin.starts_with(open)) {
-                    self.held = begin.get(open.len()..).unwrap_or_default().to_owned();
+                    self.buffer = begin.get(open.len()..).unwrap_or_default().to_owned();
                     self.state = State::Inside(close);
                     return true;
                 }
@@ -72,30 +72,30 @@ impl Splitter {
                 }
                 false
             }
-            State::Inside(close) => match self.held.split_once(close) {
+            State::Inside(close) => match self.buffer.split_once(close) {
                 Some((reasoning, rest)) => {
                     push(pieces, Piece::Reasoning(reasoning.to_owned()));
-                    self.held = rest.to_owned();
+                    self.buffer = rest.to_owned();
                     self.state = State::Between;
                     true
                 }
                 None => {
-                    let certain = self.held.len() - longest_begin(&self.held, close);
-                    let rest = self.held.split_off(certain);
-                    push(pieces, Piece::Reasoning(std::mem::replace(&mut self.held, rest)));
+                    let certain = self.buffer.len() - longest_begin(&self.buffer, close);
+                    let rest = self.buffer.split_off(certain);
+                    push(pieces, Piece::Reasoning(std::mem::replace(&mut self.buffer, rest)));
                     false
                 }
             },
             State::Between => {
-                self.held = self.held.trim_start().to_owned();
-                if self.held.is_empty() {
+                self.buffer = self.buffer.trim_start().to_owned();
+                if self.buffer.is_empty() {
                     return false;
                 }
                 self.state = State::Answer;
                 true
             }
             State::Answer => {
-                push(pieces, Piece::Text(std::mem::take(&mut self.held)));
+                push(pieces, Piece::Text(std::mem::take(&mut self.buffer)));
                 false
             }
         }

@@ -9,7 +9,7 @@ use crate::openai::fault::Refusal;
 
 /// The request that was refused.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::openai) struct Sent<'a> {
+pub(in crate::openai) struct RefusedRequest<'a> {
     /// Everything but the messages and the tools.
     pub(in crate::openai) settings: &'a Map<String, Value>,
     /// The names of the tools, in the order in which they were offered.
@@ -39,7 +39,7 @@ pub(in crate::openai) enum SentImages {
 
 /// Next step after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::openai) enum Lesson {
+pub(in crate::openai) enum RefusalAction {
     /// Send the request again in the dialect as it is now.
     Again,
     /// Send it once without the provider's own form of turns.
@@ -51,14 +51,14 @@ pub(in crate::openai) enum Lesson {
 impl Dialect {
     /// Learns from the refusal of a request that was written in the dialect `used`. If a request made at the same time has taught something
     /// meanwhile, that is tried first.
-    pub(in crate::openai) fn learn_from(&mut self, used: &Self, model: &str, refusal: &Refusal, sent: Sent<'_>) -> Lesson {
+    pub(in crate::openai) fn learn_from(&mut self, used: &Self, model: &str, refusal: &Refusal, sent: RefusedRequest<'_>) -> RefusalAction {
         if self != used || self.learn(model, refusal, sent) {
-            return Lesson::Again;
+            return RefusalAction::Again;
         }
-        if sent.native && refuses_native(refusal) { Lesson::WithoutNative } else { Lesson::Nothing }
+        if sent.native && refuses_native(refusal) { RefusalAction::WithoutNative } else { RefusalAction::Nothing }
     }
 
-    fn learn(&mut self, model: &str, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn(&mut self, model: &str, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         self.learn_protocol(model, refusal)
             || self.learn_window(refusal, sent)
             || self.learn_parameter(refusal, sent)
@@ -87,9 +87,9 @@ impl Dialect {
     }
 
     /// Learns from a refusal whose bound on the answer, or request and bound together, are too large.
-    fn learn_window(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_window(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let Some(bound) = sent.bound else { return false };
-        if let Some(told) = window::told(&refusal.message) {
+        if let Some(told) = window::parse_limits(&refusal.message) {
             let known = KnownWindow::new(told, sent.estimated);
             let lowers = known.room_beside(sent.estimated).is_some_and(|room| room < bound);
             if lowers {
@@ -107,7 +107,7 @@ impl Dialect {
         }
     }
 
-    fn learn_parameter(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_parameter(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let was_sent = |field: &str| sent.settings.contains_key(field) && refusal.names(field);
         let within = |pointer: &str| sent.settings.contains_key("reasoning") && refusal.names(pointer);
         if let Some(name) = self.max_tokens
@@ -183,7 +183,7 @@ impl Dialect {
 
     /// `No endpoints found that support image input`, `Invalid content type. image_url is only supported by certain models`, `"input[2].output":
     /// expected a string`, `messages.content: invalid type: sequence, expected a string`.
-    fn learn_images(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_images(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let Some(sent) = sent.images else { return false };
         let lower = refusal.lower.as_str();
         let about_images = ["image", "vision", "multimodal", "multi-modal", "modality", "inlinedata", "inline_data", "mmproj"];
@@ -202,7 +202,7 @@ impl Dialect {
         learned
     }
 
-    fn learn_messages(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_messages(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let lower = refusal.lower.as_str();
         let form = &mut self.form;
         let roles = ["roles must alternate", "unexpected role", "expected last role", "conversation roles", "order of roles"];
@@ -261,14 +261,14 @@ impl Dialect {
 
     /// Learns to request the answer as the parameters of a tool, because a model behind Anthropic's protocol does not
     /// enforce every schema. The parameters of a tool may have any schema.
-    fn learn_answer_form(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_answer_form(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let asked = sent.settings.get("output_config").is_some_and(|config| config.get("format").is_some());
         let words = ["output_config", "schema", "structured output", "grammar"];
         let about_it = words.iter().any(|words| refusal.lower.contains(words));
         asked && about_it && !std::mem::replace(&mut self.schema_as_tool, true)
     }
 
-    fn learn_tools(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_tools(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         if sent.tools.is_empty() {
             return false;
         }
@@ -327,7 +327,7 @@ impl Dialect {
         }
     }
 
-    fn learn_streams(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+    fn learn_streams(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let streamed = sent.settings.get("stream").and_then(Value::as_bool).unwrap_or(false);
         let about_streams = refusal.names("stream") || has_word(&refusal.lower, "streaming");
         let learned = self.stream && streamed && about_streams;

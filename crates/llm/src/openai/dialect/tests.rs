@@ -13,12 +13,12 @@ fn tools() -> Vec<String> {
 }
 
 /// Returns the lesson of a refusal with this status and body, and the dialect after it.
-fn learned(mut dialect: Dialect, status: u16, body: &Value, sent: Value) -> (Lesson, Dialect) {
+fn learned(mut dialect: Dialect, status: u16, body: &Value, sent: Value) -> (RefusalAction, Dialect) {
     let refusal = refusal_of(status, body).unwrap_or_default();
     let settings = sent.as_object().cloned().unwrap_or_default();
     let used = dialect.clone();
     let tools = tools();
-    let sent = Sent {
+    let sent = RefusedRequest {
         settings: &settings,
         tools: &tools,
         open_form: true,
@@ -53,12 +53,24 @@ fn refusals_of_images_are_understood() {
         assert_eq!(dialect.form.images, before, "{message}");
         let refusal = refusal_of(400, &error(message)).unwrap_or_default();
         let (used, settings, images) = (dialect.clone(), serde_json::Map::new(), Some(SentImages::InResults));
-        let sent =
-            Sent { settings: &settings, tools: &[], open_form: true, wordless: false, native: false, images, estimated: 1, bound: None };
+        let sent = RefusedRequest {
+            settings: &settings,
+            tools: &[],
+            open_form: true,
+            wordless: false,
+            native: false,
+            images,
+            estimated: 1,
+            bound: None,
+        };
         let lesson = dialect.learn_from(&used, "m", &refusal, sent);
-        assert_eq!((dialect.form.images, lesson == Lesson::Again), (after, before != after), "{message}");
-        let unsent = Sent { images: None, ..sent };
-        assert_eq!(Dialect::new(provider, protocol, "m", true).learn_from(&used, "m", &refusal, unsent), Lesson::Nothing, "{message}");
+        assert_eq!((dialect.form.images, lesson == RefusalAction::Again), (after, before != after), "{message}");
+        let unsent = RefusedRequest { images: None, ..sent };
+        assert_eq!(
+            Dialect::new(provider, protocol, "m", true).learn_from(&used, "m", &refusal, unsent),
+            RefusalAction::Nothing,
+            "{message}"
+        );
     }
 }
 
@@ -147,7 +159,7 @@ fn refusals_of_parameters_are_understood() {
             change(&mut dialect);
             dialect
         });
-        assert_eq!((lesson == Lesson::Again).then_some(dialect), expected, "{body}");
+        assert_eq!((lesson == RefusalAction::Again).then_some(dialect), expected, "{body}");
     }
 }
 
@@ -230,7 +242,7 @@ fn refusals_of_messages_and_tools_are_understood() {
         let (lesson, dialect) = learned(usual(), status, &body, json!({"stream": true}));
         let mut expected = usual();
         change(&mut expected);
-        assert_eq!((lesson, dialect), (Lesson::Again, expected), "{body}");
+        assert_eq!((lesson, dialect), (RefusalAction::Again, expected), "{body}");
     }
 }
 
@@ -242,9 +254,9 @@ fn the_protocol_is_switched_once() {
         "reasoning_effort",
     );
     let (lesson, dialect) = learned(switching(), 400, &body, json!({}));
-    assert_eq!((lesson, dialect.protocol, dialect.may_switch), (Lesson::Again, Protocol::Responses, false));
+    assert_eq!((lesson, dialect.protocol, dialect.may_switch), (RefusalAction::Again, Protocol::Responses, false));
     let (lesson, _) = learned(dialect, 404, &error("Not Found"), json!({}));
-    assert_eq!(lesson, Lesson::Nothing, "a server that has neither is not asked for ever");
+    assert_eq!(lesson, RefusalAction::Nothing, "a server that has neither is not asked for ever");
     let (_, dialect) = learned(usual(), 400, &body, json!({}));
     assert_eq!(dialect.protocol, Protocol::Chat, "a configured protocol stays");
     let responses = Dialect { may_switch: true, ..Dialect::new(Provider::Other, Protocol::Responses, "m", true) };
@@ -257,7 +269,7 @@ fn opaque_state_that_is_refused_is_left_out() {
         ["Invalid `signature` in `thinking` block", "The encrypted content gAAA could not be verified.", "Item with id 'rs_1' not found."]
     {
         let (lesson, dialect) = learned(usual(), 400, &error(words), json!({}));
-        assert_eq!((lesson, dialect), (Lesson::WithoutNative, usual()), "{words}");
+        assert_eq!((lesson, dialect), (RefusalAction::WithoutNative, usual()), "{words}");
     }
 }
 
@@ -275,7 +287,7 @@ fn learning_comes_to_an_end() {
     let settings = sent.as_object().unwrap();
     let steps = std::iter::repeat_with(|| {
         let used = dialect.clone();
-        let sent = Sent {
+        let sent = RefusedRequest {
             settings,
             tools: &tools,
             open_form: true,
@@ -287,5 +299,5 @@ fn learning_comes_to_an_end() {
         };
         dialect.learn_from(&used, "m", &refusal, sent)
     });
-    assert!(steps.take_while(|lesson| *lesson == Lesson::Again).take(60).count() < 40);
+    assert!(steps.take_while(|lesson| *lesson == RefusalAction::Again).take(60).count() < 40);
 }

@@ -36,7 +36,7 @@ pub(super) struct ReportedLimits {
 }
 
 /// Reads the numbers of a refusal in the words of vLLM, SGLang, OpenAI, OpenRouter and Anthropic.
-pub(super) fn told(message: &str) -> Option<ReportedLimits> {
+pub(super) fn parse_limits(message: &str) -> Option<ReportedLimits> {
     let lower = message.to_lowercase();
     // `190000 + 20000 > 200000`, as Anthropic writes it.
     if let Some((sum, window)) = lower.split_once(" > ")
@@ -124,7 +124,7 @@ mod tests {
             ("the request exceeds the available context size. try increasing the context size or enable context shift", None),
         ];
         for (message, expected) in cases {
-            assert_eq!(told(message).map(|told| (told.window, told.input)), expected, "{message}");
+            assert_eq!(parse_limits(message).map(|told| (told.window, told.input)), expected, "{message}");
         }
     }
 

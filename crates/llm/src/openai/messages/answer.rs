@@ -16,7 +16,7 @@ pub(in crate::openai) struct Answer {
     tokens: Tokens,
     halves: Joiner,
     any: bool,
-    over: bool,
+    is_over: bool,
 }
 
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ struct Block {
 struct Tokens {
     fresh: Option<u64>,
     read: Option<u64>,
-    written: Option<u64>,
+    cache_write: Option<u64>,
     output: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Answer {
             "message_start" => self.absorb_message(event.get("message").unwrap_or(&Value::Null), out),
             "message" => {
                 self.absorb_message(event, out);
-                self.over = true;
+                self.is_over = true;
             }
             "content_block_start" => self.begin(index, event.get("content_block").unwrap_or(&Value::Null), out),
             "content_block_delta" => self.grow(index, event.get("delta").unwrap_or(&Value::Null), out),
@@ -55,7 +55,7 @@ impl Answer {
                 self.end(event.get("delta").unwrap_or(&Value::Null));
                 self.count(event.get("usage"));
             }
-            "message_stop" => self.over = true,
+            "message_stop" => self.is_over = true,
             _ => {}
         }
     }
@@ -84,7 +84,7 @@ impl Answer {
         for (known, name) in [
             (&mut tokens.fresh, "input_tokens"),
             (&mut tokens.read, "cache_read_input_tokens"),
-            (&mut tokens.written, "cache_creation_input_tokens"),
+            (&mut tokens.cache_write, "cache_creation_input_tokens"),
             (&mut tokens.output, "output_tokens"),
         ] {
             *known = count(usage, &[name]).or(*known);
@@ -142,7 +142,7 @@ impl Answer {
 
     /// Returns true if nothing more can follow.
     pub(in crate::openai) const fn is_over(&self) -> bool {
-        self.over
+        self.is_over
     }
 
     /// Returns true if any part of an answer has arrived.
@@ -212,7 +212,7 @@ impl Block {
 impl Tokens {
     fn usage(&self) -> Option<Usage> {
         let (fresh, output) = (self.fresh?, self.output.unwrap_or(0));
-        let (read, written) = (self.read.unwrap_or(0), self.written.unwrap_or(0));
+        let (read, written) = (self.read.unwrap_or(0), self.cache_write.unwrap_or(0));
         let input = fresh.saturating_add(read).saturating_add(written);
         (input > 0 || output > 0).then(|| Usage { cached_input_tokens: read, cache_write_tokens: written, ..Usage::new(input, output) })
     }

@@ -85,7 +85,7 @@ fn content_with(content: &str, images: &[Image], form: &MessageForm) -> Value {
 }
 
 fn plain(content: &str, calls: &[ToolCall], form: &MessageForm) -> Vec<Value> {
-    let text = (!content.is_empty()).then(|| said(content));
+    let text = (!content.is_empty()).then(|| assistant_item(content));
     let calls = calls.iter().map(|call| {
         let mut item = json!({"type": "function_call"});
         fill_call(&mut item, call, form);
@@ -94,7 +94,7 @@ fn plain(content: &str, calls: &[ToolCall], form: &MessageForm) -> Vec<Value> {
     text.into_iter().chain(calls).collect()
 }
 
-fn said(text: &str) -> Value {
+fn assistant_item(text: &str) -> Value {
     json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
 }
 

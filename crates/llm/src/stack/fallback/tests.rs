@@ -24,7 +24,7 @@ fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> Fallback {
     Fallback::new(seat(primary.clone()), vec![seat(other.clone())], FIRST_PAUSE)
 }
 
-async fn said(model: &Fallback) -> String {
+async fn answer_text(model: &Fallback) -> String {
     match model.complete(ChatRequest::default()).await {
         Ok(answer) => answer.content,
         Err(error) => error.to_string(),
@@ -49,7 +49,7 @@ async fn only_faults_of_the_model_fall_back() {
     ];
     for (error, falls) in cases {
         let (a, b) = (scripted("a", [Reply::error(error.clone())]), scripted("b", [Reply::text("from b")]));
-        let answer = said(&with_fallback(&a, &b)).await;
+        let answer = answer_text(&with_fallback(&a, &b)).await;
         assert_eq!(answer == "from b", falls, "{error:?}: {answer}");
     }
 }
@@ -61,7 +61,7 @@ async fn nobody_stays_with_the_fallback() {
     let model = with_fallback(&a, &b);
     let mut answers = Vec::new();
     for _ in 0..6 {
-        answers.push(said(&model).await);
+        answers.push(answer_text(&model).await);
     }
     assert_eq!(answers, ["from b", "from b", "from b", "from b", "from a", "from a"], "left out of three requests");
     assert_eq!((a.requests().len(), b.requests().len()), (3, 4));
@@ -75,7 +75,7 @@ async fn the_pause_grows_while_it_keeps_failing() {
     let mut tried_at = Vec::new();
     for request in 0..100 {
         let before = a.requests().len();
-        said(&model).await;
+        answer_text(&model).await;
         if a.requests().len() > before {
             tried_at.push(request);
         }
@@ -110,9 +110,9 @@ async fn in_its_pause_a_model_is_still_the_last_hope() {
     let a = scripted("a", [Reply::error(down("a")), Reply::text("from a")]);
     let b = scripted("b", [Reply::text("from b"), Reply::error(down("b"))]);
     let model = with_fallback(&a, &b);
-    assert_eq!(said(&model).await, "from b");
-    assert_eq!(said(&model).await, "from a", "b failed, so a was tried before its time");
-    assert_eq!(said(&model).await, "from a");
+    assert_eq!(answer_text(&model).await, "from b");
+    assert_eq!(answer_text(&model).await, "from a", "b failed, so a was tried before its time");
+    assert_eq!(answer_text(&model).await, "from a");
 }
 
 #[tokio::test]
@@ -157,24 +157,24 @@ async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
     let a = Arc::new(Told { answers: false.into(), asked: 0.into(), go: tokio::sync::Semaphore::new(1) });
     let b = scripted("b", [Reply::text("from b")]);
     let model = Fallback::new(seat(Arc::clone(&a)), vec![seat(b)], 1);
-    assert_eq!(said(&model).await, "from b", "it fails");
-    assert_eq!(said(&model).await, "from b", "it is left out");
+    assert_eq!(answer_text(&model).await, "from b", "it fails");
+    assert_eq!(answer_text(&model).await, "from b", "it is left out");
     // Five at once: one asks it, which takes a while; the others do not wait for that.
-    let probe = said(&model);
+    let probe = answer_text(&model);
     tokio::pin!(probe);
     assert!(futures::poll!(&mut probe).is_pending());
     for _ in 0..4 {
-        assert_eq!(said(&model).await, "from b");
+        assert_eq!(answer_text(&model).await, "from b");
     }
     assert_eq!(a.asked.load(SeqCst), 2);
     // A dropped probe blocks no other request: the next request is the probe.
-    probe.set(said(&model));
+    probe.set(answer_text(&model));
     assert!(futures::poll!(&mut probe).is_pending());
     assert_eq!(a.asked.load(SeqCst), 3);
     a.answers.store(true, SeqCst);
     a.go.add_permits(10);
     assert_eq!(probe.await, "from a");
-    assert_eq!(futures::future::join_all((0..3).map(|_| said(&model))).await, ["from a"; 3], "all come back");
+    assert_eq!(futures::future::join_all((0..3).map(|_| answer_text(&model))).await, ["from a"; 3], "all come back");
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ proptest! {
                 let outcome = [Outcome::Answered, Outcome::Refused(None), Outcome::Refused(Some(Duration::from_secs(2))), Outcome::Other][usize::from(how)];
                 given.leave(round, outcome, now);
             }
-            prop_assert_eq!(given.under_way as usize, under_way.len());
+            prop_assert_eq!(given.active as usize, under_way.len());
             prop_assert!((1..=most).contains(&given.allowed), "{:?}", given);
         }
         // The requests in progress end, and from then on the server answers.

@@ -10,14 +10,14 @@ async fn a_damaged_file_is_seen_and_replaced() {
     let hub = Hub::start([Reply::File(pinned())]).await;
     let world = World::of_hub(&hub);
     let file = world.store.file(&world.model);
-    assert_eq!(world.store.look(&world.model), Presence::Absent { kept: 0 });
+    assert_eq!(world.store.presence(&world.model), Presence::Absent { kept: 0 });
     world.keep(b"beginning");
-    assert_eq!(world.store.look(&world.model), Presence::Absent { kept: 9 });
+    assert_eq!(world.store.presence(&world.model), Presence::Absent { kept: 9 });
     fs::write(&file, &pinned()[..100]).unwrap();
-    assert_eq!(world.store.look(&world.model), Presence::Damaged { file: file.clone(), bytes: 100 });
+    assert_eq!(world.store.presence(&world.model), Presence::Damaged { file: file.clone(), bytes: 100 });
     world.keep(b"");
     world.must_fetch().await;
-    assert_eq!(world.store.look(&world.model), Presence::Here { file });
+    assert_eq!(world.store.presence(&world.model), Presence::Here { file });
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ impl Heard {
 }
 
 impl FetchObserver for Heard {
-    fn tell(&self, news: &FetchNews<'_>) {
+    fn on_progress(&self, news: &FetchNews<'_>) {
         let line = match news {
             FetchNews::Progress { done, total } => {
                 assert!(done <= total);

@@ -1,11 +1,11 @@
 //! Carrying out the lead's commands.
 
 use aime_actor_factory::LeadRest;
-use aime_dynamic_planner::Wake;
+use aime_dynamic_planner::{Wake, check_update};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
-    ProgressEvent, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason,
+    ProgressEvent, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason, lowering,
 };
 
 use super::{Out, RunMachine, main_id};
@@ -19,6 +19,7 @@ impl RunMachine {
         }
         let mut patch = PlanPatch::new("", Vec::new());
         let mut handled = Vec::new();
+        let mut route = None;
         for (number, command) in rest.commands.iter().cloned().enumerate() {
             match command {
                 LeadCommand::SubmitPlan { plan, mode, repairs } if self.state.version == 0 => {
@@ -26,7 +27,7 @@ impl RunMachine {
                 }
                 LeadCommand::SubmitPlan { plan, mode, repairs } => {
                     self.report_repairs(&repairs, out);
-                    self.report_lead_route(mode, "the lead planned what is left", category, out);
+                    route = Some(mode);
                     patch.changes.extend(changes_of(*plan));
                 }
                 LeadCommand::ChangePlan { patch: change, handled: dealt_with, repairs } => {
@@ -46,7 +47,7 @@ impl RunMachine {
                     patch.reasoning.push_str(&format!("{said}{evidence}"));
                     patch.changes.push(PlanChange::amend(number, criterion, &evidence));
                 }
-                LeadCommand::TellTask { task, text } => self.tell_task(wake.number, number, &task, &text, out),
+                LeadCommand::TellTask { task, text } => self.message_task(wake.number, number, &task, &text, out),
                 LeadCommand::HoldTask { task } => self.hold_task(&task, out),
                 LeadCommand::ReleaseTask { task } => self.release_task(&task, out),
             }
@@ -54,7 +55,31 @@ impl RunMachine {
         if patch.reasoning.is_empty() {
             patch.reasoning.clone_from(&rest.said);
         }
+        let faults = self.faults_of_change(&patch, route.or(self.state.mode));
+        if !faults.is_empty() {
+            self.handle(&wake.reasons);
+            self.lead.refuse(format!("no change of the plan was made: {}", faults.join("; ")));
+            self.set_status(RunStatus::Executing, Some(&message!("plan-change-refused")), out);
+            return self.advance(out);
+        }
+        if let Some(mode) = route {
+            self.report_lead_route(mode, "the lead planned what is left", category, out);
+        }
         self.change_by_lead(wake, patch, handled, out);
+    }
+
+    /// Returns the rules that the changes of one wake break together. Each call was checked alone, against the plan as it
+    /// was then.
+    fn faults_of_change(&self, patch: &PlanPatch, mode: Option<PlanMode>) -> Vec<String> {
+        let state = self.state.get();
+        // Changes that do not fit are dropped later.
+        let Ok(RebasedPatch { patch, .. }) = state.rebase(patch) else { return Vec::new() };
+        let Ok(after) = state.patched(&patch, self.now) else { return Vec::new() };
+        let mut faults = lowering(state, &patch).err().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
+        if mode == Some(PlanMode::Emergent) {
+            faults.extend(check_update(state, &after, &patch, &self.input.settings.growth));
+        }
+        faults
     }
 
     fn submit_first(&mut self, plan: Plan, mode: PlanMode, repairs: Vec<Message>, category: &str, out: &mut Out) {
@@ -79,17 +104,6 @@ impl RunMachine {
 
     /// Turns the changes of the lead into a decision, as far as they fit.
     fn change_by_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>, out: &mut Out) {
-        let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
-        let reasons: Vec<TriggerReason> = wake
-            .reasons
-            .iter()
-            .cloned()
-            .map(|mut reason| {
-                // A message of a person stays open until the lead says that it dealt with it.
-                reason.evidence.retain(|id| handled.contains(id) || !words.contains(&id));
-                reason
-            })
-            .collect();
         if patch.changes.is_empty() {
             self.handle(&wake.reasons);
             let why = if patch.reasoning.is_empty() { message!("plan-unchanged") } else { Message::text(patch.reasoning) };
@@ -97,7 +111,15 @@ impl RunMachine {
             self.process(handled, why, out);
             return self.advance(out);
         }
-        self.count_replan(&reasons);
+        let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
+        let reasons: Vec<TriggerReason> = std::mem::take(&mut self.lead.cause)
+            .into_iter()
+            .map(|mut reason| {
+                // A message of a person stays open until the lead says that it dealt with it.
+                reason.evidence.retain(|id| handled.contains(id) || !words.contains(&id));
+                reason
+            })
+            .collect();
         self.handle(&wake.reasons);
         let mut decision = Decision::next(&self.state, self.now, reasons, patch);
         decision.evidence.extend(handled.into_iter().filter(|id| !decision.evidence.contains(id)).collect::<Vec<_>>());
@@ -140,12 +162,12 @@ impl RunMachine {
     }
 
     /// Forwards a message of the lead to the actor of a task.
-    fn tell_task(&mut self, wake: u32, number: usize, task: &TaskId, text: &str, out: &mut Out) {
+    fn message_task(&mut self, wake: u32, number: usize, task: &TaskId, text: &str, out: &mut Out) {
         let runs = self.state.tasks.get(task).is_some_and(|known| known.status.is_open());
         let (true, Ok(id)) = (runs, EvidenceId::new(lead_words_id(wake, number))) else {
             return self.lead.refuse(format!("`{task}` was not told: it has ended"));
         };
-        self.people.keep_of_lead(&id, task, text);
+        self.people.add_lead_message(&id, task, text);
         let evidence = Evidence {
             task: Some(task.clone()),
             ..Evidence::new(id, self.now, EvidenceKind::External, Significance::Low, format!("the lead says: {text}"))
@@ -189,7 +211,7 @@ pub(crate) fn lead_words_id(wake: u32, number: usize) -> String {
 }
 
 /// Returns a plan as changes to a plan without open tasks.
-fn changes_of(plan: Plan) -> Vec<PlanChange> {
+pub(in crate::machine) fn changes_of(plan: Plan) -> Vec<PlanChange> {
     let Strategic { approach, phases, risks, success_criteria } = plan.strategic;
     let strategic =
         StrategicChange { approach: Some(approach), phases: Some(phases), risks: Some(risks), success_criteria: Some(success_criteria) };

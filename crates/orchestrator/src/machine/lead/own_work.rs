@@ -54,11 +54,11 @@ impl RunMachine {
 }
 
 impl RunMachine {
-    /// Returns the faults of the checks that do not hold, each with the number by which `amend_criterion` names its criterion.
+    /// Returns the faults that the lead may be able to remove, each with the number by which `amend_criterion` names its criterion.
     fn numbered_faults(&self, checks: &[CriterionResult]) -> Vec<String> {
         let criteria = &self.state.strategic.success_criteria;
         let number_of = |check: &CriterionResult| criteria.iter().position(|known| known.to_string() == check.criterion);
-        let failed = checks.iter().filter(|check| check.passed == Some(false));
+        let failed = checks.iter().filter(|check| check.is_fault_of_worker());
         let numbered = failed.filter_map(|check| {
             let fault = check.fault()?;
             let fault = fault.to_string();
@@ -68,7 +68,7 @@ impl RunMachine {
     }
 }
 
-/// Returns the faults of the checks that do not hold.
+/// Returns the faults of the checks.
 pub(super) fn faults(checks: &[CriterionResult]) -> Vec<String> {
-    checks.iter().filter(|check| check.passed == Some(false)).filter_map(CriterionResult::fault).map(String::from).collect()
+    checks.iter().filter_map(CriterionResult::fault).map(String::from).collect()
 }

@@ -22,7 +22,7 @@ fn an_event_is_passed_on_once_whatever_is_sent_again() {
     for number in [0, 1, 0, 1, 2, 1] {
         world.reports("a", number, report("a", &format!("at {number}")));
     }
-    let told = world.told("progress_reported").into_iter().map(|event| match event {
+    let told = world.events_named("progress_reported").into_iter().map(|event| match event {
         ProgressEvent::ProgressReported { report, .. } => report.message.as_str(),
         _ => unreachable!(),
     });
@@ -32,10 +32,10 @@ fn an_event_is_passed_on_once_whatever_is_sent_again() {
     for number in 0..4 {
         world.reports("a", number, report("a", "again"));
     }
-    assert_eq!(world.told("progress_reported").len(), 4);
+    assert_eq!(world.events_named("progress_reported").len(), 4);
     // Another execution counts from 0.
     world.fails("a").reports("a", 0, report("a", "anew"));
-    assert_eq!(world.told("progress_reported").len(), 5);
+    assert_eq!(world.events_named("progress_reported").len(), 5);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn each_actor_below_counts_its_own_events() {
         }
     }
     world.reports("a", 0, report("a", "again")).reports("a", 1, report("a", "whole"));
-    assert_eq!(world.told("progress_reported").len(), 6);
+    assert_eq!(world.events_named("progress_reported").len(), 6);
     assert_eq!(world.machine.actors(), 3, "one of the plan, and two below it");
     world.send(RunFact::ActorReported {
         task: id("a"),
@@ -64,7 +64,7 @@ fn each_actor_below_counts_its_own_events() {
         number: 0,
         event: report("a", "x"),
     });
-    assert_eq!(world.told("progress_reported").len(), 6, "no actor of another execution");
+    assert_eq!(world.events_named("progress_reported").len(), 6, "no actor of another execution");
 }
 
 /// Reports received only after a crash decide nothing by themselves: if the actor is given up next, all of its calls
@@ -81,10 +81,10 @@ fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     let events = [evidence("e", "a", Significance::High), started];
     let reports = (0..).zip(events).map(|(number, event)| ActorReport { task: id("a"), execution: 1, call: None, number, event });
     world.send(RunFact::ActorsHeard { reports: reports.collect() });
-    assert!(world.told("triggers_fired").is_empty(), "the evidence waits until the run goes on");
-    assert_eq!(world.told("tool_call_started").len(), 1);
+    assert!(world.events_named("triggers_fired").is_empty(), "the evidence waits until the run goes on");
+    assert_eq!(world.events_named("tool_call_started").len(), 1);
     world.send(RunFact::CancelRequested { task: None, reason: "enough".into(), message: None });
-    assert_eq!(world.told("tool_call_finished").len(), 1);
+    assert_eq!(world.events_named("tool_call_finished").len(), 1);
 }
 
 /// The resume itself may take a task out of the plan, and that task's actor can no longer report its actions.
@@ -102,8 +102,8 @@ fn what_an_actor_did_is_told_when_the_resume_takes_its_task_out() {
     world.send(RunFact::ActorsHeard { reports: vec![ActorReport { task: id("a"), execution: 1, call: None, number: 0, event }] });
     assert_eq!(world.status("a").word(), "running");
     world.crashed();
-    assert_eq!((world.status("a").word(), world.told("tool_call_started").len()), ("skipped", 1));
-    assert_eq!(world.told("tool_call_finished").len(), 1);
+    assert_eq!((world.status("a").word(), world.events_named("tool_call_started").len()), ("skipped", 1));
+    assert_eq!(world.events_named("tool_call_finished").len(), 1);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_event_of_another_task_or_execution_is_dropped() {
     assert_eq!(world.events.len(), before);
     world.fails("a");
     world.send(RunFact::ActorReported { task: id("a"), execution: 1, call: None, number: 7, event: report("a", "from the past") });
-    assert!(world.told("progress_reported").is_empty());
+    assert!(world.events_named("progress_reported").is_empty());
 }
 
 // Requirement: 4.13
@@ -178,5 +178,5 @@ fn what_does_not_fit_the_state_is_dropped_and_breaks_nothing() {
     world.reports("b", 0, evidence("e", "b", Significance::Low));
     assert_eq!(world.state().evidence.len(), 1);
     world.reports("b", 1, report("b", "and on"));
-    assert_eq!(world.told("progress_reported").len(), 1);
+    assert_eq!(world.events_named("progress_reported").len(), 1);
 }

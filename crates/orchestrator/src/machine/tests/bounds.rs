@@ -1,6 +1,6 @@
 //! Bounds on a run: each makes the run stop, and raising it lets the run continue.
 
-use aime_progress_management::{FailureCause, Outcome, ProgressEvent, ProgressReport, Spent};
+use aime_progress_management::{FailureCause, ModelCost, Outcome, ProgressEvent, ProgressReport};
 
 use super::{
     build::{conclusion, id},
@@ -13,7 +13,7 @@ fn call(task: &str) -> ProgressEvent {
     ProgressEvent::ToolCallStarted { task: Some(id(task)), call: "1".into(), tool: "append".into(), parameters: Default::default() }
 }
 
-fn told() -> ProgressEvent {
+fn progress() -> ProgressEvent {
     ProgressEvent::ProgressReported { task: Some(id("a")), report: ProgressReport { status: "busy".into(), message: "on it".into() } }
 }
 
@@ -21,7 +21,7 @@ fn told() -> ProgressEvent {
 fn is_reached(world: &mut World, bound: &str, raised: Bounds) {
     assert_eq!(world.ended(), "bound_reached", "{bound}");
     assert!(world.message().starts_with(&format!("the bound on {bound} was reached: ")), "{}", world.message());
-    let [.., ProgressEvent::BoundReached { bound: told, .. }] = world.told("bound_reached")[..] else { panic!() };
+    let [.., ProgressEvent::BoundReached { bound: told, .. }] = world.events_named("bound_reached")[..] else { panic!() };
     assert_eq!(told, bound);
     assert!(!world.machine.is_over());
     world.resumed_with(Some(raised));
@@ -116,7 +116,7 @@ fn tool_calls_are_counted_over_all_tasks() {
 #[test]
 fn actors_are_counted_with_their_retries() {
     let mut world = World::with("a; b: a", |settings| settings.bounds.max_actors = 2);
-    world.reports("a", 0, told()).fails("a").reports("a", 0, told()).done("a");
+    world.reports("a", 0, progress()).fails("a").reports("a", 0, progress()).done("a");
     is_reached(&mut world, "actors", Bounds { max_actors: 3, ..Bounds::default() });
     world.done("b").answers("done");
     assert_eq!(world.ended(), "completed");
@@ -128,7 +128,7 @@ fn a_stop_uses_no_actor_up() {
     let mut world = World::with("a; b: a", |settings| settings.bounds.max_actors = 1);
     for number in 0..3 {
         assert_eq!(world.open(), "a");
-        world.reports("a", number, told()).stopped().resumed();
+        world.reports("a", number, progress()).stopped().resumed();
     }
     assert_eq!((world.machine.actors(), world.state().tasks[&id("a")].attempts), (1, 4));
 
@@ -158,7 +158,7 @@ fn no_bound_at_all_is_reached_at_once() {
 fn what_was_spent_is_summed() {
     let mut world = World::new();
     world.routed(aime_progress_management::PlanMode::Simple).planned("a");
-    let spent = Spent { requests: 1, input_tokens: 5, cached_input_tokens: 1, output_tokens: 2, cost_usd: 0.5, ..Spent::default() };
+    let spent = ModelCost { requests: 1, input_tokens: 5, cached_input_tokens: 1, output_tokens: 2, cost_usd: 0.5, ..ModelCost::default() };
     let called = ProgressEvent::ModelCalled {
         task: Some(id("a")),
         purpose: "act".into(),
@@ -180,7 +180,7 @@ fn a_bound_is_told_once() {
     for _ in 0..3 {
         world.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".into() });
     }
-    assert_eq!(world.told("bound_reached").len(), 1);
+    assert_eq!(world.events_named("bound_reached").len(), 1);
 }
 
 // Requirement: 10.5

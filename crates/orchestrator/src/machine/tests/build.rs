@@ -82,7 +82,7 @@ pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<Fa
 }
 
 pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {
-    let spent = aime_progress_management::Spent { requests: 1, input_tokens: tokens, ..Default::default() };
+    let spent = aime_progress_management::ModelCost { requests: 1, input_tokens: tokens, ..Default::default() };
     ModelUse { purpose: purpose.to_owned(), model: "m".to_owned(), spent, duration_ms: 1, finish: None }
 }
 

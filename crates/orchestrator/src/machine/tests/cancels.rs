@@ -123,17 +123,17 @@ fn actors_at_work_are_told_what_was_cancelled_beside_them() {
     let mut world = World::of("a; b; c: a; d=look");
     cancelled(&mut world, Some("a"));
     let told = |world: &World| -> Vec<String> {
-        let said = world.machine.said().iter().map(|said| format!("{}: {}", said.task.as_ref().unwrap(), said.text));
+        let said = world.machine.person_messages().iter().map(|said| format!("{}: {}", said.task.as_ref().unwrap(), said.text));
         said.filter(|text| text.starts_with("b:")).collect()
     };
     assert_eq!(told(&world), ["b: The task `a` was cancelled (cancelled by a person). Do not wait for it, and do not build on it."]);
-    assert!(world.machine.said().iter().all(|said| said.task.as_ref().is_some_and(|task| !["a", "c"].contains(&task.as_str()))));
+    assert!(world.machine.person_messages().iter().all(|said| said.task.as_ref().is_some_and(|task| !["a", "c"].contains(&task.as_str()))));
     // A host folds the same messages from facts and events.
     let mut context = crate::RunContext::new(&world.input);
     let recorded = |(at, what): &(i64, ProgressEvent)| aime_durable::Recorded { at: *at, fact: what.clone() };
     let events: Vec<_> = world.events.iter().map(recorded).collect();
-    assert_eq!(context.take(&[], &events).len(), world.machine.said().len());
-    assert_eq!(context.said_to(&id("b"), false).len(), 1);
+    assert_eq!(context.take(&[], &events).len(), world.machine.person_messages().len());
+    assert_eq!(context.messages_to(&id("b"), false).len(), 1);
     world.replayed();
 }
 
@@ -181,7 +181,7 @@ fn a_task_whose_result_another_needs_stays_and_that_is_told() {
     world.acknowledges = false;
     cancelled(&mut world, Some("a"));
     assert_eq!((world.stopping().as_str(), world.statuses().as_str()), ("", "a:running b:pending c:running"));
-    let [ProgressEvent::CancelRefused { task, faults }] = world.told("cancel_refused")[..] else { panic!("{:?}", world.events) };
+    let [ProgressEvent::CancelRefused { task, faults }] = world.events_named("cancel_refused")[..] else { panic!("{:?}", world.events) };
     assert_eq!(task.as_str(), "a");
     assert!(faults.iter().any(|fault| fault.to_string().contains("needs the result of \"a\"")), "{faults:?}");
     for task in ["b", "a"] {
@@ -204,7 +204,7 @@ fn tasks_are_cancelled_in_an_order_in_which_they_can_be() {
     world.acknowledge_all();
     world.resumed();
     assert_eq!(world.statuses(), "a:skipped b:skipped c:running");
-    assert!(world.told("cancel_refused").is_empty());
+    assert!(world.events_named("cancel_refused").is_empty());
 }
 
 #[test]

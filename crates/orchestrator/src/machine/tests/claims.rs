@@ -23,7 +23,7 @@ fn a_claimed_task_starts_at_once_and_is_settled_by_the_run() {
     let mut world = one_at_a_time("a; b; c");
     assert_eq!(world.open(), "a");
     claims(&mut world, "b", "a");
-    assert_eq!((world.open(), world.told("task_claimed").len()), ("a b".to_owned(), 1));
+    assert_eq!((world.open(), world.events_named("task_claimed").len()), ("a b".to_owned(), 1));
     let RunEffect::StartActor { brief, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
     assert_eq!(brief.spec.profile.as_deref(), Some("atlas"));
     assert!(brief.results.contains("in capitals"), "{}", brief.results);
@@ -38,11 +38,11 @@ fn a_claim_is_taken_once_and_of_open_tasks_alone() {
     let mut world = one_at_a_time("a; b; c");
     claims(&mut world, "b", "a");
     claims(&mut world, "b", "a");
-    assert_eq!((world.open(), world.told("task_claimed").len()), ("a b".to_owned(), 1));
+    assert_eq!((world.open(), world.events_named("task_claimed").len()), ("a b".to_owned(), 1));
     world.done("b");
     claims(&mut world, "b", "a");
     claims(&mut world, "zz", "a");
-    assert_eq!(world.told("task_claimed").len(), 1);
+    assert_eq!(world.events_named("task_claimed").len(), 1);
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_retry_that_succeeds_is_a_success() {
     let mut world = World::of("a");
     world.fails("a").fails("a").done("a");
     assert_eq!(world.ended(), "completed");
-    assert_eq!(world.told("triggers_fired").len(), 0);
+    assert_eq!(world.events_named("triggers_fired").len(), 0);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_conflict_that_its_actor_resolves_is_no_evidence() {
     let mut world = World::of("a; b");
     conflicts(&mut world, Outcome::Success, false);
     conflicts(&mut world, Outcome::Success, true);
-    assert_eq!(world.told("merge_conflicted").len(), 2);
+    assert_eq!(world.events_named("merge_conflicted").len(), 2);
     assert!(world.state().evidence.is_empty());
     assert!(world.state().conflicts.iter().all(|conflict| conflict.resolved && conflict.kept.is_none()));
     world.done("a").answers("done");
@@ -183,7 +183,7 @@ fn the_runtime_failing_at_an_effect_is_a_failed_attempt() {
         world.send(RunFact::EffectFailed { id, message: "it panicked".to_owned() });
     }
     assert_eq!(world.open(), "a b");
-    let [ProgressEvent::ToolCallFinished { outcome, output, .. }] = world.told("tool_call_finished")[..] else { panic!() };
+    let [ProgressEvent::ToolCallFinished { outcome, output, .. }] = world.events_named("tool_call_finished")[..] else { panic!() };
     assert_eq!((*outcome, output.as_str()), (CallOutcome::Error, "it panicked"));
     world.done("a").done("b").answers("done");
     assert_eq!(world.ended(), "completed");
@@ -196,6 +196,8 @@ fn a_report_of_a_tool_is_cut() {
     let mut said = conclusion(Outcome::Success, None, None);
     said.text = Some("x".repeat(5_000));
     world.ends("a", said);
-    let [ProgressEvent::ToolCallFinished { output, call, duration_ms, .. }] = world.told("tool_call_finished")[..] else { panic!() };
+    let [ProgressEvent::ToolCallFinished { output, call, duration_ms, .. }] = world.events_named("tool_call_finished")[..] else {
+        panic!()
+    };
     assert_eq!((output.len(), call.as_str(), *duration_ms), (2_000, "a/1/1", 5));
 }

@@ -24,11 +24,11 @@ fn beside_running_work_a_cooldown_is_kept_and_nothing_is_lost() {
         world.later(10);
         world.reports("a", 1, evidence("second", "a", significance));
         assert_eq!(world.open(), "a");
-        let [ProgressEvent::ReplanSuppressed { reason, triggers }] = world.told("replan_suppressed")[..] else { panic!() };
+        let [ProgressEvent::ReplanSuppressed { reason, triggers }] = world.events_named("replan_suppressed")[..] else { panic!() };
         assert!(reason.to_string().contains("the last replan was 10 s ago; the next is allowed in 50 s"), "{reason}");
         assert_eq!(triggers[0].evidence[0].as_str(), "second");
         world.later(49);
-        assert_eq!((world.open().as_str(), world.told("replan_suppressed").len()), ("a", 1), "told once");
+        assert_eq!((world.open().as_str(), world.events_named("replan_suppressed").len()), ("a", 1), "told once");
         world.later(1);
         assert_eq!(world.open(), "a replan");
         world.patched(vec![]);
@@ -42,7 +42,7 @@ fn in_an_idle_run_a_cooldown_would_only_lose_time() {
     world.later(1);
     world.fails_for_good("a");
     assert_eq!(world.open(), "replan");
-    assert!(world.told("replan_suppressed").is_empty());
+    assert!(world.events_named("replan_suppressed").is_empty());
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_cooldown_that_holds_when_idle_is_waited_for() {
     let mut world = World::with("a; b: a", |settings| settings.frequency.cooldown_when_idle = true);
     world.reports("a", 0, evidence("first", "a", Significance::High)).patched(vec![]);
     world.fails_for_good("a");
-    assert_eq!((world.open().as_str(), world.told("replan_suppressed").len()), ("", 1));
+    assert_eq!((world.open().as_str(), world.events_named("replan_suppressed").len()), ("", 1));
     assert!(world.output.is_none(), "the timer will wake it");
     world.later(60);
     assert_eq!(world.open(), "replan");
@@ -78,7 +78,7 @@ fn a_cap_on_replans_asks_a_person() {
     let [question] = &world.state().questions[..] else { panic!() };
     assert!(question.question.contains("the plan was changed 3 times, 3 allowed"), "{}", question.question);
     assert!(question.question.contains("task t3 failed once: it broke"), "{}", question.question);
-    assert_eq!(world.told("replan_suppressed").len(), 1);
+    assert_eq!(world.events_named("replan_suppressed").len(), 1);
     world.later(100_000);
     assert_eq!(world.open(), "ask-escalation", "whoever is there has time");
     world.deferred("escalation");
@@ -139,14 +139,20 @@ fn a_stop_of_a_person_ends_what_still_runs() {
     assert_eq!(world.state().tasks[&id("c")].reason.as_ref().map(ToString::to_string).as_deref(), Some("a person ended the run"));
 }
 
+// Requirement: 6.8
 #[test]
-fn unattended_the_cap_ends_with_a_report() {
+fn unattended_the_cap_stops_with_a_report() {
     let mut world = capped(|settings| settings.unattended = true);
-    world.later(0);
-    assert_eq!(world.ended(), "goal_not_reached");
-    assert!(world.message().contains("3 allowed"), "{}", world.message());
-    assert!(world.state().questions.is_empty(), "nobody is asked");
-    assert_eq!(world.status("after").word(), "skipped");
+    world.deferred("escalation");
+    assert_eq!((world.ended(), world.machine.is_over()), ("waiting_for_human", false));
+    for part in
+        ["3 allowed", "What stands in the way:\n- task t3 failed", "The run so far:\n- Do t0 (skipped)", "- Do t3 (failed): it broke"]
+    {
+        assert!(world.message().contains(part), "{part}: {}", world.message());
+    }
+    assert_eq!(world.status("after").word(), "blocked", "it is not given up");
+    world.resumed().person("continue");
+    assert_eq!(world.open(), "replan");
 }
 
 #[test]
@@ -156,8 +162,8 @@ fn unattended_work_that_does_not_need_the_plan_changed_goes_on() {
         settings.frequency.max_replans_per_plan = 0;
     });
     world.reports("a", 0, evidence("e", "a", Significance::High));
-    assert_eq!(world.open(), "a");
-    world.done("a").done("b").answers("done");
+    assert_eq!(world.open(), "a ask-escalation");
+    world.deferred("escalation").done("a").done("b").answers("done");
     assert_eq!(world.ended(), "completed");
 }
 

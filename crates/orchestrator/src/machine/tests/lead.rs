@@ -1,9 +1,11 @@
 //! The lead: its wakes, and the effects of its commands.
 
+mod replans;
+
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::WakeKind;
 use aime_progress_management::{
-    Conclusion, Criterion, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus,
+    Conclusion, Criterion, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskSpec, TaskStatus,
 };
 
 use super::{
@@ -48,7 +50,7 @@ impl World {
         self.wants(vec![LeadCommand::ChangePlan { patch: patch(changes), handled: vec![], repairs: vec![] }])
     }
 
-    fn says(&mut self, text: &str) -> &mut Self {
+    fn lead_answers(&mut self, text: &str) -> &mut Self {
         self.rests(LeadRest { said: text.to_owned(), ..LeadRest::default() })
     }
 
@@ -74,11 +76,11 @@ fn own_work_is_one_task_from_the_first_change_on() {
     world.lead_reports(0, None);
     assert_eq!((world.state().version, world.open()), (0, "lead begin".to_owned()));
     world.lead_reports(1, Some("main")).lead_reports(1, Some("main"));
-    assert_eq!((world.statuses(), world.told("tool_call_started").len()), ("main:running".to_owned(), 2));
+    assert_eq!((world.statuses(), world.events_named("tool_call_started").len()), ("main:running".to_owned(), 2));
     world.stopped().resumed();
     assert_eq!((world.statuses(), world.open()), ("main:running".to_owned(), "lead begin".to_owned()));
     world.concludes(conclusion(Outcome::Success, None, None));
-    assert_eq!((world.ended(), world.statuses(), world.told("routed").len()), ("completed", "main:completed".to_owned(), 1));
+    assert_eq!((world.ended(), world.statuses(), world.events_named("routed").len()), ("completed", "main:completed".to_owned(), 1));
     world.replayed();
 }
 
@@ -89,7 +91,7 @@ fn a_plan_takes_the_place_of_own_work() {
     assert_eq!(world.statuses(), "main:completed a:running b:running");
     assert_eq!((world.state().version, world.state().mode), (2, Some(PlanMode::Complex)));
     world.done("a").done("b");
-    assert_eq!((world.woken().wake.kind, world.woken().wake.settled.len()), (WakeKind::Done, 3));
+    assert_eq!((world.woken().wake.kind, world.woken().wake.settled.len()), (WakeKind::Done, 2));
     world.concludes(conclusion(Outcome::Success, None, None));
     assert_eq!((world.ended(), world.state().answer.as_deref()), ("completed", Some("what was done")));
     world.replayed();
@@ -137,7 +139,7 @@ fn what_does_not_fit_comes_back_at_once() {
     world.submits("a; b: a; c").fails_for_good("c");
     world.done("a").changes(vec![PlanChange::RemoveTask { id: task("a"), reason: String::new() }, add("d", &["c"])]);
     assert_eq!((world.status("d"), world.woken().wake.kind, world.woken().wake.dropped.len()), (TaskStatus::Running, WakeKind::Refused, 1));
-    world.says("so be it");
+    world.lead_answers("so be it");
     assert_eq!(world.open(), "b d");
     world.replayed();
 }
@@ -162,7 +164,7 @@ fn words_of_a_person_stay_until_the_lead_has_handled_them() {
     world.submits("a; b: a");
     world.send(RunFact::PersonSaid { id: "p-1".parse().unwrap(), task: None, text: "no plates".to_owned() });
     assert_eq!((world.woken().wake.kind, world.woken().wake.words.len()), (WakeKind::Person, 1));
-    world.says("I see").done("a").done("b");
+    world.lead_answers("I see").done("a").done("b");
     assert_eq!(world.woken().wake.words.len(), 1, "nobody has handled them");
     let handled = vec!["p-1".parse().unwrap()];
     world.wants(vec![LeadCommand::ChangePlan { patch: patch(vec![]), handled, repairs: vec![] }]);
@@ -236,19 +238,73 @@ fn a_lead_that_gives_the_goal_up_stops_what_runs() {
     let mut world = World::led();
     world.submits("a; b: a; c").fails_for_good("c");
     world.concludes(conclusion(Outcome::Failure, Some("there is no water"), None));
-    assert_eq!((world.ended(), world.message()), ("goal_not_reached", "there is no water"));
+    assert_eq!((world.ended(), world.message().as_str()), ("goal_not_reached", "there is no water"));
     assert_eq!(world.statuses(), "a:skipped b:skipped c:failed");
     world.replayed();
 }
 
+// Requirement: 6.15
 #[test]
 fn a_change_without_content_is_no_replan() {
     let mut world = World::led();
     world.submits("a; b").fails_for_good("a");
-    world.says("b is enough");
+    world.lead_answers("b is enough");
     assert_eq!((world.machine.replans.history().count, world.open()), (0, "b".to_owned()));
     world.done("b");
     assert_eq!(world.woken().wake.kind, WakeKind::Done);
+    world.replayed();
+}
+
+#[test]
+fn a_completed_tool_task_wakes_no_lead() {
+    for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
+        let mut world = World::led();
+        let plan = Box::new(plan("a=look; b=look: a; c; d: b c"));
+        world.wants(vec![LeadCommand::SubmitPlan { plan, mode, repairs: vec![] }]);
+        world.done("a").done("b");
+        assert_eq!((world.open(), world.wakes.len()), ("c".to_owned(), 1), "{mode:?}");
+        world.replayed();
+    }
+}
+
+// Requirement: 3.56
+#[test]
+fn changes_of_one_turn_keep_the_rules_together() {
+    let emergent = |todos: &str, most: u32| {
+        let mut world = World::given(|input| {
+            input.lead = Some(LeadPolicy { must_plan: true, mode: None });
+            input.settings.growth.max_todos = most;
+            input.settings.max_parallel = 10;
+        });
+        world.wants(vec![LeadCommand::SubmitPlan { plan: Box::new(plan(todos)), mode: PlanMode::Emergent, repairs: vec![] }]);
+        world
+    };
+    let change = |changes| LeadCommand::ChangePlan { patch: patch(changes), handled: vec![], repairs: vec![] };
+    let refused = |world: &World| {
+        let wake = world.woken().wake;
+        assert_eq!((wake.kind, world.state().version), (WakeKind::Refused, 1));
+        wake.refused.concat()
+    };
+    // Each of two calls keeps to the cap.
+    let mut world = emergent("a", 3);
+    world.done("a").wants(vec![change(vec![add("b", &[]), add("c", &[])]), change(vec![add("d", &[]), add("e", &[])])]);
+    assert!(refused(&world).contains("there would be 5 TODOs, and at most 3 are allowed"), "{}", refused(&world));
+    world.wants(vec![change(vec![add("b", &[])]), change(vec![add("c", &[])])]);
+    assert_eq!(world.open(), "b c");
+    // A second plan counts the TODOs that are done.
+    let mut world = emergent("a; b", 3);
+    world.done("a").done("b");
+    let again = |mode| LeadCommand::SubmitPlan { plan: Box::new(plan("c; d: c")), mode, repairs: vec![] };
+    world.wants(vec![again(PlanMode::Emergent)]);
+    assert!(refused(&world).contains("there would be 4 TODOs"), "{}", refused(&world));
+    world.wants(vec![again(PlanMode::Complex)]);
+    assert_eq!((world.state().mode, world.open()), (Some(PlanMode::Complex), "c".to_owned()), "a complex plan has no cap");
+    // Two calls that replace one failed task by the same work, as one.
+    let mut world = World::led();
+    world.submits("a; b").fails_for_good("a");
+    world.changes(vec![PlanChange::AddTask { task: Box::new(TaskSpec::actor(task("c"), "Do a!")), replaces: vec![task("a")] }]);
+    assert!(refused(&world).contains("does the same"), "{}", refused(&world));
+    assert_eq!(world.machine.replans.history().count, 0, "nothing was changed");
     world.replayed();
 }
 
@@ -316,7 +372,7 @@ fn a_lead_that_is_blocked_in_its_own_work_waits_and_goes_on() {
         world.lead_reports(0, Some("main")).concludes(blocked("a key"));
         assert_eq!((world.statuses(), world.open()), ("main:blocked".to_owned(), "ask-blocked".to_owned()));
         world.deferred("blocked");
-        assert_eq!((world.ended(), world.message()), ("waiting_for_human", "what was done\nneeds: a key"));
+        assert_eq!((world.ended(), world.message().as_str()), ("waiting_for_human", "what was done\nneeds: a key"));
         world.resumed();
         match answer {
             Some(answer) => world.person(answer),

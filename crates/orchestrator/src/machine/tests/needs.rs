@@ -25,7 +25,7 @@ impl World {
         }
     }
 
-    fn says_to_run(&mut self, text: &str) -> &mut Self {
+    fn message_run(&mut self, text: &str) -> &mut Self {
         self.send(RunFact::PersonSaid { id: "p-1".parse().unwrap(), task: None, text: text.to_owned() })
     }
 }
@@ -58,7 +58,7 @@ fn resuming_a_blocked_run_continues_the_conversation() {
     answered.resumed().person("it is in key.txt");
     assert_eq!(answered.returned("main"), answer("it is in key.txt"));
     let mut told = waiting();
-    told.resumed().says_to_run("it is in key.txt");
+    told.resumed().message_run("it is in key.txt");
     assert_eq!(told.returned("main"), answer(""), "the actor hears the message itself");
     for mut world in [silent, answered, told] {
         world.ends("main", blocked("a longer key"));

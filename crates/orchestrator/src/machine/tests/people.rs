@@ -216,10 +216,10 @@ fn a_tool_task_waits_for_consent() {
         world.person(text);
         if goes_on {
             assert_eq!(world.open(), "b a", "{text}");
-            assert_eq!(world.told("tool_call_started").len(), 1);
+            assert_eq!(world.events_named("tool_call_started").len(), 1);
         } else {
             assert_eq!(world.statuses(), "a:failed b:running", "{text}");
-            assert!(world.told("tool_call_started").is_empty());
+            assert!(world.events_named("tool_call_started").is_empty());
         }
     }
 }
@@ -251,7 +251,7 @@ fn a_question_that_a_wider_consent_has_answered_is_taken_back() {
     });
     let second = world.state().questions[1].id.clone();
     world.send(RunFact::PersonAnswered { question: Some(second), text: "always".to_owned() });
-    assert_eq!(world.told("consent_given").len(), 1);
+    assert_eq!(world.events_named("consent_given").len(), 1);
     world.crashed();
     assert_eq!(world.open().split(' ').filter(|open| *open == "a").count(), 1, "{}", world.open());
     assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "{:?}", world.state().questions);

@@ -5,15 +5,21 @@ mod long;
 mod random;
 
 use aime_actor_factory::LeadRest;
-use aime_durable::Machine;
-use aime_progress_management::{FailureCause, LeadCommand, Outcome, PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_durable::{Machine, Order, Outbox};
+use aime_dynamic_planner::Wake;
+use aime_progress_management::{
+    Decision, FailureCause, LeadCommand, Outcome, Owner, PlanChange, PlanMode, PlanPatch, ProgressEvent, RunStatus, TaskStatus,
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::{
     build::{check, conclusion, model_use},
     world::{World, json},
 };
-use crate::{Bounds, ChosenRoute, KnownContext, LeadWakeOrder, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
+use crate::{
+    Bounds, ChosenRoute, KnownContext, LeadWakeOrder, Planning, Replanning, RunEffect, RunFact,
+    machine::{RunMachine, lead::changes_of},
+};
 use random::{Given, Happening, Way};
 
 /// Maximum number of facts that a run of this size needs to end.
@@ -159,6 +165,11 @@ impl Way {
                 let criterion = format!("good enough in version {}", order.state.version).as_str().into();
                 vec![LeadCommand::AmendCriterion { number: 1, criterion, evidence: "it cannot be good".to_owned() }]
             }
+            Self::Cancels => running().map(|task| LeadCommand::CancelTask { task, reason: "not needed".to_owned() }).into_iter().collect(),
+            Self::Again if order.state.version > 0 => {
+                let version = order.state.version;
+                vec![submit(super::build::plan(&format!("again-{version}; next-{version}: again-{version}")))]
+            }
             Self::Unmet => running().map(|task| LeadCommand::TellTask { task, text: "slowly".to_owned() }).into_iter().collect(),
             _ => vec![],
         };
@@ -267,28 +278,71 @@ impl Way {
     }
 }
 
-/// Checks that each change that the lead made is in the plan, or that the lead was told why not. Changes from the end of
-/// a run may stay undecided.
-fn no_change_is_lost(world: &World) {
-    let decisions = world.events.iter().filter_map(|(_, event)| match event {
-        ProgressEvent::PlanChanged { decision } => Some(decision),
-        _ => None,
-    });
-    let (mut applied, mut told) = (Vec::new(), Vec::new());
-    for decision in decisions {
-        applied.extend(&decision.patch.changes);
-        told.extend(decision.dropped.iter().map(|dropped| &dropped.change));
+/// The events and the wakes of the lead that followed from one fact.
+#[derive(Default)]
+struct Step {
+    decisions: Vec<Decision>,
+    wakes: Vec<Wake>,
+    /// The version of the plan before the fact.
+    version: u32,
+}
+
+/// Returns what followed from each fact of a run.
+fn steps(world: &World) -> Vec<Step> {
+    let mut out = Outbox::default();
+    let mut machine = RunMachine::start(0, &world.input, &mut out);
+    out.take();
+    let mut steps = Vec::new();
+    for (at, fact) in &world.facts {
+        let version = machine.state().version;
+        machine.apply(*at, fact, &mut out);
+        let (orders, events) = out.take();
+        let decisions = events.into_iter().filter_map(|event| match event {
+            ProgressEvent::PlanChanged { decision } => Some(decision),
+            _ => None,
+        });
+        let wakes = orders.into_iter().filter_map(|order| match order {
+            Order::Issue(_, RunEffect::Lead { order }) => Some(order.wake),
+            _ => None,
+        });
+        steps.push(Step { decisions: decisions.collect(), wakes: wakes.collect(), version });
     }
-    told.extend(world.wakes.values().flat_map(|wake| &wake.dropped).map(|dropped| &dropped.change));
-    let moved_on = world.wakes.values().any(|wake| wake.refused.iter().any(|why| why.contains("moved on")));
-    let is_over = world.machine.stopping.is_ended() || world.machine.lead.has_untold() || world.state().status == RunStatus::Cancelled;
-    for (_, fact) in &world.facts {
+    steps
+}
+
+/// Returns the changes of the plan that a command of the lead makes.
+fn changes(command: &LeadCommand, version: u32) -> Vec<PlanChange> {
+    match command {
+        LeadCommand::ChangePlan { patch, .. } => patch.changes.clone(),
+        LeadCommand::CancelTask { task, reason } => PlanPatch::cancelling(task, reason, Owner::Lead).changes,
+        LeadCommand::SubmitPlan { plan, .. } if version > 0 => changes_of(plan.as_ref().clone()),
+        _ => Vec::new(),
+    }
+}
+
+/// Checks that each change that the lead made is in the plan, or that the lead was told why not. Changes that neither a
+/// decision nor a wake follows may stay undecided, because the run ended.
+fn no_change_is_lost(world: &World) {
+    let steps = steps(world);
+    for (at, (_, fact)) in world.facts.iter().enumerate() {
         let RunFact::LeadRested { rest, .. } = fact else { continue };
-        for command in rest.commands.iter().filter(|_| !rest.gave_up) {
-            let LeadCommand::ChangePlan { patch, .. } = command else { continue };
-            for change in &patch.changes {
-                assert!(applied.contains(&change) || told.contains(&change) || moved_on || is_over, "lost: {change:?}");
-            }
+        // A lead that sleeps is not heard.
+        if rest.gave_up || !steps[..at].iter().any(|step| step.wakes.iter().any(|wake| wake.number == rest.wake)) {
+            continue;
+        }
+        let decisions: Vec<&Decision> = steps[at..].iter().flat_map(|step| &step.decisions).collect();
+        let wakes: Vec<&Wake> = steps[at..].iter().flat_map(|step| &step.wakes).filter(|wake| wake.number > rest.wake).collect();
+        if decisions.is_empty() && wakes.is_empty() {
+            continue;
+        }
+        // Nothing of a change fitted, or it broke a rule. The next wake says so.
+        let refused = |why: &String| why.contains("moved on") || why.contains("no change of the plan was made");
+        let refused = wakes.iter().any(|wake| wake.number == rest.wake + 1 && wake.refused.iter().any(refused));
+        for change in rest.commands.iter().flat_map(|command| changes(command, steps[at].version)) {
+            let applied = decisions.iter().any(|decision| decision.patch.changes.contains(&change));
+            let dropped = decisions.iter().flat_map(|decision| &decision.dropped).any(|dropped| dropped.change == change);
+            let told = wakes.iter().flat_map(|wake| &wake.dropped).any(|dropped| dropped.change == change);
+            assert!(applied || dropped || told || refused, "lost after wake {}: {change:?}", rest.wake);
         }
     }
 }

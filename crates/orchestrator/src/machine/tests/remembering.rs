@@ -36,7 +36,7 @@ fn what_is_recalled_reaches_the_planner_and_the_actors() {
     let mut world = world();
     assert_eq!(world.open(), "recall", "nothing else is begun");
     world.recalled(known());
-    let [ProgressEvent::Recalled { items, tokens: 20, left_out: 1 }] = world.told("recalled")[..] else { panic!() };
+    let [ProgressEvent::Recalled { items, tokens: 20, left_out: 1 }] = world.events_named("recalled")[..] else { panic!() };
     assert_eq!(*items, known().items);
     world.routed(PlanMode::Complex);
     let RunEffect::Plan { known, .. } = &world.under_way[&world.effect("plan")].effect else { panic!() };
@@ -52,7 +52,7 @@ fn what_is_recalled_reaches_the_planner_and_the_actors() {
     let RunEffect::Remember { state, failure: None } = &world.under_way[&world.effect("remember")].effect else { panic!() };
     assert_eq!(state.answer.as_deref(), Some("done"));
     world.remembered(None);
-    assert_eq!((world.ended(), world.told("recalled").len(), world.told("memory_failed").len()), ("completed", 1, 0));
+    assert_eq!((world.ended(), world.events_named("recalled").len(), world.events_named("memory_failed").len()), ("completed", 1, 0));
     world.replayed();
 }
 
@@ -91,7 +91,7 @@ fn a_plan_that_was_handed_over_recalls_for_its_actors_alone() {
 fn nothing_that_is_recalled_is_not_told() {
     let mut world = world();
     world.recalled(KnownContext::default()).routed(PlanMode::Direct);
-    assert_eq!((world.told("recalled").len(), world.told("memory_failed").len()), (0, 0));
+    assert_eq!((world.events_named("recalled").len(), world.events_named("memory_failed").len()), (0, 0));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn faults_of_memory_are_told_once_and_fail_nothing() {
     world.recalled(KnownContext { faults: vec![fault.to_owned()], ..KnownContext::default() }).routed(PlanMode::Complex);
     world.planned("a").done("a").remembered(Some(fault));
     assert_eq!(world.ended(), "completed");
-    let [ProgressEvent::MemoryFailed { message }] = world.told("memory_failed")[..] else { panic!() };
+    let [ProgressEvent::MemoryFailed { message }] = world.events_named("memory_failed")[..] else { panic!() };
     assert_eq!(message, fault);
 }
 
@@ -143,7 +143,7 @@ fn memory_that_breaks_down_is_a_fault_like_others() {
             world.routed(PlanMode::Complex).planned("a").done("a");
         }
     }
-    assert_eq!((world.ended(), world.told("memory_failed").len()), ("completed", 2));
+    assert_eq!((world.ended(), world.events_named("memory_failed").len()), ("completed", 2));
 }
 
 // Requirement: 1.9

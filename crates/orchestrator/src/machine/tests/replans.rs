@@ -27,7 +27,7 @@ pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> Pr
 }
 
 fn triggers(world: &World) -> Vec<Vec<TriggerKind>> {
-    let fired = world.told("triggers_fired").into_iter().map(|event| match event {
+    let fired = world.events_named("triggers_fired").into_iter().map(|event| match event {
         ProgressEvent::TriggersFired { reasons } => reasons.iter().map(|reason| reason.kind).collect(),
         _ => unreachable!(),
     });
@@ -58,7 +58,7 @@ fn a_refused_replan_skips_what_is_blocked_and_says_why() {
     let mut world = World::of("a; b: a; c: b; d");
     world.fails_for_good("a").no_patch();
     assert_eq!(world.statuses(), "a:failed b:blocked c:pending d:running", "d goes on");
-    assert_eq!(world.told("plan_refused").len(), 1);
+    assert_eq!(world.events_named("plan_refused").len(), 1);
     world.done("d");
     assert_eq!(world.ended(), "goal_not_reached");
     assert_eq!(world.statuses(), "a:failed b:skipped c:skipped d:completed");
@@ -82,7 +82,7 @@ fn a_patch_that_does_not_fit_changes_nothing_and_stops_nobody() {
     assert_eq!(world.stopping(), "", "b goes on");
     assert_eq!((world.statuses().as_str(), world.state().version), ("a:running b:running", 1));
     assert!(!world.state().evidence[0].processed, "no decision has used it");
-    assert!(world.told("evidence_processed").is_empty());
+    assert!(world.events_named("evidence_processed").is_empty());
 }
 
 // Requirement: 3.62

@@ -21,7 +21,7 @@ fn a_stop_leaves_nothing_running_and_resumes() {
     world.acknowledge_all();
     assert_eq!(world.ended(), "interrupted");
     assert_eq!(world.statuses(), "a:pending b:pending c:completed d:pending", "a result after the stop changes nothing");
-    assert_eq!(world.told("run_interrupted").len(), 1);
+    assert_eq!(world.events_named("run_interrupted").len(), 1);
     world.acknowledges = true;
     world.resumed();
     assert_eq!((world.effect("a").as_str(), world.effect("b").as_str()), ("a/1/2", "b/1/2"), "new effects");
@@ -74,7 +74,7 @@ fn a_second_stop_and_a_stop_of_what_is_over_change_nothing() {
     let mut world = World::of("a");
     world.acknowledges = false;
     world.stopped().stopped();
-    assert_eq!(world.told("run_interrupted").len(), 1);
+    assert_eq!(world.events_named("run_interrupted").len(), 1);
     world.acknowledge_all();
     assert_eq!(world.ended(), "interrupted");
 }
@@ -86,7 +86,8 @@ fn a_call_cut_off_by_a_crash_is_repeated_only_if_it_may_be() {
         let mut world = World::of(&format!("a={tool}; b: a"));
         world.crashed();
         assert_eq!(world.status("a").word(), status, "{tool}");
-        let [ProgressEvent::ToolCallFinished { outcome: CallOutcome::InDoubt, call, .. }] = world.told("tool_call_finished")[..] else {
+        let [ProgressEvent::ToolCallFinished { outcome: CallOutcome::InDoubt, call, .. }] = world.events_named("tool_call_finished")[..]
+        else {
             panic!()
         };
         assert_eq!(call, "a/1/1");
@@ -109,7 +110,7 @@ fn a_call_cut_off_by_a_stop_is_repeated_only_if_it_may_be() {
         let mut world = World::of(&format!("a={tool}; b: a"));
         world.stopped();
         assert_eq!((world.ended(), world.status("a").word()), ("interrupted", status), "{tool}");
-        let [ProgressEvent::ToolCallFinished { outcome: CallOutcome::Cancelled, .. }] = world.told("tool_call_finished")[..] else {
+        let [ProgressEvent::ToolCallFinished { outcome: CallOutcome::Cancelled, .. }] = world.events_named("tool_call_finished")[..] else {
             panic!()
         };
         world.resumed();
@@ -149,7 +150,7 @@ fn a_call_that_ended_is_only_checked_again() {
             assert_eq!((world.effect("a").as_str(), has_result(&world)), (attempt, true), "{number}");
         }
         world.done("a");
-        let calls = [world.told("tool_call_started").len(), world.told("tool_call_finished").len()];
+        let calls = [world.events_named("tool_call_started").len(), world.events_named("tool_call_finished").len()];
         assert_eq!((calls, world.statuses().as_str()), ([1, 1], "a:completed b:running"), "{number}");
     }
 }
@@ -160,7 +161,7 @@ fn a_task_whose_check_failed_calls_its_tool_again() {
     world.called("a").fails("a");
     assert_eq!((world.effect("a").as_str(), has_result(&world)), ("a/2/2", false));
     world.called("a").done("a");
-    assert_eq!([world.told("tool_call_started").len(), world.told("tool_call_finished").len()], [2, 2]);
+    assert_eq!([world.events_named("tool_call_started").len(), world.events_named("tool_call_finished").len()], [2, 2]);
 }
 
 #[test]

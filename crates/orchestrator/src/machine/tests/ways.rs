@@ -78,12 +78,12 @@ fn a_plan_of_tools_needs_no_model() {
         input.plan = Some(plan("a=append; b=look: a"));
         input.can_plan = false;
     });
-    assert_eq!(world.told("routed").len(), 1);
+    assert_eq!(world.events_named("routed").len(), 1);
     assert_eq!(world.open(), "a");
     world.done("a").done("b");
     assert_eq!(world.ended(), "completed");
     assert_eq!(world.state().answer.as_deref(), Some("- a (completed): what was done\n- b (completed): what was done"));
-    assert_eq!((world.told("tool_call_started").len(), world.told("tool_call_finished").len()), (2, 2));
+    assert_eq!((world.events_named("tool_call_started").len(), world.events_named("tool_call_finished").len()), (2, 2));
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn refused_answers_and_repairs_are_told() {
         refused: vec![RefusedAnswer { attempt: 1, faults: vec!["no tasks".into()] }],
         fallback: Some("simplified".into()),
     });
-    assert!(matches!(world.told("plan_refused")[..], [ProgressEvent::PlanRefused { attempt: 1, .. }]));
-    let [ProgressEvent::PlanCreated { repairs, fallback, .. }] = world.told("plan_created")[..] else { panic!() };
+    assert!(matches!(world.events_named("plan_refused")[..], [ProgressEvent::PlanRefused { attempt: 1, .. }]));
+    let [ProgressEvent::PlanCreated { repairs, fallback, .. }] = world.events_named("plan_created")[..] else { panic!() };
     assert_eq!((repairs.len(), fallback.clone()), (1, Some("simplified".into())));
     world.done("a");
     assert_eq!(world.ended(), "completed");
@@ -124,7 +124,7 @@ fn repairs_of_a_patch_are_told_before_it() {
     world.fails("a");
     let patched = Replanning::Patched { patch: patch(vec![add("b", &["a"])]), refused: vec![] };
     world.replans_repaired(patched, &["replaced single quotes"]);
-    let repaired = |world: &World| world.told("patch_repaired").into_iter().cloned().collect::<Vec<_>>();
+    let repaired = |world: &World| world.events_named("patch_repaired").into_iter().cloned().collect::<Vec<_>>();
     let expected = [ProgressEvent::PatchRepaired { repairs: vec!["replaced single quotes".into()] }];
     assert_eq!(repaired(&world), expected);
     world.fails("b").patched(vec![add("c", &["b"])]);

@@ -220,7 +220,7 @@ impl World {
     }
 
     /// Returns the events of a kind.
-    pub(super) fn told(&self, name: &str) -> Vec<&ProgressEvent> {
+    pub(super) fn events_named(&self, name: &str) -> Vec<&ProgressEvent> {
         self.events.iter().map(|(_, event)| event).filter(|event| event.name() == name).collect()
     }
 

@@ -9,7 +9,7 @@ use aime_tools::{Approval, ToolContext, WatchedProgram};
 use super::Attempt;
 use crate::{
     AgentOrder,
-    runner::{hooked::tell_protected, in_run, private::PrivatePlace},
+    runner::{hooks::report_protected_changes, in_run, private::PrivatePlace},
 };
 
 /// Guard of the places whose files run later against the process of an agent, which may change files at any time.
@@ -38,17 +38,17 @@ impl AgentGuard {
     /// Puts back what the agent has changed so far without approval.
     pub(super) async fn check(&self) {
         self.watched.check(&self.context).await;
-        self.tell();
+        self.report_protected();
     }
 
     /// Puts back what the agent has changed without approval, and ends the watch.
     pub(super) async fn end(&self) {
         self.watched.end(&self.context).await;
-        self.tell();
+        self.report_protected();
     }
 
-    fn tell(&self) {
-        tell_protected(&self.attempt.asking(), &self.profile, &self.context);
+    fn report_protected(&self) {
+        report_protected_changes(&self.attempt.asking(), &self.profile, &self.context);
     }
 }
 

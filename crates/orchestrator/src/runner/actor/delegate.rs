@@ -8,7 +8,7 @@ use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made, ended};
+use super::{Attempt, NewActor, ended};
 use crate::RunFact;
 
 impl Attempt {
@@ -99,7 +99,7 @@ impl Attempt {
         call: &str,
         request: &DelegateTask,
         origins: &[Origin],
-    ) -> Result<Made, String> {
+    ) -> Result<NewActor, String> {
         let framing = self.framing(request)?;
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
         let framed = framing.as_ref().unwrap_or(&self.brief.spec);
@@ -111,7 +111,7 @@ impl Attempt {
         let profile = request.profile.as_deref().or(own);
         let mut all = self.origins.clone();
         Origin::merge(&mut all, origins);
-        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }), &all).await?;
+        let made = self.compose(&spec, "", Some(Delegated { caller: by, call, profile, frame: &frame }), &all).await?;
         self.runner.budget.count_actor().map_err(|error| format!("{error}: no other actor can be made; do it yourself"))?;
         Ok(made)
     }

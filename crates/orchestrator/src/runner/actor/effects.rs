@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Attempt, agent::AgentGuard, reports::Refused};
+use super::{Attempt, agent::AgentGuard, reports::RefusedCalls};
 use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
@@ -34,7 +34,7 @@ pub(super) struct ActorRunner {
     /// The model; without one only tool calls are carried out.
     pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<RefusedCalls>,
     /// Guard of the folder against the process of an external agent.
     pub(super) guard: Option<Arc<AgentGuard>>,
     /// Start times of the calls that had not ended when the actor was resumed.
@@ -82,7 +82,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                 ActorEffect::Tool { call, seen, .. } => {
                     let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {
-                        let known = Box::pin(self.known_of(id.as_str())).await;
+                        let known = Box::pin(self.interruption_text(id.as_str())).await;
                         return ended(id, CallOutcome::InDoubt, known, begun);
                     }
                     if self.refuses(id.as_str(), &context).await {
@@ -120,7 +120,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
 
 impl ActorRunner {
     /// Describes an interrupted call: its start time, and the files changed since.
-    async fn known_of(&self, call: &str) -> String {
+    async fn interruption_text(&self, call: &str) -> String {
         let Some(at) = self.calls_begun.get(call) else { return String::new() };
         let seconds = self.attempt.runner.parts.clock.now().saturating_sub(*at) / 1_000;
         let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(*at).unwrap_or_default());
@@ -150,11 +150,12 @@ impl ActorRunner {
         if self.input.attended {
             tool_context = tool_context.with_person(runner.person(facts, task, self.attempt.execution));
         }
-        let asking = if leaves_nothing { self.attempt.asking().of_check() } else { self.attempt.asking() };
-        let result = runner.call_with_hooks(&asking, &mut call, tool_context).await;
-        if leaves_nothing {
-            runner.kept_files.put_back(Some(task), runner.parts.tool_context.working_folder(), facts).await;
-        }
+        let asking = self.attempt.asking();
+        let result = if leaves_nothing {
+            runner.call_without_effects(self.attempt.private.as_ref(), asking, &mut call, tool_context).await.0
+        } else {
+            runner.call_with_hooks(&asking, &mut call, tool_context).await
+        };
         match result {
             Ok(ToolOutput { text, value, references, images, seen }) => {
                 let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());
@@ -163,7 +164,11 @@ impl ActorRunner {
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
             Err(error) => {
                 let text = error.to_string();
-                let value = if let ToolError::Exited { code, .. } = error { json!({"exit_code": code}) } else { Value::Null };
+                let value = match error {
+                    ToolError::Exited { code, .. } => json!({"exit_code": code}),
+                    ToolError::Stopped { .. } => json!({"stopped": true}),
+                    _ => Value::Null,
+                };
                 ended_with(id, CallOutcome::Error, (text, value), begun)
             }
         }

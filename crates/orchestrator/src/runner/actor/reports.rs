@@ -44,9 +44,9 @@ impl Reports {
 
 /// Calls for which the run's budget leaves no room, by their names in events.
 #[derive(Default)]
-pub(super) struct Refused(Mutex<BTreeMap<String, BudgetError>>);
+pub(super) struct RefusedCalls(Mutex<BTreeMap<String, BudgetError>>);
 
-impl Refused {
+impl RefusedCalls {
     fn put(&self, call: String, error: BudgetError) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call, error);
     }
@@ -61,9 +61,9 @@ impl Refused {
 pub(super) struct ReportingStream {
     pub(super) writer: StreamWriter,
     pub(super) reports: Reports,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<RefusedCalls>,
     /// Appended events that are reported once they are durable.
-    pub(super) held: Vec<ProgressEvent>,
+    pub(super) pending: Vec<ProgressEvent>,
 }
 
 impl Sink<ActorMachine> for ReportingStream {
@@ -76,14 +76,14 @@ impl Sink<ActorMachine> for ReportingStream {
             {
                 self.refused.put(call.clone(), error);
             }
-            self.held.push(event.fact.clone());
+            self.pending.push(event.fact.clone());
         }
         Sink::<ActorMachine>::append(&mut self.writer, commit).await
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {
         self.writer.flush().await?;
-        std::mem::take(&mut self.held).into_iter().for_each(|event| self.reports.send(event));
+        std::mem::take(&mut self.pending).into_iter().for_each(|event| self.reports.send(event));
         Ok(())
     }
 

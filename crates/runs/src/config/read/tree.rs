@@ -1,4 +1,4 @@
-//! TOML or YAML document as a tree whose keys and values carry their places. JSON is read as YAML.
+//! Document as a tree whose keys and values carry their places. JSON is read as YAML.
 
 mod typed;
 
@@ -8,6 +8,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
 };
+use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 use toml::de::{DeTable, DeValue};
 
@@ -71,6 +72,26 @@ impl Tree {
             let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
             Fault { message, place: error.location().and_then(place) }
         })
+    }
+
+    /// Converts a value, which has no places.
+    pub(super) fn of_value(value: &Value) -> Self {
+        let node = match value {
+            Value::Null => Node::Null,
+            Value::Bool(truth) => Node::Truth(*truth),
+            Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(number), _) => Node::Whole(number),
+                (None, Some(number)) => Node::Text(number.to_string()),
+                (None, None) => Node::Number(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => Node::Text(text.clone()),
+            Value::Array(items) => Node::List(items.iter().map(Self::of_value).collect()),
+            Value::Object(members) => {
+                let members = members.iter().map(|(key, value)| Member { key: key.clone(), place: None, value: Self::of_value(value) });
+                Node::Table(members.collect())
+            }
+        };
+        Self { place: None, node }
     }
 
     /// Returns the place of the innermost known part of a key such as `run.max_steps`.

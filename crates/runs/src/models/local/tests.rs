@@ -105,7 +105,7 @@ async fn a_local_model_that_nothing_uses_need_not_be_here() {
 #[test]
 fn an_unknown_name_is_told_with_the_nearest() {
     let environment = Environment::default();
-    let wanted = |model: &str| Wanted::of(&ModelConfig { model: model.to_owned(), ..ModelConfig::default() }, &environment);
+    let wanted = |model: &str| ConfiguredFile::of(&ModelConfig { model: model.to_owned(), ..ModelConfig::default() }, &environment);
     let failure = wanted("qwen2.5-coder-1.5").unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);
     assert!(failure.hint.as_ref().unwrap().to_string().contains("did you mean \"qwen2.5-coder-1.5b\"?"), "{failure:?}");

@@ -10,10 +10,10 @@ use crate::{
 fn each_provider_but_the_local_one_has_a_row() {
     use Provider::{Anthropic, Deepseek, Gemini, Mistral, Openai, Openrouter};
     for provider in [Openai, Anthropic, Gemini, Deepseek, Openrouter, Mistral] {
-        let served = Served::of(provider).unwrap();
+        let served = ProviderDefaults::of(provider).unwrap();
         assert_eq!(config(&format!("[models.default]\nprovider = \"{}\"\n", served.catalog)).models["default"].provider, provider);
     }
-    assert!(Served::of(Provider::Local).is_none());
+    assert!(ProviderDefaults::of(Provider::Local).is_none());
     let mut names: Vec<&str> = key_variables().chain(SERVED.iter().map(|served| served.address_variable)).collect();
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

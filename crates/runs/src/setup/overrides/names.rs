@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use crate::{
     config::{nearest, position},
     error::RunsError,
-    hint::{Hint, Listed},
+    hint::{Hint, NameKind},
 };
 
 /// Things that profiles and categories name.
@@ -38,11 +38,11 @@ impl Named {
         }
     }
 
-    const fn listed(self) -> Listed {
+    const fn listed(self) -> NameKind {
         match self {
-            Self::Profile => Listed::Profiles,
-            Self::Model => Listed::Models,
-            Self::Skills => Listed::Skills,
+            Self::Profile => NameKind::Profiles,
+            Self::Model => NameKind::Models,
+            Self::Skills => NameKind::Skills,
         }
     }
 }

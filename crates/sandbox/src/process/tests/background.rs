@@ -18,7 +18,7 @@ async fn printed(process: &BackgroundProcess, expected: &str) {
 }
 
 #[tokio::test]
-async fn tells_what_is_new_and_how_it_ended() {
+async fn reports_new_output_and_the_end() {
     let folder = here();
     let process = started(folder.path(), "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two >&2; exit 3");
     printed(&process, "one\n").await;

@@ -22,7 +22,7 @@ async fn it_is_talked_with_and_ends_when_its_input_is_closed() {
         assert_eq!(lines.next_line().await.unwrap().unwrap(), format!("<{word}>"));
     }
     assert!(service.is_running());
-    assert_eq!(service.said(), "begun\n");
+    assert_eq!(service.stderr(), "begun\n");
     drop(stdin);
     assert_eq!(service.end(LONG).await.unwrap(), ProcessEnd::Exited(3));
     assert_eq!(fs::read_to_string(folder.path().join("end")).unwrap(), "ended\n");
@@ -54,13 +54,13 @@ async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
     let folder = here();
     let mut service = serve(folder.path(), "seq 1 1000 >&2; exit 1");
     for _ in 0..LOOKS {
-        if !service.is_running() && service.said().ends_with("1000\n") {
+        if !service.is_running() && service.stderr().ends_with("1000\n") {
             break;
         }
         tokio::time::sleep(LOOK).await;
     }
     assert!(!service.is_running());
-    let said = service.said();
+    let said = service.stderr();
     assert!(said.starts_with("1\n2\n") && said.ends_with("1000\n") && said.contains("bytes left out") && said.len() < 200, "{said}");
 }
 

@@ -16,12 +16,12 @@ fn service() -> Service {
     Service::new(Provider::Gemini, Protocol::Gemini)
 }
 
-fn said(role: &str, text: &str) -> Value {
+fn content(role: &str, text: &str) -> Value {
     json!({"role": role, "parts": [{"text": text}]})
 }
 
 fn asking() -> Value {
-    json!({"contents": [said("user", "go")]})
+    json!({"contents": [content("user", "go")]})
 }
 
 fn set(key: &str, value: Value) -> Value {
@@ -57,7 +57,7 @@ fn the_key_is_in_the_header_or_the_query() {
     assert_eq!((status, &body["error"]["status"]), (403, &json!("PERMISSION_DENIED")));
     let request = asking();
     let view = crate::view::View { query: "alt=sse&key=k", ..service.view(&request) };
-    let asked = super::Asked { request: view, headers: &service.headers, memory: &service.memory };
+    let asked = super::RuleContext { request: view, headers: &service.headers, memory: &service.memory };
     assert_eq!(super::refusal(Provider::Gemini, &asked), None);
 }
 
@@ -188,7 +188,7 @@ fn contents() {
     let function_turn = "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
     let response_turn = "Please ensure that function response turn comes immediately after a function call turn.";
     let cases = [
-        ("a system role", set("contents", json!([said("system", "x")])), "Please use a valid role: user, model."),
+        ("a system role", set("contents", json!([content("system", "x")])), "Please use a valid role: user, model."),
         ("no role", set("contents", json!([{"parts": [{"text": "x"}]}])), ""),
         ("nothing", set("contents", json!([])), "contents is not specified"),
         ("no parts", parts(json!([])), "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty."),
@@ -196,20 +196,20 @@ fn contents() {
         ("an empty text", parts(json!([{"text": ""}])), empty),
         (
             "the model first",
-            set("contents", json!([said("model", "x"), said("user", "y")])),
+            set("contents", json!([content("model", "x"), content("user", "y")])),
             "multiturn requests alternate between user and model",
         ),
         ("a call first", set("contents", json!([called(&["a"]), answered(&["a"])])), function_turn),
-        ("a call after the model", after(&[said("model", "x"), called(&["a"]), answered(&["a"])]), function_turn),
+        ("a call after the model", after(&[content("model", "x"), called(&["a"]), answered(&["a"])]), function_turn),
         ("a result first", set("contents", json!([answered(&["a"])])), response_turn),
         ("a result after the user", after(&[answered(&["a"])]), response_turn),
-        ("the model last", after(&[said("model", "x")]), "multiturn requests ends with a user role or a function response."),
-        ("two of the user", after(&[said("user", "x")]), ""),
+        ("the model last", after(&[content("model", "x")]), "multiturn requests ends with a user role or a function response."),
+        ("two of the user", after(&[content("user", "x")]), ""),
         ("two calls, two results", after(&[called(&["a", "b"]), answered(&["a", "b"])]), ""),
         ("a loop", after(&[called(&["a"]), answered(&["a"]), called(&["b"]), answered(&["b"])]), ""),
         ("two calls, a result", after(&[called(&["a", "b"]), answered(&["a"])]), UNEQUAL),
         ("two calls, results apart", after(&[called(&["a", "b"]), answered(&["a"]), answered(&["b"])]), response_turn),
-        ("no result", after(&[called(&["a"]), said("user", "x")]), UNEQUAL),
+        ("no result", after(&[called(&["a"]), content("user", "x")]), UNEQUAL),
         (
             "a nameless result",
             after(&[called(&["a"]), answered(&[""])]),
@@ -289,7 +289,7 @@ fn signatures_come_back_with_the_first_call() {
         ("as it was sent", request.clone(), ""),
         ("missing", unsigned.clone(), missing),
         ("on another call", moved, missing),
-        ("missing in an earlier turn", then(note, said("user", "more")), ""),
+        ("missing in an earlier turn", then(note, content("user", "more")), ""),
         ("changed", with(request.clone(), signature, json!("x")), CORRUPTED),
         ("the documented one", with(request.clone(), signature, json!("skip_thought_signature_validator")), ""),
         ("the other documented one", with(request.clone(), signature, json!("context_engineering_is_the_way_to_go")), ""),
@@ -329,7 +329,7 @@ fn each_step_of_a_turn_is_signed() {
 fn signed_texts_come_back_too() {
     let mut service = service();
     let made = service.answer(1, &Reply::text("Done."), &asking());
-    let request = after(&[made, said("user", "more")]);
+    let request = after(&[made, content("user", "more")]);
     let signature = "/contents/1/parts/0/thoughtSignature";
     service.check("as it was sent", &request, "");
     service.check("without", &with(request.clone(), signature, Value::Null), "");

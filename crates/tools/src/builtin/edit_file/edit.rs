@@ -27,12 +27,12 @@ pub(super) struct Edit {
 pub(super) struct Outcome {
     pub(super) text: String,
     /// One entry for each edit.
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<EditOutcome>,
 }
 
 /// Outcome of an edit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum EditOutcome {
     /// The edit replaced its old text `count` times, first at this line.
     Replaced { count: usize, line: usize, ignored: Ignored, windows: bool },
     /// The edit appended its new text, from this line on.
@@ -64,16 +64,16 @@ pub(super) fn make_all(text: &str, edits: &[Edit], path: &str) -> Result<Outcome
     }
 }
 
-fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
+fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), String> {
     if edit.old_text.is_empty() {
         let line = text.lines().count() + 1;
         let windows = text.contains("\r\n") && edit.new_text.replace("\r\n", "").contains('\n');
-        return Ok((added(text, &edit.new_text), Made::Added { line, windows }));
+        return Ok((added(text, &edit.new_text), EditOutcome::Added { line, windows }));
     }
     let Places { ranges, ignored } = tolerant::find(text, &edit.old_text);
     let (Some(first), count) = (ranges.first(), ranges.len()) else { return missing(text, edit, path) };
     if count > 1 && !edit.replace_all {
-        let lines: Vec<_> = ranges.iter().take(MAX_PLACES).map(|range| shown(text, line_of(text, range.start))).collect();
+        let lines: Vec<_> = ranges.iter().take(MAX_PLACES).map(|range| line_excerpt(text, line_of(text, range.start))).collect();
         let more = if count > MAX_PLACES { "\n…" } else { "" };
         return Err(format!(
             "old_text occurs {count} times in `{path}`:\n{}{more}\nAdd the lines around the one you mean, or set replace_all",
@@ -91,7 +91,7 @@ fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
         done = range.end;
     }
     changed.push_str(text.get(done..).unwrap_or_default());
-    Ok((changed, Made::Replaced { count, line, ignored, windows }))
+    Ok((changed, EditOutcome::Replaced { count, line, ignored, windows }))
 }
 
 /// Returns the new text with the line breaks of the text that it replaces. Models write `\n` for any file.
@@ -108,12 +108,12 @@ fn with_line_ends(text: &str, old: &str, edit: &Edit, ignored: Ignored) -> Strin
 
 /// Handles an edit whose old text does not exist. Small models repeat a change, and revert it if the second attempt is an error. If the new
 /// text makes up whole lines of the file, the change therefore counts as made.
-fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
+fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), String> {
     let new: Vec<&str> = edit.new_text.trim().lines().map(str::trim).collect();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let made = lines.windows(new.len().max(1)).position(|window| window.iter().zip(&new).all(|(line, new)| line == new));
     match made {
-        Some(at) if !new.is_empty() => Ok((text.to_owned(), Made::Already { line: at + 1 })),
+        Some(at) if !new.is_empty() => Ok((text.to_owned(), EditOutcome::Already { line: at + 1 })),
         _ => Err(format!("old_text is not in `{path}`. {}", near_miss(text, &edit.old_text))),
     }
 }
@@ -132,6 +132,6 @@ fn line_of(text: &str, at: usize) -> usize {
     1 + text.get(..at).unwrap_or_default().matches('\n').count()
 }
 
-fn shown(text: &str, line: usize) -> String {
+fn line_excerpt(text: &str, line: usize) -> String {
     format!("{line}: {}", text.lines().nth(line - 1).unwrap_or_default().chars().take(MAX_SHOWN).collect::<String>())
 }

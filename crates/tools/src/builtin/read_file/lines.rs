@@ -40,7 +40,7 @@ impl<'a> Excerpt<'a> {
     }
 
     /// Formats as many whole lines as fit into `room` characters, and a note on how to continue.
-    pub(super) fn shown(&self, path: &str, room: usize, style: Style) -> String {
+    pub(super) fn render(&self, path: &str, room: usize, style: Style) -> String {
         let mut shown = String::new();
         let (mut used, mut count) = (0, 0);
         for line in &self.lines {

@@ -67,7 +67,7 @@ async fn a_search_does_not_follow_links() {
     let place = Place::new(&[("a.txt", "a word")]);
     escapes(&place);
     let output = place.call("grep", json!({"pattern": "word"})).await.unwrap();
-    assert_eq!(output.text, "a.txt:1: a word");
+    assert_eq!(output.text, "a.txt:1:a word");
     assert_eq!(place.value("glob", json!({"pattern": "**"})).await["paths"], json!(["a.txt"]));
 }
 

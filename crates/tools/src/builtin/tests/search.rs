@@ -72,7 +72,7 @@ async fn glob_helps_on() {
 async fn grep_tells_path_line_and_text() {
     let place = project();
     let output = place.call("grep", json!({"pattern": "TODO"})).await.unwrap();
-    let text = ".github/ci.yml:1: # TODO ci\nCargo.toml:2: # TODO version\nsrc/deep/mod.rs:2: TODO later\nsrc/main.rs:2:     // TODO: work";
+    let text = ".github/ci.yml:1:# TODO ci\nCargo.toml:2:# TODO version\nsrc/deep/mod.rs:2:TODO later\nsrc/main.rs:2:    // TODO: work";
     assert_eq!(output.text, text);
     assert_eq!(output.value["count"], 4);
     assert_eq!(output.value["matches"][2], json!({"path": "src/deep/mod.rs", "line": 2, "text": "TODO later"}));

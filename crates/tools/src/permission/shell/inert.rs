@@ -28,7 +28,9 @@ pub(super) fn inert(text: &str) -> Vec<Range<usize>> {
     while let Some(node) = open.pop() {
         match node.kind() {
             "function_definition" => return Vec::new(),
-            "command" if named(node, text).is_some_and(|name| ["alias", "shopt", "set"].contains(&name.as_str())) => return Vec::new(),
+            "command" if command_name(node, text).is_some_and(|name| ["alias", "shopt", "set"].contains(&name.as_str())) => {
+                return Vec::new();
+            }
             "comment" if starts_a_word(node, text) => found.push(node.byte_range()),
             "command" => found.extend(of_command(node, text, hands_on)),
             "file_redirect" if writes(node) => found.extend(destination(node).map(|node| node.byte_range())),
@@ -46,12 +48,12 @@ fn starts_a_word(comment: Node<'_>, source: &str) -> bool {
 }
 
 /// Returns the name of a command's program.
-fn named(command: Node<'_>, source: &str) -> Option<String> {
+fn command_name(command: Node<'_>, source: &str) -> Option<String> {
     text_of(&word(command.child_by_field_name("name")?, source))
 }
 
 fn of_command(command: Node<'_>, source: &str, hands_on: bool) -> Vec<Range<usize>> {
-    let Some(name) = named(command, source) else { return Vec::new() };
+    let Some(name) = command_name(command, source) else { return Vec::new() };
     let mut cursor = command.walk();
     let arguments: Vec<Node<'_>> = command.children_by_field_name("argument", &mut cursor).collect();
     let known = |node: &Node<'_>| text_of(&word(*node, source));
@@ -92,7 +94,7 @@ fn written_body(heredoc: Node<'_>, source: &str) -> Option<Range<usize>> {
     let body = children(heredoc).into_iter().find(|part| part.kind() == "heredoc_body")?;
     let is_text = children(body).iter().all(|part| part.kind() == "heredoc_content");
     let goes_to_a_file = redirects(statement).len() == 1 && redirects(statement).iter().all(|redirect| writes(*redirect));
-    let plain = named(command, source)? == "cat" && only_redirects && is_text && goes_to_a_file;
+    let plain = command_name(command, source)? == "cat" && only_redirects && is_text && goes_to_a_file;
     (plain && ends_where_it_says(heredoc, source) && !used_again(Some(statement), source)).then(|| body.byte_range())
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{
-    Emptied, Parsed, Redirect, SimpleCommand, Word,
+    EmptiedFile, Parsed, Redirect, SimpleCommand, Word,
     word::{children, word},
     wrap::is_harmless,
 };
@@ -188,7 +188,7 @@ impl Parsed {
             // An unknown descriptor may be a file.
             let either = operator == "<&";
             if matches!(operator, ">" | ">|" | "&>") {
-                self.emptied.push(Emptied { path: path.clone(), commands: commands_beside(node, source) });
+                self.emptied.push(EmptiedFile { path: path.clone(), commands: commands_beside(node, source) });
             }
             self.redirects.push(Redirect { path, writes: writes || either, reads: reads || either, errors });
         }

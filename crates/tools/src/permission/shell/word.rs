@@ -13,12 +13,12 @@ pub(super) fn word(node: Node<'_>, source: &str) -> Word {
     }
     // Braces expand to several words only if they contain one of these.
     let braces = text.contains(',') || text.contains("..");
-    let mut reading = Reading { signs: Vec::new(), braces, shapeless: false };
+    let mut reading = WordParser { signs: Vec::new(), braces, shapeless: false };
     reading.read(node, source, 3);
     if reading.shapeless { vec![Sign::Any] } else { reading.signs }
 }
 
-struct Reading {
+struct WordParser {
     signs: Word,
     /// True if braces are expanded.
     braces: bool,
@@ -26,7 +26,7 @@ struct Reading {
     shapeless: bool,
 }
 
-impl Reading {
+impl WordParser {
     fn read(&mut self, node: Node<'_>, source: &str, deepest: u32) {
         let text = source.get(node.byte_range()).unwrap_or_default();
         match node.kind() {

@@ -7,7 +7,7 @@ use super::{
 
 /// A command that another command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Inner {
+pub(super) enum WrappedCommand {
     /// A simple command.
     Command {
         words: Vec<Word>,
@@ -132,8 +132,19 @@ const OPAQUE: [&str; 34] = [
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash"];
 
+/// Programs that run a text as shell commands, or take it as names of files.
+#[cfg(feature = "shell")]
+const TEXT_RUNNERS: [&str; 5] = ["eval", "source", "ssh", "trap", "xargs"];
+
+/// Returns true for a word that names a program which may run a text as shell commands, or a shell script.
+#[cfg(feature = "shell")]
+pub(super) fn is_run_as_shell(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    name.ends_with(".sh") || SHELLS.contains(&name) || OPAQUE.contains(&name) || TEXT_RUNNERS.contains(&name)
+}
+
 /// Returns the commands that a command runs, and true if rules for those are enough.
-pub(super) fn inner(words: &[Word]) -> (Vec<Inner>, bool) {
+pub(super) fn inner(words: &[Word]) -> (Vec<WrappedCommand>, bool) {
     let Some((name, arguments)) = words.split_first() else { return (Vec::new(), false) };
     // The program is unknown, which rules see in the words themselves.
     let Some(name) = text_of(name) else { return (Vec::new(), false) };
@@ -143,7 +154,7 @@ pub(super) fn inner(words: &[Word]) -> (Vec<Inner>, bool) {
     (inner, transparent && program == name)
 }
 
-fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
+fn of_program(program: &str, arguments: &[Word]) -> (Vec<WrappedCommand>, bool) {
     match program {
         "eval" => {
             let own = arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "--");
@@ -155,10 +166,10 @@ fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
             let runs = |word: &Word| {
                 text_of(word).is_none_or(|word| word.starts_with("-x") || word.starts_with("-X") || word.starts_with("--exec"))
             };
-            (arguments.iter().any(runs).then_some(Inner::Unknown).into_iter().collect(), false)
+            (arguments.iter().any(runs).then_some(WrappedCommand::Unknown).into_iter().collect(), false)
         }
         _ if SHELLS.contains(&program) => shell(arguments),
-        _ if OPAQUE.contains(&program) => (vec![Inner::Unknown], false),
+        _ if OPAQUE.contains(&program) => (vec![WrappedCommand::Unknown], false),
         // `command -v` only prints.
         "command" if arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "-v" || word == "-V") => {
             (Vec::new(), false)
@@ -167,8 +178,8 @@ fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
     }
 }
 
-fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<Inner>, bool) {
-    let unknown = (vec![Inner::Unknown], false);
+fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<WrappedCommand>, bool) {
+    let unknown = (vec![WrappedCommand::Unknown], false);
     let (mut at, mut sets, mut replaced) = (0, false, None);
     while let Some(argument) = arguments.get(at) {
         let assigns = |name: &str| !name.is_empty() && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
@@ -215,7 +226,7 @@ fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<Inner>,
             None => words.push(anything().to_vec()),
         }
     }
-    (vec![Inner::Command { words, sets }], wrapper.transparent)
+    (vec![WrappedCommand::Command { words, sets }], wrapper.transparent)
 }
 
 /// Returns the text that xargs replaces, and the number of words of the option.
@@ -231,14 +242,14 @@ fn replacement(option: &str, next: Option<&Word>) -> Option<(String, usize)> {
 }
 
 /// Joins words to a text for a shell.
-fn text(words: &[Word]) -> Inner {
+fn text(words: &[Word]) -> WrappedCommand {
     let words: Option<Vec<String>> = words.iter().map(|word| text_of(word)).collect();
-    words.map_or(Inner::Unknown, |words| Inner::Text(words.join(" ")))
+    words.map_or(WrappedCommand::Unknown, |words| WrappedCommand::Text(words.join(" ")))
 }
 
 /// Handles `sh -c TEXT`. A shell that reads its commands from elsewhere is unknown; one that runs a file is a program like others.
-fn shell(arguments: &[Word]) -> (Vec<Inner>, bool) {
-    let unknown = (vec![Inner::Unknown], false);
+fn shell(arguments: &[Word]) -> (Vec<WrappedCommand>, bool) {
+    let unknown = (vec![WrappedCommand::Unknown], false);
     let mut rest = arguments.iter();
     let mut runs_text = false;
     while let Some(argument) = rest.next() {
@@ -246,7 +257,7 @@ fn shell(arguments: &[Word]) -> (Vec<Inner>, bool) {
         match option.as_str() {
             "--norc" | "--noprofile" | "--posix" | "--login" | "--" => {}
             "--version" | "--help" => return (Vec::new(), false),
-            _ if runs_text && !option.starts_with(['-', '+']) => return (vec![Inner::Text(option)], true),
+            _ if runs_text && !option.starts_with(['-', '+']) => return (vec![WrappedCommand::Text(option)], true),
             _ if option.starts_with("--") => return unknown,
             _ if option.starts_with(['-', '+']) && option.len() > 1 => {
                 runs_text |= option.starts_with('-') && option.contains('c');
@@ -265,17 +276,17 @@ fn shell(arguments: &[Word]) -> (Vec<Inner>, bool) {
     unknown
 }
 
-fn trap(arguments: &[Word]) -> Vec<Inner> {
+fn trap(arguments: &[Word]) -> Vec<WrappedCommand> {
     let Some(first) = arguments.first() else { return Vec::new() };
     match text_of(first).as_deref() {
         Some("-" | "" | "-p" | "-l") => Vec::new(),
-        Some("--") | None => vec![Inner::Unknown],
-        Some(code) => vec![Inner::Text(code.to_owned())],
+        Some("--") | None => vec![WrappedCommand::Unknown],
+        Some(code) => vec![WrappedCommand::Text(code.to_owned())],
     }
 }
 
 /// Returns the commands of `-exec` and similar options. `{}` is an unknown path.
-fn find(arguments: &[Word]) -> Vec<Inner> {
+fn find(arguments: &[Word]) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -286,12 +297,12 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
                 let filled = words
                     .into_iter()
                     .map(|word| if text_of(&word).is_none_or(|word| word.contains("{}")) { anything().to_vec() } else { word });
-                found.push(Inner::Command { words: filled.collect(), sets: false });
+                found.push(WrappedCommand::Command { words: filled.collect(), sets: false });
                 // These options run the command in the folder of each file.
-                found.extend(argument.ends_with(&super::super::sign::known("dir")).then_some(Inner::Unknown));
+                found.extend(argument.ends_with(&super::super::sign::known_signs("dir")).then_some(WrappedCommand::Unknown));
             }
             // An unknown word may be one of these options.
-            None => found.push(Inner::Unknown),
+            None => found.push(WrappedCommand::Unknown),
             Some(_) => {}
         }
     }

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
 use super::{decision, rules, word};
-use crate::{Approval, PermissionRule, PermissionRules, RuleLists, approval::Decision};
+use crate::{Approval, PermissionRule, PermissionRules, RuleLists, approval::PermissionDecision};
 
 const RULES: [&str; 22] = [
     "bash",
@@ -82,7 +82,7 @@ fn a_mode() -> impl Strategy<Value = Approval> {
     select(vec![Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly])
 }
 
-fn freedom(decision: &Decision) -> u8 {
+fn freedom(decision: &PermissionDecision) -> u8 {
     match word(decision) {
         "allow" => 2,
         "ask" => 1,
@@ -119,13 +119,13 @@ proptest! {
         if for_good { lists.remembered.push(read(rule)) } else { lists.allow.push(read(rule)) }
         let allowing = rules.clone().with_lists(lists);
         let after = decision(mode, &allowing, tool, given.clone());
-        if matches!(before, Decision::Deny { .. }) {
+        if matches!(before, PermissionDecision::Deny { .. }) {
             prop_assert_eq!(&after, &before);
         }
         let RuleLists { ask, deny, .. } = rules.lists().clone();
         let held = rules.with_lists(RuleLists { ask, deny, ..RuleLists::default() });
-        if !matches!(decision(Approval::All, &held, tool, given), Decision::Allow) && mode != Approval::ReadOnly {
-            prop_assert!(!matches!(after, Decision::Allow));
+        if !matches!(decision(Approval::All, &held, tool, given), PermissionDecision::Allow) && mode != Approval::ReadOnly {
+            prop_assert!(!matches!(after, PermissionDecision::Allow));
         }
     }
 
@@ -136,10 +136,10 @@ proptest! {
         by in select(vec![" && ", "; ", " | ", " || ", "\n", " & "]), mode in a_mode(),
     ) {
         let of = |command: &str| decision(mode, &rules, "bash", json!({"command": command}));
-        if of(&parts.join(by)) == Decision::Allow && !rules.lists().is_empty() {
+        if of(&parts.join(by)) == PermissionDecision::Allow && !rules.lists().is_empty() {
             for part in parts {
                 // A part that only sets a variable is nothing by itself.
-                prop_assert!(of(part) == Decision::Allow || part == "x=1", "{part}");
+                prop_assert!(of(part) == PermissionDecision::Allow || part == "x=1", "{part}");
             }
         }
     }

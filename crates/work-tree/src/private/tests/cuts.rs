@@ -14,7 +14,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use super::{Extras, Joined, PrivateFolder, PrivateFolders, Shared, TEXT};
+use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Shared, TEXT};
 use crate::private::copy;
 
 /// Number of files that each merge changes; each takes steps of its own.
@@ -118,7 +118,7 @@ impl Templates {
             let folders = begun.opened().await;
             let (a, _) = (begin(&folders, "a").await, begin(&folders, "b").await);
             edit_all(a.path(), "one", "1");
-            assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+            assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
         });
         let worked = copied(&begun);
         edit_all(&worked.private_b(), "seven", "7");
@@ -170,7 +170,7 @@ impl Templates {
             assert_eq!(count(b.path(), &mine), edited, "{cut}: an edit is lost");
             if ended || steps.is_multiple_of(GOES_ON) {
                 work(&b, "seven", "7").await;
-                assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+                assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
                 assert_eq!(texts(&shared.folder(), &[&both], &cut).len(), 1);
                 assert_eq!(fs::read_dir(shared.folder().join("folder-0")).unwrap().count(), FILES / 4, "{cut}: a part of a file is merged");
                 assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new(), "{cut}");
@@ -191,7 +191,7 @@ impl Templates {
                 (folders, b)
             });
             let joined = cut_off(&runtime, steps, folders.join(&b, "b"));
-            assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(Joined::Clean))), "{cut}");
+            assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(FolderMerge::Clean))), "{cut}");
             joined.is_some()
         };
         texts(&shared.folder(), &[&one, &both], &cut);

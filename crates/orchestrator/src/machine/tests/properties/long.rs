@@ -204,7 +204,7 @@ impl Long {
 
 /// Returns the result after checking that it reports every unfinished task with a reason, and that a failed run has
 /// one.
-fn told(world: &World) -> RunResult {
+fn checked_result(world: &World) -> RunResult {
     let output = world.output.as_ref().unwrap();
     let result = RunResult::new(world.input.run.clone(), world.state(), output);
     for task in result.tasks.iter().filter(|task| task.status != TaskStatus::Completed) {
@@ -219,7 +219,7 @@ fn told(world: &World) -> RunResult {
 /// Checks the end of a run: everything is reported, and a replay of the facts gives the same run.
 fn is_whole(world: &mut World) {
     world.end();
-    told(world);
+    checked_result(world);
     world.replayed();
     let timed = |(at, event): &(i64, ProgressEvent)| Timed { at: Timestamp::from_millis(*at), event: event.clone() };
     let events: Vec<Timed> = world.events.iter().map(timed).collect();

@@ -61,6 +61,10 @@ pub(super) enum Way {
     Interrupted,
     InDoubt,
     Fault,
+    /// The lead cancels a task.
+    Cancels,
+    /// The lead submits another plan.
+    Again,
     Plans(Plan),
     Patches(PlanPatch),
 }
@@ -186,6 +190,8 @@ fn way() -> impl Strategy<Value = Way> {
         1 => Just(Way::Interrupted),
         1 => Just(Way::InDoubt),
         1 => Just(Way::Fault),
+        1 => Just(Way::Cancels),
+        1 => Just(Way::Again),
         1 => any_plan().prop_map(Way::Plans),
         3 => prop::collection::vec(change(), 0..3).prop_map(|changes| Way::Patches(patch(changes))),
     ]

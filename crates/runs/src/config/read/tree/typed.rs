@@ -1,4 +1,4 @@
-//! Deserializes a tree. One deserializer serves TOML and YAML, so that the settings types are compiled once and each fault has its place.
+//! Deserializes a tree. One deserializer serves all formats, so that the settings types are compiled once and each fault has its place.
 //!
 //! A method that accepts one kind of value alone calls one method of its visitor, so that the compiler drops the others.
 

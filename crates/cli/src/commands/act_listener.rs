@@ -1,0 +1,103 @@
+//! Passes the acts of a person in the whole-screen view to the run, as `aime tell`, `aime pause`, `aime cancel` and `aime answer` do.
+
+use std::sync::Arc;
+
+use aime_durable::{Clock, Journal, SystemClock};
+use aime_orchestrator::InboxMessage;
+use aime_progress_management::RunId;
+use aime_redact::Redactor;
+use aime_runs::Setup;
+use aime_terminal::{Act, ActHandler};
+use tokio::sync::{
+    Notify,
+    mpsc::{self, UnboundedReceiver},
+};
+
+use crate::{
+    failure::Failure,
+    i18n::msg,
+    output::{BOLD, plain},
+    person::{AtTerminal, ScreenPerson},
+    screen::{Screen, head},
+};
+
+/// Creates the channel of acts: one end for the view, one for [`ActListener`].
+pub(super) fn acts() -> (ActHandler, UnboundedReceiver<Act>) {
+    let (sent, acts) = mpsc::unbounded_channel();
+    // Sending fails if the receiver has ended.
+    (Box::new(move |act| drop(sent.send(act))), acts)
+}
+
+/// Carries out the acts of the view.
+pub(super) struct ActListener {
+    run: RunId,
+    journal: Journal,
+    redactor: Redactor,
+    screen: Arc<Screen>,
+    /// Questions that wait for answers in this process.
+    person: Option<Arc<ScreenPerson>>,
+    /// Notified of Ctrl-C and of leaving.
+    stops: Arc<Notify>,
+}
+
+impl ActListener {
+    pub(super) fn new(
+        run: &RunId,
+        screen: &Arc<Screen>,
+        setup: &Setup,
+        asked: Option<Arc<ScreenPerson>>,
+        stops: &Arc<Notify>,
+    ) -> Result<Self, Failure> {
+        let (journal, redactor) = (setup.journal()?, setup.redactor().clone());
+        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), person: asked, stops: Arc::clone(stops) })
+    }
+
+    /// Carries out acts one after another until the channel closes.
+    pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<Act>) {
+        while let Some(act) = acts.recv().await {
+            let (message, said) = match act {
+                Act::Tell { task, text } => {
+                    let said = format!("{}{}", head(BOLD, "head-told"), plain(&text));
+                    (InboxMessage::Say { task, text }, Some(said))
+                }
+                Act::Pause => (InboxMessage::Pause {}, None),
+                Act::Cancel { task } => {
+                    let said = task.as_ref().map(|task| format!("{}{task}", head(BOLD, "head-cancel")));
+                    (InboxMessage::Cancel { task }, said)
+                }
+                Act::Answer { question, text } => {
+                    let asked = self.person.as_ref();
+                    let left = asked.map_or_else(|| Err(text.clone()), |asked| asked.answer(&question, text.clone()));
+                    let Err(text) = left else { continue };
+                    (InboxMessage::Answer { question, text }, None)
+                }
+                Act::Interrupt | Act::Leave => {
+                    self.stops.notify_one();
+                    continue;
+                }
+                Act::Lost => {
+                    self.screen.lose();
+                    if let Some(asked) = self.person.clone() {
+                        // A person may take their time, and other acts must still be handled meanwhile.
+                        let terminal = Arc::new(AtTerminal::new(self.screen.pause()));
+                        tokio::spawn(async move { asked.lose(terminal).await });
+                    }
+                    continue;
+                }
+                // The view handles these itself.
+                Act::Suspend | Act::Redraw => continue,
+            };
+            match self.put(&message).await {
+                Ok(()) => said.iter().for_each(|said| self.screen.note(said)),
+                Err(error) => self.screen.note(&msg!("view-not-done", error)),
+            }
+        }
+    }
+
+    async fn put(&self, message: &InboxMessage) -> Result<(), String> {
+        let mut message = serde_json::to_value(message).map_err(|error| error.to_string())?;
+        self.redactor.document(&mut message);
+        let put = self.journal.inbox_put(self.run.as_str(), SystemClock.now(), &message.to_string()).await;
+        put.map(drop).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,157 @@
+//! Display of a run that is driven here, and stopping it from there.
+
+use std::sync::Arc;
+
+use aime_orchestrator::{Bounds, HumanChannel, Models, NobodyThere};
+use aime_progress_management::{ProgressState, RunId, RunStatus};
+use aime_runs::{RunNews, Setup};
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::act_listener::{ActListener, acts};
+use crate::{
+    args::{Global, Output},
+    failure::Failure,
+    i18n::{msg, print},
+    output::{self, BOLD},
+    person::{AtTerminal, ScreenPerson},
+    screen::{DisplayOptions, Form, Screen, Whole, column, limits_of},
+    signals::interrupted,
+};
+
+/// Run with its display options.
+pub(super) struct DisplayedRun {
+    pub(super) run: RunId,
+    pub(super) output: Output,
+    pub(super) unattended: bool,
+    pub(super) models: Option<Models>,
+    /// Bounds of the run, for display.
+    pub(super) bounds: Bounds,
+}
+
+/// Display of a run, and the channel for questions to people.
+pub(super) struct RunDisplay {
+    pub(super) screen: Arc<Screen>,
+    pub(super) human: Arc<dyn HumanChannel>,
+    /// Task that carries out the acts of the whole-screen view.
+    hearing: Option<JoinHandle<()>>,
+    /// Notified of Ctrl-C in that view.
+    stops: Arc<Notify>,
+}
+
+impl RunDisplay {
+    /// Takes over the terminal, if there is one.
+    pub(super) fn begin(carry: &DisplayedRun, global: &Global, setup: &Setup, before: Option<&ProgressState>) -> Result<Self, Failure> {
+        let attended = !carry.unattended && output::can_type();
+        let (run, stops) = (&carry.run, Arc::new(Notify::new()));
+        let form = Form::of(carry.output, sight(global, setup, attended));
+        if form == Form::Whole {
+            let (heard, acts) = acts();
+            let mut screen = aime_terminal::Screen::new(run.clone(), aime_terminal::Part::Drives, limits_of(&carry.bounds));
+            if let Some(before) = before {
+                screen = screen.with_state(before.clone());
+            }
+            // If the whole-screen view is unavailable, another display is used.
+            if let Ok(Some(whole)) = Whole::open(screen, heard) {
+                let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(ScreenPerson::default()));
+                let hearing = ActListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
+                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.handle_acts(acts))), stops });
+            }
+        }
+        let screen = Arc::new(Screen::new(form, run));
+        if let Some(before) = before {
+            screen.begin_with(before);
+        }
+        let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NobodyThere) };
+        Ok(Self { screen, human, hearing: None, stops })
+    }
+}
+
+impl Drop for RunDisplay {
+    fn drop(&mut self) {
+        if let Some(hearing) = self.hearing.take() {
+            hearing.abort();
+        }
+        // The terminal must be restored however the run ends.
+        self.screen.close();
+    }
+}
+
+/// Returns true if no run of this folder has ended yet; `before` is the state of a resumed run.
+pub(super) fn is_first(before: Option<&ProgressState>, setup: &Setup) -> bool {
+    let Some(before) = before else { return !setup.has_runs() };
+    let runs = setup.existing_journal().ok().flatten().and_then(|journal| journal.runs().ok());
+    before.status != RunStatus::Completed && runs.is_some_and(|runs| runs.len() == 1)
+}
+
+/// Explains the commands for a run to someone who has seen none here before.
+pub(super) fn teach() {
+    output::note(&msg!("run-first"));
+    for (command, what) in [
+        ("aime runs report last", msg!("run-first-report")),
+        ("aime runs undo last", msg!("run-first-undo")),
+        ("aime serve", msg!("run-first-serve")),
+    ] {
+        output::note(&format!("  {}{what}", column(&format!("{BOLD}{command}{BOLD:#}"), 24)));
+    }
+}
+
+/// Describes the terminal and the options for the choice of the display.
+pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> DisplayOptions {
+    DisplayOptions {
+        quiet: global.quiet,
+        plain: global.plain || setup.config.run.plain,
+        logs: global.verbose > 0,
+        watched: output::is_watched() && setup.environment.text("TERM") != Some("dumb"),
+        alone: output::is_seen(),
+        attended,
+    }
+}
+
+/// Shows events until the stream ends.
+pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<RunNews>) -> Result<(), Failure> {
+    let drawing = match screen.as_ref() {
+        Screen::Live(live) => {
+            let live = Arc::clone(live);
+            Some(tokio::spawn(async move { live.keep_drawing().await }))
+        }
+        _ => None,
+    };
+    while let Some(news) = news.recv().await {
+        match news {
+            RunNews::Event(event) => screen.show(&event)?,
+            RunNews::Note(note) => screen.note(&print(&note)),
+        }
+    }
+    screen.close();
+    if let Some(drawing) = drawing {
+        drawing.abort();
+    }
+    Ok(())
+}
+
+/// Waits until everything is shown.
+pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) -> Result<(), Failure> {
+    let shown = shown.await.map_err(Failure::internal)?;
+    screen.close();
+    shown
+}
+
+/// Stops the run resumably at the first Ctrl-C or TERM. The second one ends the wait for that.
+pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &RunDisplay) {
+    stopped(seen).await;
+    stop.cancel();
+    seen.screen.note(&msg!("run-stopping"));
+    stopped(seen).await;
+}
+
+/// Waits for a signal, or for Ctrl-C on a screen in raw mode.
+async fn stopped(seen: &RunDisplay) {
+    tokio::select! {
+        () = interrupted() => {}
+        () = seen.stops.notified() => {}
+    }
+}

@@ -1,0 +1,201 @@
+//! Configured servers with their offers from earlier runs. Only new servers are asked; the others start when they are called.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+use aime_messages::{Message, message};
+use aime_sandbox::Confinement;
+use aime_tools::{
+    McpClient, McpLoading, McpLogin, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
+};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::{McpLoadConfig, McpServerConfig},
+    error::{ErrorKind, RunsError},
+    files::write_whole,
+    setup::{Setup, reach},
+};
+
+/// Version of the file format.
+const SCHEMA: &str = "aime.mcp/v1";
+
+/// Recorded offers of servers, in `.aime/mcp.json`. If the file is deleted, aime asks the servers again.
+#[derive(Default, Serialize, Deserialize)]
+struct OfferCache {
+    schema: String,
+    servers: BTreeMap<String, KeptServer>,
+}
+
+/// Offer of one server, valid while its settings are unchanged.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct KeptServer {
+    settings: McpServerConfig,
+    offer: McpOffer,
+}
+
+/// Configured servers.
+pub struct Servers {
+    /// The servers.
+    pub all: McpServers,
+}
+
+impl Servers {
+    /// Returns the enabled servers that have everything they need. A notice names what others lack.
+    pub fn of(setup: &Setup) -> Result<Self, RunsError> {
+        let mut servers = Vec::new();
+        for (name, config) in setup.config.mcp.used() {
+            match settings(name, config, setup)? {
+                Ok(settings) => servers.push(settings),
+                Err(missing) => setup.note(message!("mcp-left-out", server = name, reason = missing)),
+            }
+        }
+        let context = setup.tool_context()?;
+        let place = McpPlace { working_folder: setup.folder.clone(), environment: context.environment };
+        let known = load_cache(setup).servers.into_iter().filter(|(name, kept)| setup.config.mcp.servers.get(name) == Some(&kept.settings));
+        let known = known.map(|(name, kept)| (name, kept.offer)).collect();
+        Ok(Self {
+            all: McpServers::new(McpSettings { listed_tools: setup.config.mcp.listed_tools, ..McpSettings::new(servers) }, &place, known),
+        })
+    }
+
+    /// Asks the servers whose offers are unknown. A run continues without those that do not answer.
+    pub(super) async fn learn(&self, setup: &Setup) {
+        for fault in self.all.learn(&CancellationToken::new()).await {
+            setup.note(message!("mcp-without-tools", reason = RunsError::caused(ErrorKind::Usage, fault).with_causes()));
+        }
+        for (name, offer) in self.all.offers() {
+            offer.notes.iter().for_each(|note| setup.note(message!("mcp-note", server = name, reason = Message::text(note))));
+        }
+    }
+
+    pub(in crate::setup) fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.all.tools()
+    }
+
+    pub(in crate::setup) fn every_tool(&self) -> Vec<Arc<dyn Tool>> {
+        self.all.every_tool()
+    }
+
+    /// Stores the known offers for the next run, if there is a place for them.
+    pub fn store(&self, setup: &Setup) {
+        if !setup.data_folder().is_dir() {
+            return;
+        }
+        let before = load_cache(setup).servers;
+        let mut servers = before.clone();
+        servers.retain(|name, _| setup.config.mcp.servers.contains_key(name));
+        for (name, mut offer) in self.all.offers() {
+            // Notes are shown only once.
+            offer.notes.clear();
+            if let Some(settings) = setup.config.mcp.servers.get(&name) {
+                servers.insert(name, KeptServer { settings: settings.clone(), offer });
+            }
+        }
+        if servers == before {
+            return;
+        }
+        let kept = OfferCache { schema: SCHEMA.to_owned(), servers };
+        let written = serde_json::to_string(&kept).map_err(std::io::Error::other);
+        if let Err(error) = written.and_then(|text| write_whole(&file(setup), &text, true)) {
+            setup.note(message!("mcp-not-kept", error = error));
+        }
+    }
+}
+
+fn file(setup: &Setup) -> PathBuf {
+    setup.data_folder().join("mcp.json")
+}
+
+/// Reads the recorded offers; none if the file is missing or unreadable.
+fn load_cache(setup: &Setup) -> OfferCache {
+    let text = std::fs::read_to_string(file(setup)).unwrap_or_default();
+    serde_json::from_str(&text).ok().filter(|kept: &OfferCache| kept.schema == SCHEMA).unwrap_or_default()
+}
+
+/// Returns the settings of one server with its secrets, or a message that names what is missing.
+fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Result<McpServerSettings, Message>, RunsError> {
+    let variable = |name: &String| setup.environment.text(name).ok_or_else(|| message!("no-variable", variable = name));
+    let patterns = |patterns: &[String]| {
+        NamePatterns::new(patterns).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("mcp-hint", server = name)))
+    };
+    let transport = match (&config.command, &config.url) {
+        (Some(command), _) => {
+            let mut environment: BTreeMap<OsString, OsString> =
+                config.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            for name in &config.env_vars {
+                match variable(name) {
+                    Ok(value) => drop(environment.insert(name.into(), value.into())),
+                    Err(missing) => return Ok(Err(missing)),
+                }
+            }
+            let program = setup.environment.expand_home(command.as_ref()).into_os_string();
+            let confinement = confinement(name, config, setup);
+            McpTransport::Stdio { program, arguments: config.args.iter().map(OsString::from).collect(), environment, confinement }
+        }
+        (None, url) => {
+            let bearer = match config.bearer_token_env.as_ref().map(variable).transpose() {
+                Ok(bearer) => bearer.map(SecretString::from),
+                Err(missing) => return Ok(Err(missing)),
+            };
+            let headers = config.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone())));
+            let secret = match config.client_secret_env.as_ref().map(variable).transpose() {
+                Ok(secret) => secret.map(SecretString::from),
+                Err(missing) => return Ok(Err(missing)),
+            };
+            let client = config.client_id.as_ref().map(|id| McpClient { id: id.clone(), secret });
+            let login = setup.places.state_folder().map(|folder| McpLogin { file: folder.join("mcp").join(file_name(name)), client });
+            McpTransport::Http { url: url.clone().unwrap_or_default(), bearer, login, headers: headers.collect() }
+        }
+    };
+    Ok(Ok(McpServerSettings {
+        start_limit: Duration::from_secs(config.start_timeout_seconds),
+        call_limit: Duration::from_secs(config.call_timeout_seconds),
+        total_limit: Duration::from_secs(config.max_call_seconds.max(config.call_timeout_seconds)),
+        tools: patterns(&config.tools)?,
+        read_only: patterns(&config.read_only)?,
+        trusted: config.trusted,
+        loading: match config.load {
+            McpLoadConfig::Auto => McpLoading::Auto,
+            McpLoadConfig::Always => McpLoading::Always,
+            McpLoadConfig::OnDemand => McpLoading::OnDemand,
+        },
+        ..McpServerSettings::new(name, transport)
+    }))
+}
+
+/// Returns the name of the file that keeps a server's login. Characters with a meaning in paths are escaped.
+fn file_name(server: &str) -> String {
+    let plain = |byte: u8| {
+        if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") }
+    };
+    format!("{}.json", server.bytes().map(plain).collect::<String>())
+}
+
+/// Returns the sandbox of a server's program: that of commands plus what the server's settings allow, with its own temp folder.
+fn confinement(name: &str, config: &McpServerConfig, setup: &Setup) -> Confinement {
+    if !config.confined {
+        return Confinement::off();
+    }
+    let expanded = |paths: &[PathBuf]| paths.iter().map(|path| setup.environment.expand_home(path)).collect::<Vec<_>>();
+    setup.confinement_with(|settings| {
+        settings.read.extend(expanded(&config.read));
+        settings.write.extend(expanded(&config.write));
+        if !config.network.is_none() {
+            settings.network = reach::network(&config.network, &format!("mcp.servers.{name}.network"), setup.launcher());
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_stands_in_its_folder_whatever_its_server_is_called() {
+        for (server, file) in [("tracker", "tracker.json"), ("../x", "%2e%2e%2fx.json"), ("é b", "%c3%a9%20b.json")] {
+            assert_eq!(file_name(server), file);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A message of a person to a task whose actor is not made yet.
+
+use std::fs;
+
+use aime_scripted_server::ScriptedServer;
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use super::{World, gate, script, tool, until};
+use crate::services::Server;
+
+/// Message of the person, which no prompt contains by itself.
+const WORDS: &str = "write-it-in-green";
+
+impl World {
+    /// No worker can make the actor when its task gets the message. The first request to its model contains it.
+    pub(super) fn message_before_creation(&self) -> Result<String> {
+        let act = json!({"id": "act", "name": "act", "kind": "actor", "description": "act", "dependencies": ["wait"]});
+        let plan = json!({"goal": "two things", "tasks": [tool("wait", &gate("wait"), &[]), act]});
+        fs::write(self.root.join("told/plan.json"), plan.to_string())?;
+        let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
+        let (url, engine) = (model.url(), Server::start(&self.root.join("told-engine"))?);
+        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let _drives = self.worker("told", "told-drives", &url, &address, "runs,llm,tools.files,tools.shell")?;
+        let plans = self.worker("told", "told-plans", &url, &address, "planner")?;
+        let run =
+            ["run", "--plan", "plan.json", "--run-id", "told", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
+        let client = self.start("told", "told-run", &url, &run)?;
+        self.appears("told/at-wait")?;
+        plans.terminate()?;
+        plans.printed(0).context("the worker that plans and makes actors")?;
+        fs::write(self.root.join("told/go-wait"), "")?;
+        until("the task has begun", || {
+            let events = ["runs", "events", "told", "--engine", &on, "--output", "jsonl"];
+            let events = self.start("told", "told-events", &url, &events)?.printed(0)?;
+            let begun = ["task_status_changed", "\"act\"", "\"running\""];
+            Ok(events.lines().any(|event| begun.iter().all(|words| event.contains(words))))
+        })?;
+        self.start("told", "told-tell", &url, &["tell", "told", "--task", "act", WORDS, "--engine", &on])?.printed(0)?;
+        let _makes = self.worker("told", "told-makes", &url, &address, "planner")?;
+        client.ended(0)?;
+        self.record(&engine, "told", "aime-run-told", "told/.aime/blobs")?;
+        let requests = model.requests();
+        let first = requests.first().context("the model was not asked")?;
+        let heard = first.to_string().matches(WORDS).count();
+        ensure!(heard == 1, "the words are {heard} times in the first request to the model: {first:#}");
+        Ok("what a person said to a task while its actor was made was heard by the actor from its first request on".to_owned())
+    }
+}
