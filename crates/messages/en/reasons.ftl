@@ -42,6 +42,7 @@ trigger-failed = { $number ->
 trigger-failed-again = task {$task} failed again: {$reason}
 trigger-evidence = new evidence: {$text}
 trigger-blocked = task {$task} is blocked: {$reason}
+trigger-nothing-ready = nothing runs, and no task can start
 trigger-tokens = {$left} of {$limit} { $limit ->
     [one] token is
    *[other] tokens are

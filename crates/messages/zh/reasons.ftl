@@ -42,6 +42,7 @@ trigger-failed = { $number ->
 trigger-failed-again = 任务 {$task} 再次失败：{$reason}
 trigger-evidence = 新发现：{$text}
 trigger-blocked = 任务 {$task} 受阻：{$reason}
+trigger-nothing-ready = 没有任务在运行，也没有任务能开始
 trigger-tokens = {$limit} 个 token 只剩 {$left} 个
 trigger-stalled = {$seconds} 秒没有进展
 trigger-person = 有人说：{$text}

@@ -285,8 +285,7 @@ impl RunMachine {
             self.lead.cause.clone_from(&wake.reasons);
         }
         if wake.kind == WakeKind::NothingReady && !self.works_itself() {
-            let detail = "nothing runs, and no task can start";
-            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, detail));
+            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, message!("trigger-nothing-ready")));
         }
         for task in &wake.settled {
             let Some(known) = self.state.tasks.get(task) else { continue };
