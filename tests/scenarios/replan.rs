@@ -225,7 +225,7 @@ fn unattended_it_stops_with_a_report() {
     let result = ended.json();
     assert_eq!((&result["status"], &result["error"]["code"]), (&json!("waiting_for_human"), &json!("waiting_for_human")), "{ended}");
     let report = result["error"]["message"].as_str().unwrap();
-    for part in ["the plan was changed 1 times", "What stands in the way", "a river", "The run so far"] {
+    for part in ["the plan was changed once", "What stands in the way", "a river", "The run so far"] {
         assert!(report.contains(part), "{part}: {ended}");
     }
     assert!(result["error"]["hint"].as_str().unwrap().contains("aime answer walk"), "{ended}");

@@ -65,9 +65,12 @@ fn a_task_that_does_not_move_is_cancelled_and_replaced() {
 #[test]
 fn a_replan_in_the_cooldown_is_suppressed_and_comes_after_it() {
     let tasks = plan(&[actor("one", "FIRST-WAY", &[]), actor("slow", "SLOW-WORK", &[])]);
+    // The second change of the plan for the same work changes its means.
+    let mut third = add("three", "THIRD-WAY", &["two"]);
+    third["task"]["profile"] = json!("atlas");
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(tasks)])
-        .on(When::schema("aime_patch"), [patch(&[add("two", "SECOND-WAY", &["one"])]), patch(&[add("three", "THIRD-WAY", &["two"])])])
+        .on(When::schema("aime_patch"), [patch(&[add("two", "SECOND-WAY", &["one"])]), patch(&[third])])
         .on(When::tools().and_contains("FIRST-WAY"), [gives_up("a wall")])
         .on(When::tools().and_contains("SECOND-WAY"), [gives_up("a river")])
         .on(When::tools().and_contains("THIRD-WAY"), [done("through")])

@@ -14,10 +14,9 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     // A link stays a link, and its target is written.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.prefix(".aime-").tempfile_in(folder).map_err(without_path)?;
+    // Opened here, because the errors of `tempfile` hide the system's words and name the temporary file.
+    let open = |path: &Path| std::fs::File::options().read(true).write(true).create_new(true).open(path);
+    let mut file = tempfile::Builder::new().prefix(".aime-").make_in(folder, open)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };

@@ -41,7 +41,7 @@ fn waits(from: &str) -> PlanChange {
 
 /// Returns how the changes deal with `convert`, as text.
 fn made(changes: Vec<PlanChange>) -> Result<String, String> {
-    let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| aime_messages::Message::list("\n", &faults).to_string())?;
+    let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| Message::list("\n", &faults).to_string())?;
     assert_eq!(lowered.len(), 2, "each task that failed is told of: {lowered:?}");
     Ok(lowered.iter().find(|lowered| lowered.task == id("convert")).unwrap().to_string())
 }
