@@ -405,7 +405,7 @@ fn six_for_a_fault_in_aime_itself() {
     let loaded = journal.load::<RunMachine>("odd", "").unwrap().unwrap();
     let at = loaded.last_at();
     let facts = [Recorded { at, fact: RunFact::Deferred { id: EffectId::new("ask/nobody") } }];
-    let events = [Recorded { at, fact: ProgressEvent::RunInterrupted { reason: "by another machine".to_owned() } }];
+    let events = [Recorded { at, fact: ProgressEvent::RunInterrupted { reason: "by another machine".into() } }];
     let mut stream = journal.stream("odd", "").after(&loaded);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(stream.append::<RunMachine>(Commit { input: None, facts: &facts, events: &events })).unwrap();

@@ -176,7 +176,7 @@ fn faults_of_plans_are_told_in_chinese() {
     assert_lines(
         &ended,
         &ended.stderr,
-        &["错误：计划 plan.json 有 3 处错误：", "tasks[0].tool（任务 \"find\"）：没有工具", "提示：`aime check` 给出同样的列表"],
+        &["错误：计划 plan.json 有 3 处错误：", "tasks[0].tool（任务 \"find\"）：没有工具", "提示：`aime schema plan` 给出计划的格式"],
     );
     let english = world.aime(["check", "plan.json"]).must(2);
     assert_lines(&english, &english.stdout, &["fault tasks[0].tool (task \"find\"): there is no tool \"grepp\" (did you mean \"grep\"?)"]);

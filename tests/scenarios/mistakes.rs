@@ -31,7 +31,7 @@ fn a_run_without_a_plan_has_no_versions() {
     assert!(!shown.stdout.contains("\nplan") && !shown.stdout.contains("\n\n"), "{shown}");
     // A file that cannot be written is named as it was given.
     let ended = world.aime(["runs", "report", "r", "-o", "none/x.html"]).must(2);
-    let told = "error: the report cannot be written to none/x.html: entity not found\n";
+    let told = "error: the report cannot be written to none/x.html: No such file or directory (os error 2)\n";
     assert!(ended.stderr.starts_with(told), "{ended}");
 }
 

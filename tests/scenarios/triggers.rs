@@ -68,6 +68,9 @@ fn a_replan_in_the_cooldown_is_suppressed_and_comes_after_it() {
     let mut third = add("three", "THIRD-WAY", &["two"]);
     third["task"]["profile"] = json!("atlas");
     let tasks = plan(&[actor("one", "FIRST-WAY", &[]), actor("slow", "SLOW-WORK", &[])]);
+    // The second change of the plan for the same work changes its means.
+    let mut third = add("three", "THIRD-WAY", &["two"]);
+    third["task"]["profile"] = json!("atlas");
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(tasks)])
         .on(When::schema("aime_patch"), [patch(&[add("two", "SECOND-WAY", &["one"])]), patch(&[third])])

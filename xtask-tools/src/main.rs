@@ -46,46 +46,46 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run a goal with no set-up: build aime and run it, on a small model in its process if none is configured
+    /// Build aime and run a goal, on a small model in the same process if none is configured
     Run(run::RunArguments),
-    /// Build everything and run every test, documentation tests included; `temporal` runs those of runs on an engine, which is fetched
+    /// Build everything and run every test, doc tests included; `temporal` fetches a Temporal server and runs the tests against it
     Test(test::TestArguments),
-    /// Everything a change must pass: format, lints, tidy, documentation, tests
+    /// Run every check that a change must pass: format, lints, tidy, documentation, tests
     Ci,
-    /// Count how much of the pure crates their tests reach, and hold it to 90 % of the lines; needs cargo-llvm-cov
+    /// Measure the test coverage of the pure crates and fail below 90 % of the lines; needs cargo-llvm-cov
     Coverage,
-    /// Feed the readers of what others write with whatever libFuzzer finds; needs a nightly compiler and cargo-fuzz
+    /// Fuzz the parsers of untrusted input with libFuzzer; needs a nightly compiler and cargo-fuzz
     Fuzz(fuzz::FuzzArguments),
     /// Check the rules of the codebase that no compiler checks
     Tidy,
-    /// Write the tests of each requirement into its page, from the marks above the tests
+    /// Regenerate the list of the tests of each requirement from the marks above the tests
     Requirements,
-    /// A real model behind an OpenAI-compatible server on this machine
+    /// Fetch and serve a real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
-    /// Write the catalog of facts on models from the table that the Python package litellm publishes; the package is fetched
+    /// Regenerate the catalog of models from the table of the Python package litellm, which is fetched
     Models(models::ModelsArguments),
     /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
     /// `acp` is driven by an editor of the official library, `telemetry` tells a real collector, `temporal` kills the processes of an engine,
     /// `documents` types what the documents show
     Scenario(scenario::ScenarioArguments),
-    /// Try aime and its peers on the same tasks with the same model; hours with a local one
+    /// Evaluate aime and its peers on the same tasks with the same model; takes hours with a local one
     Evaluate(evaluate::EvaluateArguments),
-    /// Count how many small goals a real model reaches; a quarter of an hour or more
+    /// Count how many small goals a real model reaches; takes 15 minutes or more
     Goals(goals::GoalsArguments),
     /// Run the same graphs on aime, on its peers and on bare tokio, and print a table; the peers are fetched
     Bench(bench::BenchArguments),
-    /// Count the instructions of inner loops, and hold them to growing with the work alone; needs valgrind
+    /// Count the instructions of inner loops and fail if they grow faster than the work; needs valgrind
     Instructions(instructions::InstructionsArguments),
-    /// Try what can go wrong, many times, and print what was tried: runs by chance, runs that are cut, processes that are killed
+    /// Test reliability: random simulated runs, runs that are cut off, and processes that are killed
     Reliability(reliability::ReliabilityArguments),
     /// Fetch the development server of Temporal and serve on this machine until Ctrl-C
     Services(services::ServicesArguments),
-    /// Build the release binary of one target and pack it as a release has it, with its checksum; some ten minutes
+    /// Build and pack the release binary of one target with its checksum; takes about ten minutes
     Dist(dist::DistArguments),
-    /// Try to publish every crate and send nothing, and compare public interfaces with the last release; needs cargo's index, and many minutes
+    /// Do a dry run of publishing every crate, and compare public APIs with the last release; needs cargo's index and many minutes
     Packages(packages::PackagesArguments),
-    /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
+    /// Build the release binary and check its size and start-up cost; takes about ten minutes
     Size(size::SizeArguments),
 }
 

@@ -71,7 +71,7 @@ pub(crate) enum Ending {
 /// Returns the end of the turn for a run with this result. `bound` is the bound that was reached, if any.
 pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
     let Some(error) = &result.error else { return Ending::Stop(StopReason::EndTurn, None) };
-    let hinted = || error.hint.as_ref().map_or_else(|| error.message.clone(), |hint| format!("{}\n({hint})", error.message));
+    let hinted = || error.hint.as_ref().map_or_else(|| error.message.to_string(), |hint| format!("{}\n({hint})", error.message));
     match error.code {
         // The question was shown when it was asked.
         FailureCode::WaitingForHuman => Ending::Stop(StopReason::EndTurn, None),
@@ -82,7 +82,7 @@ pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
                 Some("steps" | "tool_calls" | "actors") => StopReason::MaxTurnRequests,
                 _ => StopReason::EndTurn,
             };
-            Ending::Stop(reason, Some(error.message.clone()))
+            Ending::Stop(reason, Some(error.message.to_string()))
         }
         FailureCode::GoalNotReached => Ending::Stop(StopReason::EndTurn, Some(hinted())),
         _ => Ending::Fault(hinted()),

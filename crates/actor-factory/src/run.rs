@@ -69,9 +69,11 @@ impl EffectRunner<ActorMachine> for Runner {
     fn failed(&self, effect: FailedEffect<'_>) -> ActorFact {
         let (id, text) = (effect.id.clone(), effect.message.to_owned());
         match effect.kind {
-            "model" => {
-                ActorFact::ModelAnswered { id, answer: ModelAnswer::Error { kind: ModelFault::Other, text, hint: None }, duration_ms: 0 }
-            }
+            "model" => ActorFact::ModelAnswered {
+                id,
+                answer: ModelAnswer::Error { kind: ModelFault::Other, text: text.into(), hint: None },
+                duration_ms: 0,
+            },
             _ => ended(id, CallOutcome::Error, ToolOutput::text(text), Instant::now()),
         }
     }

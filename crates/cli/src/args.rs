@@ -15,6 +15,7 @@ mod usage_error;
 
 use std::{path::PathBuf, time::Duration};
 
+use aime_messages::{Message, message};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "temporal")]
@@ -75,19 +76,19 @@ pub(crate) struct Global {
     /// Work in this folder; other paths stay relative to where you are
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = ALL)]
     pub(crate) directory: Option<PathBuf>,
-    /// A configuration file that is read last
+    /// Configuration file to read last
     #[arg(long, value_name = "FILE", global = true, help_heading = ALL)]
     pub(crate) config: Option<PathBuf>,
-    /// Print the result alone
+    /// Print only the result
     #[arg(short, long, global = true, help_heading = ALL, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more; twice for everything
+    /// Print more; twice for everything
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = ALL)]
     pub(crate) verbose: u8,
     /// Show runs as plain lines, also on a terminal: for screen readers, and for logs
     #[arg(long, global = true, help_heading = ALL)]
     pub(crate) plain: bool,
-    /// The language of messages; without it the settings say, then LC_ALL, LC_MESSAGES and LANG
+    /// Language of messages; by default that of the settings, then that of LC_ALL, LC_MESSAGES or LANG
     #[arg(long, value_enum, value_name = "LANGUAGE", global = true, help_heading = ALL)]
     pub(crate) lang: Option<LanguageChoice>,
     /// When to use colours; NO_COLOR is honoured
@@ -112,7 +113,7 @@ pub(crate) enum Command {
     Run(LazyArgs<RunArgs>),
     /// Make a plan and run nothing
     Plan(LazyArgs<PlanArgs>),
-    /// Check a plan: all faults at once
+    /// Check a plan and list all its faults
     Check {
         /// The plan: JSON; - for standard input
         plan_file: PathBuf,
@@ -120,11 +121,11 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
         format: CheckFormat,
     },
-    /// Go on after a stop, a crash or an answer
+    /// Resume a run after a stop, a crash or an answer
     Resume(LazyArgs<ResumeArgs>),
-    /// Go on with a run that has ended: write the next goal
+    /// Continue a run that has ended with another goal
     Continue(LazyArgs<ContinueArgs>),
-    /// Look at runs
+    /// Show and manage runs
     Runs {
         #[command(subcommand)]
         command: Option<LazyArgs<RunsCommand>>,
@@ -132,7 +133,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = Output::Text)]
         output: Output,
     },
-    /// Answer what a run asks
+    /// Answer a question of a run
     Answer {
         /// The run
         run: String,
@@ -140,7 +141,7 @@ pub(crate) enum Command {
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
-    /// Say something to a run that nobody asked: its plan is looked at again with it; the one actor of a direct run hears it
+    /// Send a message to a run, which then reviews its plan; in a direct run, its only actor receives it
     Tell {
         /// Say it to the actor of this task alone
         #[arg(long, value_name = "TASK")]
@@ -151,12 +152,12 @@ pub(crate) enum Command {
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
-    /// Stop a run that another process carries out, so that it can be resumed
+    /// Stop a run of another process so that it can be resumed
     Pause {
         /// The run
         run: String,
     },
-    /// End a run for good, or take one task out of it; a paused run is resumed instead
+    /// End a run for good, or cancel one of its tasks; `aime pause` stops a run that is to be resumed
     Cancel {
         /// The run
         run: String,
@@ -166,7 +167,7 @@ pub(crate) enum Command {
     /// Serve runs of an engine: poll the queues of what this machine can do, and do it
     #[cfg(feature = "temporal")]
     Worker(LazyArgs<WorkerArgs>),
-    /// Try a suite of tasks over modes and models, and count what is reached
+    /// Run a suite of tasks in several modes and models, and report how many succeed
     #[command(after_help = evaluate::EXAMPLES)]
     Eval(LazyArgs<EvalArgs>),
     /// Show the runs of this folder in a browser: start, watch, answer, steer, compare
@@ -179,34 +180,34 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         folder: Vec<PathBuf>,
     },
-    /// Look at the tools, or call one
+    /// List the tools, or call one
     Tools {
         #[command(subcommand)]
         command: Option<LazyArgs<ToolsCommand>>,
     },
-    /// Look at the MCP servers whose tools actors are given, or be one
+    /// List and test the MCP servers whose tools actors use, or serve aime over MCP
     Mcp {
         #[command(subcommand)]
         command: Option<LazyArgs<McpCommand>>,
     },
-    /// Work for an editor: be an agent of the Agent Client Protocol over standard input and output
+    /// Serve an editor as an agent of the Agent Client Protocol over standard input and output
     #[command(after_help = ACP_EXAMPLE)]
     Acp {
         /// Write a commented `aime.toml` into the working folder, with a model that is served on this machine, if there is one
         #[arg(long)]
         init: bool,
     },
-    /// Look at the profiles of actors
+    /// List the profiles of actors
     Profiles {
         #[command(subcommand)]
         command: Option<LazyArgs<ProfilesCommand>>,
     },
-    /// Look at the models
+    /// List the models, or download a local one
     Models {
         #[command(subcommand)]
         command: Option<LazyArgs<ModelsCommand>>,
     },
-    /// Look at what earlier runs learnt, or forget it
+    /// List what earlier runs learnt, or delete it
     Memory {
         #[command(subcommand)]
         command: Option<LazyArgs<MemoryCommand>>,
@@ -214,7 +215,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
         output: MemoryFormat,
     },
-    /// Look at what may be done without asking, or forget what "always" has allowed here
+    /// List what actors may do without asking, or revoke what the answer "always" allowed
     Permissions {
         #[command(subcommand)]
         command: Option<LazyArgs<PermissionsCommand>>,
@@ -222,7 +223,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = PermissionsFormat::Text)]
         output: PermissionsFormat,
     },
-    /// Look at the configuration
+    /// Show, check or create the configuration
     Config {
         #[command(subcommand)]
         command: Option<LazyArgs<ConfigCommand>>,
@@ -233,7 +234,7 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         format: Option<SchemaName>,
     },
-    /// Tell what works here, what does not, and the fix
+    /// Report what works here, what does not, and how to fix it
     Doctor,
     /// Print the manual page
     Man {
@@ -255,7 +256,7 @@ pub(crate) struct RunArgs {
     /// Read the goal from a file
     #[arg(long, value_name = "F", conflicts_with = "goal")]
     pub(crate) goal_file: Option<PathBuf>,
-    /// Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
+    /// Image to send with the goal: PNG, JPEG, GIF or WebP; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     /// Run this plan instead of making one; - reads it from standard input
@@ -268,10 +269,10 @@ pub(crate) struct RunArgs {
     pub(crate) choice: ModelChoice,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
-    /// Calls that actors make without asking: none that changes something, edits of files, all, or reading alone
+    /// Calls that actors make without asking: none that change something, edits of files, or all; read-only refuses changes
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) approve: Option<ApproveArg>,
-    /// Nobody is there: do not wait for answers; a run that needs one stops until `aime answer`
+    /// Do not wait for answers: a run that needs one stops until `aime answer`
     #[arg(long)]
     pub(crate) unattended: bool,
     /// Commit the work of each task to a new branch, aime/ID; the current branch stays, and nothing is pushed
@@ -290,7 +291,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelChoice {
-    /// Way of working on the goal; without it aime decides, and says why
+    /// Planning mode; by default aime chooses one and says why
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
     /// The model: a name from the configuration, the server's own name for it, or a local one
@@ -300,48 +301,53 @@ pub(crate) struct ModelChoice {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BoundArgs {
-    /// The most tokens it may use, sent and received
+    /// Maximum number of tokens, sent and received
     #[arg(long, help_heading = BOUNDS, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) max_tokens: Option<u64>,
-    /// The most it may cost, in US dollars; needs prices for the model
+    /// Maximum cost in US dollars; needs prices for the model
     #[arg(long, help_heading = BOUNDS, value_name = "USD", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) max_cost: Option<f64>,
-    /// The longest it may work, such as 90s, 10m, 1h30m
+    /// Maximum working time, such as 90s, 10m, 1h30m
     #[arg(long, help_heading = BOUNDS, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 }
 
+/// Reason why the value of an argument is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+struct ArgumentFault(Message);
+
 /// Returns a parser of whole numbers within bounds.
-fn whole<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+fn whole<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, ArgumentFault> + Clone {
     move |text| {
         let number = text.trim().parse::<u64>().ok().filter(|number| (least..=most).contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match most {
-            u64::MAX => format!("write a whole number of at least {least}"),
-            most => format!("write a whole number from {least} to {most}"),
+            u64::MAX => ArgumentFault(message!("typed-whole-least", least)),
+            most => ArgumentFault(message!("typed-whole", least, most)),
         })
     }
 }
 
 /// Parses `90s`, `10m` or `1h30m`; a bare number means seconds.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+fn parse_duration(text: &str) -> Result<Duration, ArgumentFault> {
     let time = match text.trim().parse::<u64>() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
         Err(_) => text.trim().parse::<jiff::SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok()),
     };
-    time.filter(|time| !time.is_zero()).ok_or_else(|| "write a time above 0, such as 90s, 10m or 1h30m".to_owned())
+    time.filter(|time| !time.is_zero()).ok_or_else(|| ArgumentFault(message!("typed-time")))
 }
 
 /// Parses an amount of US dollars, above 0.
-fn parse_cost(text: &str) -> Result<f64, String> {
+fn parse_cost(text: &str) -> Result<f64, ArgumentFault> {
     let cost = text.trim().trim_start_matches('$').parse::<f64>().ok();
-    cost.filter(|cost| cost.is_finite() && *cost > 0.0).ok_or_else(|| "write US dollars above 0, such as 0.50".to_owned())
+    cost.filter(|cost| cost.is_finite() && *cost > 0.0).ok_or_else(|| ArgumentFault(message!("typed-dollars")))
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     /// The goal; - reads it from standard input
     pub(crate) goal: String,
-    /// Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
+    /// Image to send with the goal: PNG, JPEG, GIF or WebP; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     #[command(flatten)]

@@ -49,7 +49,7 @@ impl FetchDisplay {
     fn print(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(output::painted(&format!("        {text}"))),
-            None => output::line(&format!("        {text}")),
+            None => output::note(&format!("        {text}")),
         }
     }
 }

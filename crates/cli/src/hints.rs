@@ -60,7 +60,7 @@ pub(crate) fn next_step(next: &NextStep) -> Message {
         NextStep::AllowSteps {} => message!("hint-steps"),
         NextStep::Fork { run, version } => message!("hint-fork", run, version),
         NextStep::RepairModel { advice, run } => {
-            let advice = advice.as_ref().map_or_else(|| message!("hint-doctor"), Message::text);
+            let advice = advice.clone().unwrap_or_else(|| message!("hint-doctor"));
             match run {
                 Some(run) => message!("hint-then-resume", advice, run),
                 None => message!("hint-then-plan", advice),
@@ -97,7 +97,7 @@ pub(crate) fn with_commands(result: &RunResult) -> RunResult {
     if let Some(error) = &mut result.error
         && let Some(next) = &error.next
     {
-        error.hint = Some(next_step(next).to_string());
+        error.hint = Some(next_step(next));
     }
     result
 }
@@ -110,7 +110,7 @@ mod tests {
     fn next_steps_name_the_command_or_option() {
         let run = || Some(RunId::new("r").unwrap());
         let raise = |bound: &str, run| NextStep::RaiseBound { bound: bound.to_owned(), run };
-        let advice = || Some("try again later".to_owned());
+        let advice = || Some(Message::text("try again later"));
         let cases = [
             (raise("tokens", run()), "raise the bound: `aime resume r --max-tokens N`"),
             (raise("money", run()), "raise the bound: `aime resume r --max-cost USD`"),

@@ -1,7 +1,7 @@
 //! Messages of the command in the person's language.
 //!
-//! Messages are ids of the catalogues of `aime-messages` with their values: `msg!("tree-more", number = 3)` prints one, and errors carry
-//! [`Message`]s. Some English texts (a reason in a journal, the error of a library) are still recognised by their sentences: [`translated`].
+//! Messages are ids of the catalogues of `aime-messages` with their values: `msg!("tree-more", number = 3)` prints one, and errors, events
+//! and results carry [`Message`]s. Only the questions of runs and the texts of clap are recognised by their English sentences.
 //! Everything that programs read (JSON, journals, field names, the log, texts for editors and other agents) stays English, and a
 //! sentence that no catalogue has is shown unchanged.
 
@@ -95,7 +95,7 @@ pub(crate) fn language() -> Language {
 
 /// Returns a message in the person's language.
 pub(crate) fn print(message: &Message) -> String {
-    message.render_with(language(), &translated)
+    message.render(language())
 }
 
 /// Returns the message with this id, which takes no values.
@@ -120,17 +120,9 @@ pub(crate) fn messages(messages: &[Message]) -> String {
 
 /// Joins several things into a list.
 pub(crate) fn row<T: AsRef<str>>(things: impl IntoIterator<Item = T>) -> String {
-    let said: Vec<String> = things.into_iter().map(|thing| translated(thing.as_ref()).into_owned()).collect();
-    said.join(&msg!("row-separator"))
-}
-
-/// Translates an English text of the command or its libraries: as a whole if a catalogue has it, else line by line. Unknown text stays
-/// unchanged.
-pub(crate) fn translated(text: &str) -> Cow<'_, str> {
-    match language() {
-        Language::English => Cow::Borrowed(text),
-        language => aime_messages::translate_text(language, text),
-    }
+    let things: Vec<T> = things.into_iter().collect();
+    let texts: Vec<&str> = things.iter().map(AsRef::as_ref).collect();
+    texts.join(&msg!("row-separator"))
 }
 
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.

@@ -39,9 +39,10 @@ fn main() -> ExitCode {
             if error.kind() != ErrorKind::DisplayVersion {
                 i18n::speak(commands::language_of_nothing(&environment));
             }
-            args::print_usage_error(&error);
             // Help and version were requested; anything else is a usage error.
-            return ExitCode::from(if error.use_stderr() { failure::code::USAGE } else { 0 });
+            let code = if error.use_stderr() { failure::code::USAGE } else { 0 };
+            args::print_usage_error(error);
+            return ExitCode::from(code);
         }
     };
     output::choose_colors(cli.global.color, &environment);

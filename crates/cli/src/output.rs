@@ -23,7 +23,7 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     args::ColorChoice,
     failure::Failure,
-    i18n::{self, msg, translated, translated_question},
+    i18n::{self, msg, translated_question},
 };
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -169,13 +169,8 @@ pub(crate) fn hush() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints a note of one line in the person's language, unless notes are suppressed. A text with colours is already translated.
+/// Prints a note of one line, unless notes are suppressed.
 pub(crate) fn note(text: &str) {
-    if text.contains('\u{1b}') { line(text) } else { line(&translated(text)) }
-}
-
-/// Prints a note without translation, since it may contain the words of a model or a tool.
-pub(crate) fn line(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         alert(text);
     }

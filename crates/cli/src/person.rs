@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{msg, translated, translated_question, word_name},
+    i18n::{msg, translated_question, word_name},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -143,7 +143,7 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
 
 /// Asks for a yes; any other answer means no.
 pub(crate) async fn agrees(question: &str) -> bool {
-    let asked = format!("{} {}", translated(question), msg!("prompt-no"));
+    let asked = format!("{question} {}", msg!("prompt-no"));
     answers(&asked).await.is_some_and(|answer| Consent::recorded(answer) == "yes")
 }
 

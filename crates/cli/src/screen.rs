@@ -83,7 +83,7 @@ impl Screen {
             Self::Quiet => {}
             Self::Lines => {
                 if let Some(line) = line_of(event) {
-                    output::line(&line);
+                    output::note(&line);
                 }
             }
             Self::Live(live) => live.show(event),

@@ -2,6 +2,7 @@
 //!
 //! Pure rules: they decide when the model is asked for an update, and limit the update.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,26 +82,22 @@ impl Growth {
     /// Returns the reason for an update of an emergent plan now, if there is one. `still` is true if no task runs or is
     /// ready.
     #[must_use]
-    pub fn update_due(&self, state: &ProgressState, still: bool, settings: &GrowthSettings) -> Option<String> {
+    pub fn update_due(&self, state: &ProgressState, still: bool, settings: &GrowthSettings) -> Option<Message> {
         if !self.failed.is_empty() {
-            return Some(format!("an attempt at {} failed", self.failed.join(", ")));
+            return Some(message!("growth-failed", tasks = self.failed.join(", ")));
         }
         if self.completed >= settings.update_every.max(1) {
-            return Some(format!("{} TODOs were completed since the last look", self.completed));
+            return Some(message!("growth-completed", number = self.completed));
         }
         if self.lost {
-            return Some("the last look came to nothing".to_owned());
+            return Some(message!("growth-lost"));
         }
         let changed = self.completed > 0 || self.looked_at != Some(state.version);
         if !still || !changed {
             return None;
         }
         let open = todos(state).filter(|(_, status)| status.is_open()).map(|(id, _)| id).collect::<Vec<_>>();
-        Some(if open.is_empty() {
-            "every TODO is settled: is the goal reached?".to_owned()
-        } else {
-            format!("nothing is ready, and {} cannot start", open.join(", "))
-        })
+        Some(if open.is_empty() { message!("growth-settled") } else { message!("growth-stuck", tasks = open.join(", ")) })
     }
 
     /// Returns the reason for an update of a complex plan between two tasks, if there is one. `census` is that of the
@@ -112,19 +109,16 @@ impl Growth {
         census: &Census,
         adaptive: Adaptive,
         is_known: impl Fn(&EvidenceId) -> bool,
-    ) -> Option<String> {
+    ) -> Option<Message> {
         if (self.completed == 0 && !self.lost) || !census.has_waiting() {
             return None;
         }
         match adaptive {
             Adaptive::Never => None,
-            Adaptive::Always => Some("a task was completed: does the rest of the plan still fit?".to_owned()),
+            Adaptive::Always => Some(message!("growth-task")),
             Adaptive::Evidence => {
                 let unused = census.unused(state, Significance::Medium);
-                unused
-                    .iter()
-                    .any(|evidence| !is_known(&evidence.id))
-                    .then(|| "something was learnt: does the rest of the plan still fit?".to_owned())
+                unused.iter().any(|evidence| !is_known(&evidence.id)).then(|| message!("growth-learnt"))
             }
         }
     }

@@ -74,7 +74,6 @@ pub struct RouteDecision {
     /// The goal's category.
     pub category: String,
     /// The reasons.
-    #[serde(with = "aime_messages::stored::list")]
     pub reasons: Vec<Message>,
 }
 
@@ -86,7 +85,6 @@ pub struct UndecidedGoal {
     /// The goal's category.
     pub category: String,
     /// Reasons for the score.
-    #[serde(with = "aime_messages::stored::list")]
     pub reasons: Vec<Message>,
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use aime_messages::{Describe, Message, message};
+
 use crate::ModelError;
 
 /// Advice on how to fix the failure of a model. `Display` gives one line.
@@ -34,26 +36,28 @@ pub enum ModelHint {
     Later,
 }
 
+impl Describe for ModelHint {
+    fn describe(&self) -> Message {
+        match self {
+            Self::NotTls(url) => message!("model-hint-plain", url),
+            Self::Certificate(url) => message!("model-hint-tls", url),
+            Self::HostName(url) => message!("model-hint-dns", url),
+            Self::Server(url) => message!("model-hint-server", url),
+            Self::Slow => message!("model-hint-timeout"),
+            Self::TooMany => message!("model-hint-limited"),
+            Self::Balance => message!("model-hint-balance"),
+            Self::Forbidden => message!("model-hint-forbidden"),
+            Self::Key(url) => message!("model-hint-key", url),
+            Self::NoSuchModel(url) => message!("model-hint-unknown", url = url.trim_end_matches('/')),
+            Self::ContextWindow => message!("model-hint-overflow"),
+            Self::Later => message!("model-hint-later"),
+        }
+    }
+}
+
 impl fmt::Display for ModelHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotTls(url) => write!(f, "what answers at {url} does not speak TLS: write http:// in place of https://"),
-            Self::Certificate(url) => {
-                write!(f, "check that {url} really speaks TLS and that its certificate authority is known to this machine")
-            }
-            Self::HostName(url) => write!(f, "check the host name in {url} and the network"),
-            Self::Server(url) => write!(f, "check that the model server runs and that base_url is right ({url})"),
-            Self::Slow => f.write_str("raise the model's idle timeout if it is slow, or use a faster model"),
-            Self::TooMany => f.write_str("wait a while, lower the number of parallel tasks, or name a fallback model"),
-            Self::Balance => f.write_str("check the balance and the limits of the account"),
-            Self::Forbidden => f.write_str("check that the account of the key may use the model, or name another model"),
-            Self::Key(url) => write!(f, "set the key for {url} in the environment variable that the model's api_key_env names"),
-            Self::NoSuchModel(url) => write!(f, "name one of the models that {}/models lists", url.trim_end_matches('/')),
-            Self::ContextWindow => {
-                f.write_str("use a model with a larger context window, or set its context_tokens to what the server holds")
-            }
-            Self::Later => f.write_str("try again later, or name a fallback model"),
-        }
+        self.describe().fmt(f)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Images beside the text of a message.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
+use aime_messages::{Describe, Message, message};
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
@@ -73,22 +74,19 @@ pub struct Image {
 }
 
 /// Reason why a file cannot be sent to a model as an image.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageError {
     /// The bytes are no image of a known format.
-    #[error("{name} is no PNG, JPEG, GIF or WebP image")]
     Format {
         /// The image's name.
         name: String,
     },
     /// The text is no base64.
-    #[error("{name} is not written in base64")]
     Base64 {
         /// The image's name.
         name: String,
     },
     /// The file has too many bytes.
-    #[error("the image {name} has {bytes} bytes, and models take at most {MAX_IMAGE_BYTES}: make it smaller first")]
     TooLarge {
         /// The image's name.
         name: String,
@@ -96,7 +94,6 @@ pub enum ImageError {
         bytes: usize,
     },
     /// A side is too long.
-    #[error("the image {name} has {width}x{height} pixels, and models take at most {MAX_IMAGE_SIDE} a side: make it smaller first")]
     TooManyPixels {
         /// The image's name.
         name: String,
@@ -106,6 +103,27 @@ pub enum ImageError {
         height: usize,
     },
 }
+
+impl Describe for ImageError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Format { name } => message!("image-format", image = name),
+            Self::Base64 { name } => message!("image-base64", image = name),
+            Self::TooLarge { name, bytes } => message!("image-bytes", image = name, bytes, most = MAX_IMAGE_BYTES),
+            Self::TooManyPixels { name, width, height } => {
+                message!("image-pixels", image = name, size = format!("{width}x{height}"), most = MAX_IMAGE_SIDE.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
+    }
+}
+
+impl std::error::Error for ImageError {}
 
 impl Image {
     /// Reads an image from the bytes of a file.

@@ -1,7 +1,8 @@
 //! The seam to a model.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
+use aime_messages::{Describe, Message, message};
 use futures::{
     StreamExt,
     future::BoxFuture,
@@ -78,11 +79,10 @@ pub fn in_one_part<'a>(
 const LONGEST_RETRY: Duration = Duration::from_secs(300);
 
 /// Reason why a model gave no answer.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ModelError {
     /// No connection, or it broke before the answer began.
-    #[error("cannot reach {url}: {reason}")]
     Unreachable {
         /// The address that was tried.
         url: String,
@@ -90,7 +90,6 @@ pub enum ModelError {
         reason: String,
     },
     /// No answer, or no further part of it, within the time.
-    #[error("{model} did not answer within {}", seconds(.after))]
     Timeout {
         /// The model.
         model: String,
@@ -98,13 +97,11 @@ pub enum ModelError {
         after: Duration,
     },
     /// The answer ended before it was whole.
-    #[error("the answer of {model} was cut off")]
     Cut {
         /// The model.
         model: String,
     },
     /// Too many requests.
-    #[error("{model} refuses more requests for now: {message}")]
     RateLimited {
         /// The model.
         model: String,
@@ -114,7 +111,6 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// No key, a wrong key, or no right to use the model.
-    #[error("{url} refused the key ({status}): {message}")]
     Unauthorized {
         /// The address.
         url: String,
@@ -124,7 +120,6 @@ pub enum ModelError {
         message: String,
     },
     /// The server does not have the model.
-    #[error("{url} has no model {model:?}: {message}")]
     NoSuchModel {
         /// The address.
         url: String,
@@ -134,7 +129,6 @@ pub enum ModelError {
         message: String,
     },
     /// The request does not fit the context window.
-    #[error("the request does not fit the context window of {model}: {message}")]
     ContextOverflow {
         /// The model.
         model: String,
@@ -142,7 +136,6 @@ pub enum ModelError {
         message: String,
     },
     /// The server does not accept the request.
-    #[error("{model} refused the request ({status}): {message}")]
     Refused {
         /// The model.
         model: String,
@@ -152,7 +145,6 @@ pub enum ModelError {
         message: String,
     },
     /// A fault of the server.
-    #[error("the server of {model} failed ({status}): {message}")]
     Server {
         /// The model.
         model: String,
@@ -164,7 +156,6 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// The answer could not be read at all.
-    #[error("cannot read the answer of {model}: {reason}")]
     Unreadable {
         /// The model.
         model: String,
@@ -172,7 +163,6 @@ pub enum ModelError {
         reason: String,
     },
     /// A model in the process that could not be loaded.
-    #[error("cannot load {model}: {reason}")]
     Unloadable {
         /// The model.
         model: String,
@@ -180,7 +170,6 @@ pub enum ModelError {
         reason: String,
     },
     /// The user of the model does not allow the request or its answer.
-    #[error("no answer of {model}: {reason}")]
     Blocked {
         /// The model.
         model: String,
@@ -188,17 +177,15 @@ pub enum ModelError {
         reason: String,
     },
     /// The caller's budget leaves no room for another try.
-    #[error("no answer of {model}: {detail}")]
     OutOfBudget {
         /// The model.
         model: String,
         /// The name of the bound: `tokens`, `money`, `quota`.
         bound: String,
         /// Amount that is used, and amount that was requested.
-        detail: String,
+        detail: Message,
     },
     /// A script has no answer to this request.
-    #[error("no recorded answer for this request to {model}: {reason}")]
     NotRecorded {
         /// The model.
         model: String,
@@ -206,7 +193,6 @@ pub enum ModelError {
         reason: String,
     },
     /// Each attempt failed in a way that may pass, until the attempts or the time ran out.
-    #[error("{error} (gave up after {attempts} attempts)")]
     GaveUp {
         /// Number of attempts.
         attempts: u32,
@@ -214,16 +200,50 @@ pub enum ModelError {
         error: Box<ModelError>,
     },
     /// Neither the model nor any of its fallbacks answered.
-    #[error("no model answered: {}", listed(.errors))]
     AllFailed {
         /// Errors of the models, in the order in which they were tried. Not empty.
         errors: Vec<ModelError>,
     },
 }
 
-fn listed(errors: &[ModelError]) -> String {
-    errors.iter().enumerate().map(|(place, error)| format!("({}) {error}", place + 1)).collect::<Vec<_>>().join("; ")
+impl Describe for ModelError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Unreachable { url, reason } => message!("model-unreachable", url, reason),
+            Self::Timeout { model, after } => message!("model-late", model, span = seconds(after)),
+            Self::Cut { model } => message!("model-cut", model),
+            Self::RateLimited { model, message, .. } => message!("model-limited", model, reason = message),
+            Self::Unauthorized { url, status, message } => message!("model-key", url, status = status.to_string(), reason = message),
+            Self::NoSuchModel { url, model, message } => message!("model-unknown", url, model, reason = message),
+            Self::ContextOverflow { model, message } => message!("model-overflow", model, reason = message),
+            Self::Refused { model, status, message } => {
+                message!("model-refused", model, status = status.to_string(), reason = message)
+            }
+            Self::Server { model, status, message, .. } => {
+                message!("model-server", model, status = status.to_string(), reason = message)
+            }
+            Self::Unreadable { model, reason } => message!("model-unreadable", model, reason),
+            Self::Unloadable { model, reason } => message!("model-unloadable", model, reason),
+            Self::Blocked { model, reason } => message!("model-no-answer", model, reason),
+            Self::OutOfBudget { model, detail, .. } => message!("model-no-answer", model, reason = detail),
+            Self::NotRecorded { model, reason } => message!("model-not-recorded", model, reason),
+            Self::GaveUp { attempts, error } => message!("model-gave-up", error = error.describe(), attempts),
+            Self::AllFailed { errors } => {
+                let number = |(place, error): (usize, &Self)| message!("model-numbered", number = place + 1, error = error.describe());
+                let errors: Vec<Message> = errors.iter().enumerate().map(number).collect();
+                message!("model-all-failed", errors = Message::list("; ", &errors))
+            }
+        }
+    }
 }
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
+    }
+}
+
+impl std::error::Error for ModelError {}
 
 fn seconds(duration: &Duration) -> String {
     format!("{} s", duration.as_secs_f32())

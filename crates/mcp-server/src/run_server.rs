@@ -292,7 +292,7 @@ fn tool_output(texts: Texts, result: &RunResult) -> Result<ToolOutput, ToolError
         let then = match result.status {
             RunStatus::WaitingForHuman => Some(format!("give the answer with `answer`, run_id {:?}", result.run_id.as_str())),
             RunStatus::Interrupted => Some(format!("`run` with run_id {:?} goes on", result.run_id.as_str())),
-            _ => error.hint.clone(),
+            _ => error.hint.as_ref().map(ToString::to_string),
         };
         text = format!("{text}\n\n{}: {}{}", error.code, error.message, then.map(|then| format!("\n({then})")).unwrap_or_default());
     }

@@ -9,12 +9,13 @@ own-fault-hint = a run goes on with `aime resume`; please report the messages ab
 # Goals and plans.
 no-goal = no goal
 no-goal-hint = aime run "write the goal here"
-said-empty-goal = the goal is empty
 empty-goal = the goal is empty
 empty-goal-hint = write the goal: aime run "…"
-said-no-image = {$image} is no PNG, JPEG, GIF or WebP image
-said-image-bytes = the image {$image} has {$bytes} bytes, and models take at most {$most}: make it smaller first
-said-image-pixels = the image {$image} has {$size} pixels, and models take at most {$most} a side: make it smaller first
+image-base64 = {$image} is not written in base64
+image-format = {$image} is no PNG, JPEG, GIF or WebP image
+image-format-hint = convert it to one of these formats, or check that it is the right file
+image-bytes = the image {$image} has {$bytes} bytes, and models take at most {$most}: make it smaller first
+image-pixels = the image {$image} has {$size} pixels, and models take at most {$most} a side: make it smaller first
 many-images = { $count ->
     [one] {$count} image was given
    *[other] {$count} images were given
@@ -23,21 +24,18 @@ not-text = {$what} is not text in UTF-8
 not-text-hint = is it the right file?
 not-there = {$what} was not found
 not-there-hint = check the path: it is relative to the current folder, not to -C
-said-unreadable = {$what} cannot be read: {$reason}
 unreadable = {$what} cannot be read: {$reason}
-plan-hint = `aime check` gives the same list; `aime schema plan` the format
+plan-hint = `aime schema plan` prints the format of plans, and `aime check FILE` checks a plan without running it
 plan-repaired = repaired in the plan: {$reason}
 cost-bound = the bound on cost cannot hold: no prices are known for {$models}; set {$settings}, or bound --max-tokens
 review-again = edit it again?
 
 # Runs.
 no-runs = no runs in this folder yet
-said-no-run = there is no run {$run} in {$folder}
 no-run = there is no run {$run} in {$folder}
 no-run-name = the name of the run is empty
-no-run-yet = nothing has run there yet: `aime run "…"` does, and -C names another folder
+no-run-yet = there are no runs in it yet: start one with `aime run "…"`, or name another folder with -C
 no-run-hint = `aime runs` lists the runs of this folder
-said-run-unclear = {$text} may mean {$runs}
 run-unclear = {$text} may mean {$runs}
 run-unclear-hint = write more of its name
 no-run-last = no run can be named `last`: that is the newest run
@@ -50,10 +48,12 @@ no-follow-up-hint = `aime resume {$run}` goes on with a stopped run; otherwise s
 cannot-commit = the work cannot be committed: {$reason}
 cannot-commit-hint = begin a repository with `git init`, or run without --commit
 unreplayable = run {$run} cannot be replayed: {$reason}
-lock-held = {$file} is held by process {$process}: wait for it or stop it
-lock-held-unknown = {$file} is held by another process: wait for it or stop it
+port-taken = nothing can listen on 127.0.0.1:{$port}: {$error}
+port-taken-hint = choose another port with --port, or leave --port out to get a free one
+lock-held = process {$process} works on this run (it holds {$file})
+lock-held-unknown = another process works on this run (it holds {$file})
 lock-unusable = cannot lock {$file}: check that you may write its folder
-locked-hint = wait for it, or stop it with Ctrl-C there
+locked-hint = wait until it ends, or stop it with `aime pause RUN`
 recorded-hint = what was recorded before is safe: fix it, then `aime resume` the run
 no-beginning = the beginning of run {$run} is damaged ({$reason}): start a new run
 no-beginning-hint = `aime runs check {$run}` lists all damage, and `aime runs delete {$run}` deletes the run
@@ -104,7 +104,6 @@ put-back = Put these back?
 say-yes = add --yes
 
 # Models.
-said-none-configured = no model is configured
 none-configured = no model is configured
 none-configured-hint = set the key of a provider ({$keys}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or write [models.default] into aime.toml (`aime config init`)
 no-key = no key for models.{$name}: {$variable} is not set
@@ -135,7 +134,6 @@ is-there = {$file} is there already
 never-overwritten = it is never overwritten: move it away first, or look at `aime config show`
 wrote = wrote {$file}
 own-configuration = [{$section}] in {$file} is left out, because a project may not decide that: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
-said-not-written = {$file} cannot be written: {$reason}
 not-written = {$file} cannot be written: {$reason}
 not-written-hint = choose another folder with -C, fix its permissions, or free disk space
 not-a-folder = {$folder} is not a folder
@@ -147,10 +145,11 @@ keep-taken = {$folder} is not a folder, and runs are kept in a folder of that na
 keep-taken-hint = move it away, or choose another working folder
 
 # Tools, profiles and the rest.
+no-tool = there is no tool "{$tool}"
+tools-near = did you mean "{$near}"? `aime tools list` lists all tools
 tools-list = `aime tools list` lists them
 mcp-list = `aime mcp list` lists them
 memory-list = `aime memory list` lists them
-said-no-profile = there is no profile {$name}
 no-profile = there is no profile {$name}
 no-memory = there is no memory {$name}
 report-not-written = the report cannot be written to {$file}: {$reason}

@@ -1,4 +1,4 @@
-# Reasons in journals, and errors of models. All are recognised by the English sentence.
+# Reasons in journals, and errors of models.
 
 # Places of models, and reasons for their use.
 place-process = in this process
@@ -36,61 +36,143 @@ route-mode = the mode was set
 route-handed = the plan was handed over
 
 # Why a plan is changed, or is not.
-said-once = once
-said-again = again
-said-times = {$number} times
-said-trigger-failed = task {$task} failed {$reason-times}: {$reason}
-said-trigger-evidence = new evidence: {$what}
-said-trigger-blocked = task {$task} is blocked: {$reason}
-said-trigger-tokens = {$left} of {$limit} tokens are left
-said-trigger-stalled = no progress for {$seconds} s
-said-trigger-person = a person says: {$what}
-said-no-reason = no reason given
-said-criteria = success criteria do not hold: {$what}
-said-escalation = the plan was changed {$reason-times}, {$limit} allowed, and there is still: {$reason}
-said-plan-stays = the plan stays as it is: {$why}
-said-no-patch = no usable patch: {$why}
+trigger-failed = { $number ->
+    [1] task {$task} failed once: {$reason}
+   *[other] task {$task} failed {$number} times: {$reason}
+}
+trigger-failed-again = task {$task} failed again: {$reason}
+trigger-evidence = new evidence: {$text}
+trigger-blocked = task {$task} is blocked: {$reason}
+trigger-nothing-ready = nothing runs, and no task can start
+trigger-tokens = {$left} of {$limit} { $limit ->
+    [one] token is
+   *[other] tokens are
+} left
+trigger-stalled = no progress for {$seconds} s
+trigger-person = a person says: {$text}
+trigger-cancelled = a person cancelled {$task}
+trigger-criterion = a person agreed to another criterion
+no-reason = no reason given
+criteria-fail = success criteria do not hold: {$reason}
+criterion-unmet = {$criterion}: {$reason}
+criterion-of-task = {$criterion} of the task `{$task}`: {$reason}
+escalation = { $number ->
+    [1] the plan was changed once, {$limit} allowed, and there is still: {$reason}
+   *[other] the plan was changed {$number} times, {$limit} allowed, and there is still: {$reason}
+}
+replan-later = the last replan was {$ago} s ago; the next is allowed in {$wait} s
+growth-failed = an attempt at {$tasks} failed
+growth-completed = { $number ->
+    [one] {$number} TODO was completed since the last look
+   *[other] {$number} TODOs were completed since the last look
+}
+growth-lost = the last look came to nothing
+growth-settled = every TODO is settled: is the goal reached?
+growth-stuck = nothing is ready, and {$tasks} cannot start
+growth-task = a task was completed: does the rest of the plan still fit?
+growth-learnt = something was learnt: does the rest of the plan still fit?
+lead-no-plan = the lead submitted no plan: {$text}
+lead-rules-plan = rules plan from here on
+plan-unchanged = the plan stays as it is
+plan-change-refused = the change of the plan was refused
+evidence-run-ended = the run ended
+none-for-actors = no model is configured for actors
+task-held-by-lead = held by the lead
+task-released = released by the lead
+task-criterion-asked = a person is asked about a criterion
+task-continued = a person goes on
+plan-stays = the plan stays as it is: {$reason}
+no-patch = no usable patch: {$reason}
+plan-moved-on = the plan moved on before the patch came: {$faults}
+stagnation = stagnation: { $number ->
+    [one] {$number} look at the plan found no completed TODO
+   *[other] {$number} looks at the plan in a row found no completed TODO
+}
 
-# Why a task is as it is.
-said-given-up = given up: {$reason}
-said-condition = the condition `{$condition}` does not hold
-said-needs = it needs the result of {$task}, which was skipped
-said-hangs = it hangs only on {$task}, which was skipped
-said-nothing-to-undo = there is nothing to undo: {$task} did not fail
-said-waits = waits for what cannot be had: {$reason}
-said-is = "{$task}" is {$reason-status}
-said-failed = failed
-said-skipped = skipped
-said-rolled-back = rolled_back
-said-missing = missing
-said-call-refused = a person refused the call
-said-nobody-there = not allowed: nobody is there to answer {$question}. Take a way that needs no consent, and say so in your result
-said-withdrawn-ended = (withdrawn: the work that asked has come to an end)
-said-withdrawn-allowed = (withdrawn: such calls were allowed meanwhile)
-said-unknown-tool = Unknown tool: {$tool}
-said-again = to be tried again
-said-reported-done = reported as done, but {$reason}
-said-unmet = {$criterion} does not hold: {$reason}
+# Why a task has its status.
+given-up = given up: {$reason}
+task-blocked = it is blocked
+task-condition = the condition `{$condition}` does not hold
+task-needs = it needs the result of "{$task}", which was skipped
+task-depends = it depends only on "{$task}", which was skipped
+task-no-undo = there is nothing to undo: "{$task}" did not fail
+task-waits = waits for what cannot be had: {$reason}
+task-has-status = "{$task}" is {$status}
+task-missing = "{$task}" is missing
+task-new-dependency = it waits for a new dependency
+task-unblocked = what blocked it is gone
+task-undone = what it had done was undone
+task-replaced = replaced by {$tasks}
+task-cancelled = cancelled by the plan
+task-cancelled-why = cancelled: {$reason}
+task-removed = removed by the plan
+task-removed-why = removed: {$reason}
+task-held = held back by the plan
+task-answered = answered
+task-again = to be tried again
+group-skipped = all its tasks were skipped
+group-failed = none of its tasks was completed
+failed-first = failed: {$error}
+failed-often = failed { $number ->
+    [one] {$number} time
+   *[other] {$number} times
+}: {$error}
+call-refused = a person refused the call
+call-in-doubt = {$tool} was begun ({$id}) and cut off before its end, and its outcome is unknown
+tool-unknown = Unknown tool: {$tool}
+reported-done = reported as done, but {$reason}
+criterion-fails = "{$criterion}" does not hold: {$reason}
+criterion-unchecked = "{$criterion}" was not checked: {$reason}
+
+# Why an actor failed.
+actor-needs = {$summary} (needs: {$needs})
+actor-steps = reached max_steps ({$number})
+actor-stuck = { $number ->
+    [one] stuck: `{$tool}` was called {$number} time with the same arguments and the same result
+   *[other] stuck: `{$tool}` was called {$number} times with the same arguments and the same result
+}
+actor-withheld = the provider withheld the answer (content filter)
+actor-cut = the answers of the model are cut by the length limit
+actor-empty = the model gave an empty answer twice
+actor-unreadable = the model writes tool calls as text that cannot be read: {$text}
+actor-last-call = {$error} (the last call that failed: `{$tool}`: {$why})
 
 # How runs end.
-said-stopped = stopped by a person
-said-by-person = by a person
-said-paused = paused by a person
-said-cancelled = cancelled by a person
-said-cancelled-task = a person cancelled {$task}
-said-ended = a person ended the run
-said-cut-off = the run was cut off
-said-task-failed = {$task} failed: {$reason}
-said-no-task-done = no task was completed
-said-invalid-plan = the plan is not valid: {$faults}
-said-bound = the bound on {$bound} was reached: {$reason}
-said-bound-seconds = {$number} seconds were allowed
-said-bound-calls = {$number} tool calls were allowed
-said-bound-calls-made = {$number} of {$limit} tool calls were made
-said-bound-calls-used = {$number} tool calls are allowed, and all are used
-said-bound-actors = {$number} of {$limit} actors were used
-said-bound-actors-used = {$number} actors are allowed, and all are used
-said-quota-back = it answers again at {$time}
+stopped-by-person = stopped by a person
+paused-by-person = paused by a person
+cancelled-by-person = cancelled by a person
+ended-by-person = a person ended the run
+run-cut-off = the run was cut off
+task-failed = {$task} failed: {$reason}
+task-was = {$task} was {$reason}
+no-task-done = no task was completed
+plan-invalid = the plan is not valid: {$faults}
+bound-reached = the bound on {$bound} was reached: {$reason}
+limit-seconds = { $number ->
+    [one] {$number} second was allowed
+   *[other] {$number} seconds were allowed
+}
+limit-calls = { $number ->
+    [one] {$number} tool call was allowed
+   *[other] {$number} tool calls were allowed
+}
+limit-calls-made = {$number} of {$limit} tool calls were made
+limit-calls-used = { $number ->
+    [one] {$number} tool call is allowed, and it is used
+   *[other] {$number} tool calls are allowed, and all are used
+}
+limit-actors = {$number} of {$limit} actors were used
+limit-actors-used = { $number ->
+    [one] {$number} actor is allowed, and it is used
+   *[other] {$number} actors are allowed, and all are used
+}
+limit-tokens = {$used} of {$limit} tokens are used or reserved, and the next request needs about {$wanted}
+limit-money = {$used} of {$limit} USD are spent or reserved, and the next request costs about {$wanted}
+quota-back = it answers again at {$time}
+
+nobody-there = not allowed: nobody is there to answer "{$question}". Take a way that needs no consent, and say so in your result
+withdrawn-ended = (withdrawn: the work that asked has come to an end)
+withdrawn-allowed = (withdrawn: such calls were allowed meanwhile)
 
 # Their hints.
 hint-resume = go on with `aime resume {$run}`
@@ -111,26 +193,35 @@ hint-then-plan = {$advice}; then plan again
 hint-report = this is a fault in aime: please report it
 
 # Errors of models, and their hints.
-said-model-unreachable = cannot reach {$url}: {$why}
-said-model-late = {$model} did not answer within {$span}
-said-model-cut = the answer of {$model} was cut off
-said-model-limited = {$model} refuses more requests for now: {$why}
-said-model-key = {$url} refused the key ({$status}): {$why}
-said-model-unknown = {$url} has no model {$model}: {$why}
-said-model-overflow = the request does not fit the context window of {$model}: {$why}
-said-model-refused = {$model} refused the request ({$status}): {$why}
-said-model-server = the server of {$model} failed ({$status}): {$why}
-said-model-unreadable = cannot read the answer of {$model}: {$why}
-said-model-unloadable = cannot load {$model}: {$why}
-said-hint-tls = check that {$url} really speaks TLS and that its certificate authority is known to this machine
-said-hint-plain = what answers at {$url} does not speak TLS: write http:// in place of https://
-said-hint-dns = check the host name in {$url} and the network
-said-hint-server = check that the model server runs and that base_url is right ({$url})
-said-hint-timeout = raise the model's idle timeout if it is slow, or use a faster model
-said-hint-limited = wait a while, lower the number of parallel tasks, or name a fallback model
-said-hint-balance = check the balance and the limits of the account
-said-hint-forbidden = check that the account of the key may use the model, or name another model
-said-hint-key = set the key for {$url} in the environment variable that the model's api_key_env names
-said-no-such-model-hint = name one of the models that {$url}/models lists
-said-hint-overflow = use a model with a larger context window, or set its context_tokens to what the server holds
-said-hint-later = try again later, or name a fallback model
+model-unreachable = cannot reach {$url}: {$reason}
+model-late = {$model} did not answer within {$span}
+model-cut = the answer of {$model} was cut off
+model-limited = {$model} refuses more requests for now: {$reason}
+model-key = {$url} refused the key ({$status}): {$reason}
+model-unknown = {$url} has no model "{$model}": {$reason}
+model-overflow = the request does not fit the context window of {$model}: {$reason}
+model-refused = {$model} refused the request ({$status}): {$reason}
+model-server = the server of {$model} failed ({$status}): {$reason}
+model-unreadable = cannot read the answer of {$model}: {$reason}
+model-unloadable = cannot load {$model}: {$reason}
+model-no-answer = no answer of {$model}: {$reason}
+model-not-recorded = no recorded answer for this request to {$model}: {$reason}
+model-gave-up = {$error} (gave up after { $attempts ->
+    [one] {$attempts} attempt
+   *[other] {$attempts} attempts
+})
+model-all-failed = no model answered: {$errors}
+model-numbered = ({$number}) {$error}
+model-hint-tls = check that {$url} really speaks TLS and that its certificate authority is known to this machine
+model-hint-plain = what answers at {$url} does not speak TLS: write http:// in place of https://
+model-hint-dns = check the host name in {$url} and the network
+model-hint-server = check that the model server runs and that base_url is right ({$url})
+model-hint-timeout = raise the model's idle timeout if it is slow, or use a faster model
+model-hint-limited = wait a while, lower the number of parallel tasks, or name a fallback model
+model-hint-balance = check the balance and the limits of the account
+model-hint-forbidden = check that the account of the key may use the model, or name another model
+model-hint-key = set the key for {$url} in the environment variable that the model's api_key_env names
+model-hint-unknown = name one of the models that {$url}/models lists
+model-hint-overflow = use a model with a larger context window, or set its context_tokens to what the server holds
+model-hint-later = try again later, or name a fallback model
+check-model = check the server and the model's name

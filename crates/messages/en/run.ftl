@@ -34,7 +34,6 @@ head-conflict = conflict
 head-merged = merged
 head-unknown = unknown
 head-bound = bound
-head-stopped = stopped
 head-resumed = resumed
 head-follow-up = then
 head-run = run
@@ -89,6 +88,7 @@ tree-after = after {$tasks}
 tree-more = … and {$number} more
 tree-progress = plan v{$version} · {$done} of {$tasks} done
 
+stopped-unrecorded = stopped before anything was recorded
 run-not-reached = the goal was not reached
 run-stopping = stopping … (again to stop at once)
 run-summary = run {$run} {$ended}: {$told}

@@ -10,7 +10,7 @@ mod value;
 
 pub use catalogue::{counted, format, texts, word_name};
 pub use message::{Describe, Message};
-pub use sentence::{translate_question, translate_text, typed};
+pub use sentence::{translate_question, typed};
 pub use value::Value;
 #[doc(hidden)]
 pub use value::{Given, GivenMessage, GivenNumber, GivenText};

@@ -3,13 +3,13 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Language, Value, catalogue};
 
 /// A message to people. `Display` gives it in English.
 ///
-/// Serde writes the English text and reads a text, because programs read it. [`stored`](crate::stored) keeps the id and the values.
+/// Serde writes the English text, because programs read it; within [`stored::with_ids`](crate::stored::with_ids) it writes the id and the
+/// values. It reads both.
 #[derive(Debug, Clone)]
 pub struct Message(pub(crate) Arc<Kind>);
 
@@ -116,12 +116,6 @@ impl PartialEq<String> for Message {
     }
 }
 
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::text)
-    }
-}
-
 impl JsonSchema for Message {
     fn inline_schema() -> bool {
         true
@@ -133,12 +127,6 @@ impl JsonSchema for Message {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         String::json_schema(generator)
-    }
-}
-
-impl Serialize for Message {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 
@@ -181,6 +169,12 @@ impl From<String> for Message {
 impl From<Cow<'_, str>> for Message {
     fn from(text: Cow<'_, str>) -> Self {
         Self::text(text)
+    }
+}
+
+impl From<Message> for String {
+    fn from(message: Message) -> Self {
+        message.to_string()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Recognition of English sentences: the messages of the English catalogue with the prefixes `said-` and `asked-` and, for arguments,
-//! `help-` and `typed-`.
+//! Recognition of English sentences that exist only as text: the questions of runs (messages with the prefix `asked-`), which name what they
+//! ask about in the same text, and the texts of clap (`help-` and `typed-`), whose derive macros take literals.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -8,10 +8,7 @@ use fluent_syntax::{
     parser,
 };
 
-use crate::{Language, Value, format, texts, word_name};
-
-/// Largest nesting of reasons that is followed.
-const DEEPEST: usize = 4;
+use crate::{Language, Value, format, texts};
 
 /// Sentence with placeholders for values.
 pub(super) struct Sentence {
@@ -101,11 +98,6 @@ fn parts(elements: Vec<PatternElement<&'static str>>) -> Vec<Part> {
     parts
 }
 
-fn of_libraries() -> &'static [Sentence] {
-    static SENTENCES: OnceLock<Vec<Sentence>> = OnceLock::new();
-    SENTENCES.get_or_init(|| sentences("said-"))
-}
-
 fn of_questions() -> &'static [Sentence] {
     static SENTENCES: OnceLock<Vec<Sentence>> = OnceLock::new();
     SENTENCES.get_or_init(|| sentences("asked-"))
@@ -120,48 +112,12 @@ fn of_help() -> &'static [Sentence] {
     })
 }
 
-/// Translates an English text of a library: as a whole if a catalogue has it, else line by line. Unknown text stays unchanged.
-#[must_use]
-pub fn translate_text(language: Language, text: &str) -> Cow<'_, str> {
-    translate_nested(language, text, DEEPEST)
-}
-
-fn translate_nested(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
-    if depth == 0 {
-        return Cow::Borrowed(text);
-    }
-    if text.contains('\n') {
-        let told: Vec<Cow<'_, str>> = text.split('\n').map(|part| line(language, part, depth - 1)).collect();
-        return Cow::Owned(told.join("\n"));
-    }
-    // A reason may consist of several ones in a row. If a part is unknown, the text may not be such a row.
-    if text.contains("; ") {
-        let told: Vec<Cow<'_, str>> = text.split("; ").map(|part| line(language, part, depth - 1)).collect();
-        if told.iter().all(|part| matches!(part, Cow::Owned(_))) {
-            return Cow::Owned(told.join(&format(language, "row-separator", &[]).unwrap_or_default()));
-        }
-    }
-    translate_known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
-}
-
-/// Translates one line and keeps its indent. Lines indented by four columns are quotations (a command, a file) and stay unchanged.
-fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
-    if text.starts_with("    ") {
-        return Cow::Borrowed(text);
-    }
-    let bare = text.trim_start();
-    match translate_nested(language, bare, depth) {
-        Cow::Owned(said) => Cow::Owned(format!("{}{said}", text.strip_suffix(bare).unwrap_or_default())),
-        Cow::Borrowed(_) => Cow::Borrowed(text),
-    }
-}
-
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
 #[must_use]
 pub fn translate_question(language: Language, question: &str) -> Cow<'_, str> {
     let mut told = Vec::new();
     for line in question.split('\n') {
-        let said = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line, DEEPEST) };
+        let said = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line) };
         told.push(said.map_or(Cow::Borrowed(line), Cow::Owned));
     }
     Cow::Owned(told.join("\n"))
@@ -173,37 +129,22 @@ pub fn typed(language: Language, text: &str) -> String {
     let told = text.split('\n').map(|line| {
         let bare = line.trim_start();
         let indent = line.strip_suffix(bare).unwrap_or_default();
-        translate_known(language, (of_help(), false), bare, DEEPEST).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
+        translate_known(language, (of_help(), false), bare).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
     });
     told.collect::<Vec<_>>().join("\n")
 }
 
 /// Translates a text if it is a known sentence whose values have the required form.
-fn translate_known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
+fn translate_known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
-        let told: Option<Vec<_>> =
-            values.map(|(name, value)| Some((name, Value::Text(translate_value(language, name, value, depth)?)))).collect();
-        format(language, sentence.id, &told?)
+        let values: Vec<_> = values.map(|(name, value)| (name, Value::Text(translate_value(language, name, value)))).collect();
+        format(language, sentence.id, &values)
     })
 }
 
-/// Translates a value of a sentence. The prefix of its name states the required form: a number, one word, something in quotes, or a known
-/// sentence. Reasons, bounds and clap's texts are translated if they are known. Any other name accepts any value.
-fn translate_value(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
-    let within = || translate_nested(language, value, depth - 1);
-    let fits = match name.split('-').next() {
-        Some("number") => value.bytes().all(|letter| letter.is_ascii_digit()),
-        Some("word") => !value.contains(char::is_whitespace),
-        Some("quoted") => value.len() > 1 && value.starts_with('"') && value.ends_with('"'),
-        Some("known") => return if let Cow::Owned(said) = within() { Some(said) } else { None },
-        Some("reason") => return Some(within().into_owned()),
-        Some("typed") => {
-            let told = if depth > 1 { translate_known(language, (of_help(), false), value, depth - 1) } else { None };
-            return Some(told.unwrap_or_else(|| within().into_owned()));
-        }
-        Some("bound") => return Some(word_name(language, "bound", value)),
-        _ => true,
-    };
-    fits.then(|| value.to_owned())
+/// Translates a value of a sentence: a text of clap within another, whose name begins with `typed`. Other values stay unchanged.
+fn translate_value(language: Language, name: &str, value: &str) -> String {
+    let inner = if name.starts_with("typed") { translate_known(language, (of_help(), false), value) } else { None };
+    inner.unwrap_or_else(|| value.to_owned())
 }

@@ -1,8 +1,6 @@
-//! Serde of messages that are kept with their ids and values, so that a later reader gets them in another language.
-//!
-//! Use `#[serde(with = "aime_messages::stored")]` for a [`Message`], and the inner modules for optional messages and lists.
+//! Serde of messages: as English text for programs, or with their ids and values for a later reader in another language.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, cell::Cell, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -74,60 +72,35 @@ impl From<Form> for Message {
     }
 }
 
-/// Writes a message with its id and values.
+thread_local! {
+    static KEEPS_IDS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Restores the form of messages when a scope ends, by a panic too.
+struct Scope(bool);
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        KEEPS_IDS.set(self.0);
+    }
+}
+
+/// Runs `write`, in which serde writes each [`Message`] with its id and values instead of its English text.
 ///
-/// # Errors
-/// Errors of the serializer.
-pub fn serialize<S: Serializer>(message: &Message, serializer: S) -> Result<S::Ok, S::Error> {
-    Form::from(message).serialize(serializer)
+/// Journals are written so. Whoever reads one gets its messages in any language, and documents for programs have the English text.
+pub fn with_ids<T>(write: impl FnOnce() -> T) -> T {
+    let _scope = Scope(KEEPS_IDS.replace(true));
+    write()
 }
 
-/// Reads a message.
-///
-/// # Errors
-/// Errors of the deserializer.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
-    Form::deserialize(deserializer).map(Message::from)
-}
-
-/// Serde of optional messages.
-pub mod optional {
-    use super::{Deserialize, Deserializer, Form, Message, Serialize, Serializer};
-
-    /// Writes an optional message with its id and values.
-    ///
-    /// # Errors
-    /// Errors of the serializer.
-    pub fn serialize<S: Serializer>(message: &Option<Message>, serializer: S) -> Result<S::Ok, S::Error> {
-        message.as_ref().map(Form::from).serialize(serializer)
-    }
-
-    /// Reads an optional message.
-    ///
-    /// # Errors
-    /// Errors of the deserializer.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Message>, D::Error> {
-        Ok(Option::<Form>::deserialize(deserializer)?.map(Message::from))
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if KEEPS_IDS.get() { Form::from(self).serialize(serializer) } else { serializer.collect_str(self) }
     }
 }
 
-/// Serde of lists of messages.
-pub mod list {
-    use super::{Deserialize, Deserializer, Form, Message, Serialize, Serializer};
-
-    /// Writes messages with their ids and values.
-    ///
-    /// # Errors
-    /// Errors of the serializer.
-    pub fn serialize<S: Serializer>(messages: &[Message], serializer: S) -> Result<S::Ok, S::Error> {
-        messages.iter().map(Form::from).collect::<Vec<_>>().serialize(serializer)
-    }
-
-    /// Reads messages.
-    ///
-    /// # Errors
-    /// Errors of the deserializer.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Message>, D::Error> {
-        Ok(Vec::<Form>::deserialize(deserializer)?.into_iter().map(Message::from).collect())
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Form::deserialize(deserializer).map(Self::from)
     }
 }

@@ -43,16 +43,17 @@ typed-usage = 用法：{$usage}
 typed-try = 更多说明请用 '{$one}'。
 
 # 为什么不接受一个值，以及我们自己的提示。
-said-typed-whole = 请写 {$number} 到 {$number-most} 的整数
-said-typed-whole-least = 请写不小于 {$number} 的整数
-said-typed-feature = 这个 aime 构建时没有包含它：请用功能 `{$name}` 重新构建
-said-typed-time = 请写大于 0 的时间，如 90s、10m 或 1h30m
-said-typed-dollars = 请写大于 0 的美元数，如 0.50
-said-typed-settings = 请写 NAME=FILE，或只写 NAME= 表示现有配置
-said-typed-name = 名称由字母、数字、-、_ 和 . 组成
-said-typed-last = `last` 是最新的运行；`aime runs` 列出这个文件夹的所有运行
+typed-whole = 请写 {$least} 到 {$most} 的整数
+typed-whole-least = 请写不小于 {$least} 的整数
+typed-feature = 这个 aime 构建时没有包含它：请用功能 `{$name}` 重新构建
+typed-time = 请写大于 0 的时间，如 90s、10m 或 1h30m
+typed-dollars = 请写大于 0 的美元数，如 0.50
+typed-settings = 请写 NAME=FILE，或只写 NAME= 表示现有配置
+typed-name = 名称由字母、数字、-、_ 和 . 组成
 last-is-newest = `last` 是最新的运行；`aime runs` 列出这个文件夹的所有运行
-said-typed-goal = 目标写在 `run` 之后：aime run "…"
+typed-of-runs = 请在前面写上 `runs`：aime runs {$name}
+typed-quote = 请给目标加上引号：aime run "…"
+typed-goal = 目标写在 `run` 之后：aime run "…"
 
 # 命令和选项的说明，逐行对应源代码中的英文。
 help-work-in-this-folder = 在这个文件夹里工作；其他路径仍以你所在的位置为准

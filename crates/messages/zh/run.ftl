@@ -34,7 +34,6 @@ head-conflict = 冲突
 head-merged = 已合并
 head-unknown = 不明
 head-bound = 上限
-head-stopped = 停止
 head-resumed = 继续
 head-follow-up = 接着
 head-run = 运行
@@ -89,6 +88,7 @@ tree-after = 在 {$tasks} 之后
 tree-more = … 还有 {$number} 个
 tree-progress = 计划 v{$version} · {$tasks}已完成 {$done} 个
 
+stopped-unrecorded = 在记录任何内容之前就已停止
 run-not-reached = 目标没有达到
 run-stopping = 正在停止 …（再按一次立即停止）
 run-summary = 运行 {$run} {$ended}：{$told}

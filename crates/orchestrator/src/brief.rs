@@ -113,7 +113,7 @@ fn is_cancelled(state: &ProgressState, task: &TaskId) -> bool {
 
 /// Sums up the findings and the remaining work of a failed attempt, for the next one.
 fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
-    let error = conclusion.error.as_ref()?;
+    let error = conclusion.error.as_ref()?.to_string();
     let mut lines = vec![format!("### An earlier attempt at this task failed\n{error}")];
     let said = conclusion.text().trim();
     if !said.is_empty() && !error.contains(said) && !said.contains(error.as_str()) {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn an_attempt_that_failed_is_summed_up() {
         let failed = |summary: &str, error: Option<&str>, references: &[&str]| Conclusion {
-            error: error.map(str::to_owned),
+            error: error.map(Into::into),
             references: references.iter().map(|made| (*made).to_owned()).collect(),
             ..Conclusion::new(Outcome::Failure, summary)
         };

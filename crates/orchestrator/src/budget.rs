@@ -1,17 +1,20 @@
 //! One budget for the whole tree of actors: reserved before it is spent.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    fmt,
+    sync::{Mutex, PoisonError},
+};
 
 use aime_llm::{Prices, Usage};
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::ModelCost;
 
 use crate::Bounds;
 
 /// Reason for refusing a call.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BudgetError {
     /// Too few tokens remain.
-    #[error("{used} of {limit} tokens are used or reserved, and the next request needs about {wanted}")]
     Tokens {
         /// The limit.
         limit: u64,
@@ -21,7 +24,6 @@ pub(crate) enum BudgetError {
         wanted: u64,
     },
     /// Too little money remains.
-    #[error("{used:.4} of {limit:.4} USD are spent or reserved, and the next request costs about {wanted:.4}")]
     Money {
         /// The limit.
         limit: f64,
@@ -31,18 +33,38 @@ pub(crate) enum BudgetError {
         wanted: f64,
     },
     /// No tool calls are left.
-    #[error("{limit} tool calls are allowed, and all are used")]
     ToolCalls {
         /// The limit.
         limit: u64,
     },
     /// No actors are left.
-    #[error("{limit} actors are allowed, and all are used")]
     Actors {
         /// The limit.
         limit: u32,
     },
 }
+
+impl Describe for BudgetError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Tokens { limit, used, wanted } => message!("limit-tokens", used, limit, wanted),
+            Self::Money { limit, used, wanted } => {
+                let [used, limit, wanted] = [used, limit, wanted].map(|dollars| format!("{dollars:.4}"));
+                message!("limit-money", used, limit, wanted)
+            }
+            Self::ToolCalls { limit } => message!("limit-calls-used", number = limit),
+            Self::Actors { limit } => message!("limit-actors-used", number = limit),
+        }
+    }
+}
+
+impl fmt::Display for BudgetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
+    }
+}
+
+impl std::error::Error for BudgetError {}
 
 impl BudgetError {
     /// Returns the bound's name in events.

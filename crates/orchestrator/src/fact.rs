@@ -58,7 +58,7 @@ pub enum RunFact {
         /// The patch, or why there is none.
         outcome: Replanning,
         /// Harmless faults of the patch that the parser repaired.
-        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "aime_messages::stored::list")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         repairs: Vec<Message>,
         /// Model calls that replanning took.
         calls: Vec<ModelUse>,
@@ -242,7 +242,7 @@ pub enum RunFact {
         /// Its name.
         bound: String,
         /// In words.
-        detail: String,
+        detail: Message,
     },
     /// A hook changed or blocked something, or failed.
     HookActed {
@@ -283,7 +283,7 @@ pub enum RunFact {
     /// The run is to stop and stay resumable.
     StopRequested {
         /// Why.
-        reason: String,
+        reason: Message,
     },
     /// A person cancels the run, or one of its tasks, for good.
     CancelRequested {
@@ -291,7 +291,7 @@ pub enum RunFact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// Why.
-        reason: String,
+        reason: Message,
         /// Id of the message by which another process sent the request, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<i64>,

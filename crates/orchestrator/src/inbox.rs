@@ -3,13 +3,11 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use aime_durable::{FactSender, Journal, Message};
+use aime_messages::message;
 use aime_progress_management::{EvidenceId, QuestionId, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::{RunFact, RunMachine, messages::MessageChannel, questions::Answers};
-
-/// Reason given for a run or task that a person cancelled.
-pub(crate) const CANCELLED: &str = "cancelled by a person";
 
 /// Interval between reads of the inbox.
 const LOOK: Duration = Duration::from_millis(500);
@@ -83,8 +81,10 @@ pub(crate) fn fact_in(message: &Message) -> Option<RunFact> {
     Some(match serde_json::from_str(&message.body).ok()? {
         InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },
         InboxMessage::Say { task, text } => RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, task, text },
-        InboxMessage::Cancel { task } => RunFact::CancelRequested { task, reason: CANCELLED.to_owned(), message: Some(message.id) },
-        InboxMessage::Pause {} => RunFact::StopRequested { reason: "paused by a person".to_owned() },
+        InboxMessage::Cancel { task } => {
+            RunFact::CancelRequested { task, reason: message!("cancelled-by-person"), message: Some(message.id) }
+        }
+        InboxMessage::Pause {} => RunFact::StopRequested { reason: message!("paused-by-person") },
     })
 }
 

@@ -82,7 +82,7 @@ pub use hooks::{
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use inbox::InboxMessage;
 pub use kept_plans::KeptPlans;
-pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput, lead::main_id};
+pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput, lead::main_id, withdrawal};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use next_step::NextStep;

@@ -29,6 +29,7 @@ mod timer;
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
+use aime_messages::Message;
 use aime_progress_management::{FoldError, ModelCost, Origin, ProgressEvent, ProgressState, RunId, RunStatus, TaskId, Timestamp};
 use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,7 @@ use self::{
 use crate::{CriterionResult, NextStep, RunEffect, RunFact, RunInput, fact::ModelUse};
 
 pub use self::output::{FailureCode, RunFailure, RunOutput};
+pub use self::questions::withdrawal;
 
 /// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,7 +141,7 @@ impl Machine for RunMachine {
         self.dispatch(fact, work, out);
         self.watch_time(out);
         if let Some(fault) = self.fault.take() {
-            return Some(self.failed(FailureCode::Internal, fault, Some(NextStep::Report {})));
+            return Some(self.failed(FailureCode::Internal, fault.into(), Some(NextStep::Report {})));
         }
         self.finish_leaving(out)
     }
@@ -259,14 +261,14 @@ impl RunMachine {
         }
     }
 
-    fn set_status(&mut self, to: RunStatus, reason: Option<&str>, out: &mut Out) {
+    fn set_status(&mut self, to: RunStatus, reason: Option<&Message>, out: &mut Out) {
         let from = self.state.status;
         if from != to {
-            self.emit(ProgressEvent::RunStatusChanged { from, to, reason: reason.map(ToOwned::to_owned) }, out);
+            self.emit(ProgressEvent::RunStatusChanged { from, to, reason: reason.cloned() }, out);
         }
     }
 
-    fn failed(&self, code: FailureCode, message: String, next: Option<NextStep>) -> RunOutput {
+    fn failed(&self, code: FailureCode, message: Message, next: Option<NextStep>) -> RunOutput {
         RunOutput { status: RunStatus::Failed, error: Some(RunFailure::new(code, message, next)) }
     }
 

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aime_durable::Clock;
 use aime_llm::{ChatResponse, CostReservation, Meter, ModelError, ModelStack, OutOfBudget, TryCost, TryEstimate, Usage};
+use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{ModelCost, Timestamp};
 
 use crate::{Budget, BudgetError, budget::Reservation};
@@ -74,7 +75,7 @@ pub(crate) type OnBound = Arc<dyn Fn(&OutOfBudget) + Send + Sync>;
 
 impl From<&BudgetError> for OutOfBudget {
     fn from(error: &BudgetError) -> Self {
-        Self { bound: error.bound().to_owned(), detail: error.to_string() }
+        Self { bound: error.bound().to_owned(), detail: error.describe() }
     }
 }
 
@@ -104,7 +105,8 @@ impl Meter for RunMeter {
     /// The run stops, and is resumed when a provider answers again.
     fn used_up(&self, error: &ModelError, wait: Duration) -> Option<OutOfBudget> {
         let back = self.clock.now().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        let detail = format!("{error}; it answers again at {}", Timestamp::from_millis(back));
+        let back = message!("quota-back", time = Timestamp::from_millis(back));
+        let detail = Message::list("; ", &[error.describe(), back]);
         let error = OutOfBudget { bound: QUOTA.to_owned(), detail };
         (self.on_bound)(&error);
         Some(error)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use aime_messages::{Message, message};
 use aime_progress_management::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ pub enum NextStep {
     /// Make the model usable.
     RepairModel {
         /// The advice of the model's client.
-        advice: Option<String>,
+        advice: Option<Message>,
         /// The run to resume then.
         run: Option<RunId>,
     },
@@ -80,7 +81,8 @@ impl fmt::Display for NextStep {
             ),
             Self::Fork { version, .. } => write!(f, "a fork of the run at version {version} of its plan goes on from there"),
             Self::RepairModel { advice, run } => {
-                write!(f, "{}; then {}", advice.as_deref().unwrap_or("check the server and the model's name"), then(run))
+                let advice = advice.clone().unwrap_or_else(|| message!("check-model"));
+                write!(f, "{advice}; then {}", then(run))
             }
             Self::Report {} => write!(f, "this is a fault in aime: please report it"),
         }

@@ -6,6 +6,7 @@ mod plan;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
+use aime_messages::message;
 use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
 use aime_tools::{Executor, PermissionRules, Trust, credential_files_in, learn_secrets_of};
 use futures::FutureExt as _;
@@ -317,7 +318,7 @@ impl Orchestrator {
     ///
     /// [`OrchestratorError`]; [`LockError::Held`] while a process executes the run.
     pub async fn cancel(&self, run: &RunId, control: RunControl) -> Result<RunResult, OrchestratorError> {
-        self.take_up(run, RunFact::CancelRequested { task: None, reason: CANCELLED.to_owned(), message: None }, control).await
+        self.take_up(run, RunFact::CancelRequested { task: None, reason: message!("cancelled-by-person"), message: None }, control).await
     }
 
     async fn take_up(&self, run: &RunId, first: RunFact, control: RunControl) -> Result<RunResult, OrchestratorError> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use aime_messages::Message;
 use aime_progress_management::{
     AmendedCriterion, CheckMethod, CheckedCriterion, CostByRole, Criterion, EvidenceKind, MergeConflict, ModelCost, Owner, ProgressState,
     RunId, RunStatus, TaskId, TaskKind, TaskStatus,
@@ -68,7 +69,7 @@ pub struct TaskResult {
     /// Summary of the last attempt.
     pub summary: String,
     /// Error, or the reason why the task was not done.
-    pub error: Option<String>,
+    pub error: Option<Message>,
     /// Paths or addresses of things made.
     pub references: Vec<String>,
 }

@@ -1,5 +1,7 @@
 //! Advances a state without a journal: creates an event and applies it in one step.
 
+use aime_messages::Message;
+
 use crate::{
     Conclusion, Decision, FailureCause, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, RebasedPatch, StatusChange, Task,
     TaskId, TaskStatus, Timestamp, TriggerReason, lowering,
@@ -14,7 +16,7 @@ impl StatusChange {
 
     /// Returns the failure for good of a task, which is not retried.
     #[must_use]
-    pub fn failed_for_good(task: TaskId, reason: impl Into<String>) -> Self {
+    pub fn failed_for_good(task: TaskId, reason: impl Into<Message>) -> Self {
         Self { task, to: TaskStatus::Failed, for_good: true, reason: Some(reason.into()) }
     }
 }
@@ -58,9 +60,9 @@ impl Conclusion {
 
     /// Returns the conclusion of an attempt without a result, for this reason.
     #[must_use]
-    pub fn without_result(outcome: Outcome, error: impl Into<String>, cause: Option<FailureCause>) -> Self {
+    pub fn without_result(outcome: Outcome, error: impl Into<Message>, cause: Option<FailureCause>) -> Self {
         let error = error.into();
-        Self { error: Some(error.clone()), cause, ..Self::new(outcome, error) }
+        Self { cause, ..Self::new(outcome, error.to_string()).with_error(error) }
     }
 
     /// Returns a success.
@@ -71,8 +73,18 @@ impl Conclusion {
 
     /// Returns a failure.
     #[must_use]
-    pub fn failure(error: impl Into<String>) -> Self {
-        Self { error: Some(error.into()), ..Self::new(Outcome::Failure, "") }
+    pub fn failure(error: impl Into<Message>) -> Self {
+        Self::new(Outcome::Failure, "").with_error(error.into())
+    }
+
+    fn with_error(self, error: Message) -> Self {
+        Self { error: Some(error), ..self }
+    }
+
+    /// Returns the error, or else the summary.
+    #[must_use]
+    pub fn explanation(&self) -> Message {
+        self.error.clone().unwrap_or_else(|| Message::text(&self.summary))
     }
 }
 
@@ -126,7 +138,7 @@ impl ProgressState {
         let known = self.tasks.get(task).ok_or_else(|| FoldError::UnknownTask { task: task.clone() })?;
         let after =
             if conclusion.cause.is_some_and(FailureCause::is_final) { AfterFailure::ForGood } else { known.after_failure(max_retries) };
-        let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
+        let error = conclusion.explanation();
         let failed = StatusChange { for_good: after == AfterFailure::ForGood, ..StatusChange::failed_for_good(task.clone(), error) };
         let failed = self.status_event(&failed)?;
         let mut events = vec![ProgressEvent::TaskConcluded { task: task.clone(), conclusion }, failed];

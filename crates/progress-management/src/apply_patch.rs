@@ -15,6 +15,7 @@
 //! person and of the project stay too: those of a task that is taken out of the plan become success criteria of the
 //! plan.
 
+use aime_messages::{Message, message};
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
@@ -155,7 +156,7 @@ impl Patching {
         }
     }
 
-    fn become_status(&mut self, id: &TaskId, to: TaskStatus, reason: Option<String>) {
+    fn become_status(&mut self, id: &TaskId, to: TaskStatus, reason: Option<Message>) {
         let Some(task) = self.state.tasks.get_mut(id) else { return };
         if task.status == to || task.become_status(to, self.at).is_ok() {
             task.reason = reason;
@@ -224,7 +225,7 @@ impl Patching {
             }
             TaskStatus::Skipped | TaskStatus::RolledBack => {}
             _ => {
-                if !self.retire(place, id, &format!("replaced by {:?}", successor.as_str()), false) {
+                if !self.retire(place, id, &message!("task-replaced", tasks = format!("{:?}", successor.as_str())), false) {
                     return false;
                 }
             }
@@ -235,7 +236,7 @@ impl Patching {
         }
         if let Some(task) = self.state.tasks.get_mut(id).filter(|task| task.status == TaskStatus::Skipped) {
             let names: Vec<String> = self.successors.get(id).into_iter().flatten().map(|id| format!("{:?}", id.as_str())).collect();
-            task.reason = Some(format!("replaced by {}", names.join(", ")));
+            task.reason = Some(message!("task-replaced", tasks = names.join(", ")));
         }
         true
     }
@@ -247,8 +248,13 @@ impl Patching {
             let hint = if cancel { HINT_NOT_RUNNING } else { HINT_SETTLED };
             return self.untouchable(&place, id, status, hint);
         }
-        let verb = if cancel && status == TaskStatus::Running { "cancelled" } else { "removed" };
-        let reason = if reason.trim().is_empty() { format!("{verb} by the plan") } else { format!("{verb}: {}", reason.trim()) };
+        let reason = reason.trim();
+        let reason = match (cancel && status == TaskStatus::Running, reason.is_empty()) {
+            (true, true) => message!("task-cancelled"),
+            (true, false) => message!("task-cancelled-why", reason),
+            (false, true) => message!("task-removed"),
+            (false, false) => message!("task-removed-why", reason),
+        };
         if self.retire(&place, id, &reason, cancel) {
             self.successors.entry(id.clone()).or_default();
         }
@@ -256,7 +262,7 @@ impl Patching {
 
     /// Skips a task, and with a group all unsettled tasks in it. Returns false and adds a fault if a running task in it
     /// may not be stopped.
-    fn retire(&mut self, place: &str, id: &TaskId, reason: &str, cancel: bool) -> bool {
+    fn retire(&mut self, place: &str, id: &TaskId, reason: &Message, cancel: bool) -> bool {
         let mut going = vec![id.clone()];
         let mut at = 0;
         while let Some(next) = going.get(at).cloned() {
@@ -274,7 +280,7 @@ impl Patching {
         }
         for task in &going {
             self.keep_criteria_of(task);
-            self.become_status(task, TaskStatus::Skipped, Some(reason.to_owned()));
+            self.become_status(task, TaskStatus::Skipped, Some(reason.clone()));
             if task != id {
                 self.successors.entry(task.clone()).or_default();
             }
@@ -310,8 +316,8 @@ impl Patching {
         if !self.touchable(&place, id) {
             return;
         }
-        let reason = if reason.trim().is_empty() { "held back by the plan" } else { reason.trim() };
-        self.become_status(id, TaskStatus::Blocked, Some(reason.to_owned()));
+        let reason = if reason.trim().is_empty() { message!("task-held") } else { Message::text(reason.trim()) };
+        self.become_status(id, TaskStatus::Blocked, Some(reason));
         if let Some(task) = self.state.tasks.get_mut(id) {
             task.held = true;
         }

@@ -1,5 +1,6 @@
 //! Difference between two versions of a plan.
 
+use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -30,7 +31,7 @@ pub struct RemovedTask {
     pub id: TaskId,
     /// Reason for the removal, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Message>,
 }
 
 /// A task with a different specification.

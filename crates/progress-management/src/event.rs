@@ -170,7 +170,7 @@ pub enum ProgressEvent {
         for_good: bool,
         /// Reason for the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
+        reason: Option<Message>,
     },
     /// An attempt at a task ended. Precedes the change of status.
     TaskConcluded {
@@ -328,7 +328,7 @@ pub enum ProgressEvent {
     /// A replan is not allowed now.
     ReplanSuppressed {
         /// Reason for the refusal.
-        reason: String,
+        reason: Message,
         /// Triggers that asked for the replan.
         triggers: Vec<TriggerReason>,
     },
@@ -337,7 +337,7 @@ pub enum ProgressEvent {
         /// The evidence.
         evidence: Vec<EvidenceId>,
         /// Reason for leaving the plan unchanged.
-        reason: String,
+        reason: Message,
     },
     /// A question was put to a person.
     QuestionAsked {
@@ -413,7 +413,7 @@ pub enum ProgressEvent {
         /// Kind of bound: `tokens`, `money`, `time`, `steps`, `tool_calls`, `actors`.
         bound: String,
         /// Limit and usage, in words.
-        detail: String,
+        detail: Message,
     },
     /// The status of the run changed.
     RunStatusChanged {
@@ -423,12 +423,12 @@ pub enum ProgressEvent {
         to: RunStatus,
         /// Reason for the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
+        reason: Option<Message>,
     },
     /// The run was stopped on request, or a resume found that it had been stopped.
     RunInterrupted {
         /// Reason for the stop.
-        reason: String,
+        reason: Message,
     },
     /// The run was resumed.
     RunResumed {},

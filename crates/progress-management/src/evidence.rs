@@ -1,5 +1,6 @@
 //! Evidence, decisions, and the reasons for a replan: the facts behind a changed plan.
 
+use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +97,7 @@ pub struct TriggerReason {
     /// Priority from 0 to 100; the highest comes first.
     pub priority: u8,
     /// The cause in words.
-    pub detail: String,
+    pub detail: Message,
     /// Tasks concerned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskId>,
@@ -108,7 +109,7 @@ pub struct TriggerReason {
 impl TriggerReason {
     /// Returns a reason that concerns no task and no evidence.
     #[must_use]
-    pub fn new(kind: TriggerKind, priority: u8, detail: impl Into<String>) -> Self {
+    pub fn new(kind: TriggerKind, priority: u8, detail: impl Into<Message>) -> Self {
         Self { kind, priority, detail: detail.into(), tasks: Vec::new(), evidence: Vec::new() }
     }
 }

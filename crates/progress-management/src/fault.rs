@@ -149,7 +149,7 @@ pub enum Problem {
         /// The task.
         id: TaskId,
         /// The blocking dependencies.
-        why: String,
+        why: Message,
     },
     /// An amended criterion that does not exist.
     #[error("{}", self.describe())]

@@ -1,5 +1,6 @@
 //! The fold: events determine the progress of a run. Nothing else changes it.
 
+use aime_messages::Message;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -201,7 +202,7 @@ impl ProgressState {
                 self.moved(at);
             }
             ProgressEvent::TaskStatusChanged { task, from, to, attempt, for_good, reason } => {
-                let change = Transition { from: *from, to: *to, attempt: *attempt, for_good: *for_good, reason: reason.as_deref() };
+                let change = Transition { from: *from, to: *to, attempt: *attempt, for_good: *for_good, reason: reason.as_ref() };
                 change.apply(at, self.task_mut(task)?)?;
                 self.moved(at);
             }
@@ -445,7 +446,7 @@ struct Transition<'a> {
     to: TaskStatus,
     attempt: u32,
     for_good: bool,
-    reason: Option<&'a str>,
+    reason: Option<&'a Message>,
 }
 
 impl Transition<'_> {
@@ -454,7 +455,7 @@ impl Transition<'_> {
             return Err(FoldError::StatusMismatch { task: task.spec.id.clone(), expected: self.from, actual: task.status });
         }
         task.become_status(self.to, at).map_err(|illegal| FoldError::IllegalTransition { task: task.spec.id.clone(), illegal })?;
-        task.reason = self.reason.map(str::to_owned);
+        task.reason = self.reason.cloned();
         match self.to {
             TaskStatus::Running => task.attempts = self.attempt.max(task.attempts.saturating_add(1)),
             TaskStatus::Failed => {

@@ -17,7 +17,6 @@ pub enum LeadCommand {
         mode: PlanMode,
         /// Corrections that the parser made to the model's text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[serde(with = "aime_messages::stored::list")]
         repairs: Vec<Message>,
     },
     /// Changes the plan of the run.
@@ -29,7 +28,6 @@ pub enum LeadCommand {
         handled: Vec<EvidenceId>,
         /// Corrections that the parser made to the model's text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[serde(with = "aime_messages::stored::list")]
         repairs: Vec<Message>,
     },
     /// Sends a message to the actor of a running task.

@@ -1,6 +1,7 @@
 //! Lowering: checks how a replan deals with failed tasks. Each replan has to replace them by smaller work or by another
 //! approach.
 
+use aime_messages::{Message, message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +61,7 @@ impl std::fmt::Display for Lowered {
 /// changed the plan, or that replaced such a task, must be split, or its tool, profile or model must change. If no
 /// decision has used a message of a person yet, a task may be retried unchanged, because something else may have
 /// changed.
-pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
+pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<Message>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
             || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0 && !held_by_plan(&task.spec.id, state))
@@ -75,7 +76,7 @@ pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>
     if faults.is_empty() { Ok(lowered) } else { Err(faults) }
 }
 
-fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), String> {
+fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), Message> {
     let id = &failed.id;
     let replacing = replacing(id, patch);
     if !replacing.is_empty() {
@@ -83,11 +84,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
         let work: Vec<&TaskSpec> = into.iter().copied().filter(|task| task.kind != TaskKind::Group).collect();
         let ids = work.iter().map(|task| task.id.clone()).collect();
         return match work.as_slice() {
-            [one] if is_same(failed, one) => Err(format!(
-                "task {:?} takes the place of {:?} and does the same as it: what failed must be done in smaller tasks, each one part of it, or in another way that its description tells",
-                one.id.as_str(),
-                id.as_str()
-            )),
+            [one] if is_same(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
             [one] if !means_differ(failed, one) && !person_spoke(state) => match replanned_before(id, state) {
                 Some(first) => Err(again_in_other_words(id, first)),
                 None => Ok((Lowering::AnotherWay, ids)),
@@ -102,10 +99,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
             PlanChange::RemoveTask { id: removed, .. } if removed == id => how = Lowering::Removed,
             PlanChange::ModifyTask { id: changed, change } if changed == id => {
                 if !changes_the_work(failed, change) {
-                    let id = id.as_str();
-                    return Err(format!(
-                        "modify_task of {id:?} changes nothing of what it does, and it failed: tell another way in `description`, or put smaller tasks in its place"
-                    ));
+                    return Err(message!("rule-modify-again", task = id));
                 }
                 let mut changed = failed.clone();
                 change.apply_to(&mut changed);
@@ -121,10 +115,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
     }
     // A group does no work itself; its failed tasks are checked separately.
     if how == Lowering::Again && failed.kind != TaskKind::Group && !is_prepared(failed, state, patch) && !person_spoke(state) {
-        let id = id.as_str();
-        return Err(format!(
-            "unblock_task of {id:?} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it"
-        ));
+        return Err(message!("rule-unblock-again", task = id));
     }
     Ok((how, Vec::new()))
 }
@@ -140,11 +131,8 @@ fn replanned_before<'a>(id: &'a TaskId, state: &'a ProgressState) -> Option<&'a 
 }
 
 /// Returns the fault of a second replan of the same work that differs in words alone.
-fn again_in_other_words(id: &TaskId, first: &TaskId) -> String {
-    let (id, of) = (id.as_str(), if id == first { String::new() } else { format!(" in the place of {:?}", first.as_str()) });
-    format!(
-        "{id:?} failed after the plan had been changed for it{of}, and other words alone are no second change: put smaller tasks in its place, each one part of it, or name another `tool`, `profile` or `model` (or other `bundles`), or do without it (remove_task)"
-    )
+fn again_in_other_words(id: &TaskId, first: &TaskId) -> Message {
+    if id == first { message!("rule-reworded", task = id) } else { message!("rule-reworded-place", task = id, first) }
 }
 
 /// Returns true if another tool, profile or model, or other tools of the actor, do the work of the second task.

@@ -1,8 +1,9 @@
 //! Renders the progress as a hierarchical Markdown list, for planner, actors and people.
 
+use aime_messages::message;
 use std::fmt::Write as _;
 
-use crate::{Criterion, EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
+use crate::{Conclusion, Criterion, EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
 
 /// Minimum number of tasks for which an overview is useful.
 const FEW: usize = 3;
@@ -168,7 +169,7 @@ impl ProgressState {
 /// Describes the status of a task, if there is something to say.
 fn standing(task: &Task) -> Option<String> {
     let conclusion = task.conclusion.as_ref();
-    let error = conclusion.and_then(|conclusion| conclusion.error.as_deref().or(Some(conclusion.summary.as_str())));
+    let error = conclusion.map(Conclusion::explanation);
     match task.status {
         TaskStatus::Completed => {
             let conclusion = conclusion.filter(|conclusion| !conclusion.summary.is_empty())?;
@@ -183,17 +184,20 @@ fn standing(task: &Task) -> Option<String> {
         TaskStatus::Failed => {
             let times = if task.failures > 1 { format!(" {} times", task.failures) } else { String::new() };
             let outlook = if task.failed_for_good { "" } else { ", will be retried" };
-            Some(format!("failed{times}{outlook}: {}", one_line(error.or(task.reason.as_deref()).unwrap_or("no reason given"))))
+            Some(format!(
+                "failed{times}{outlook}: {}",
+                one_line(&error.or_else(|| task.reason.clone()).unwrap_or_else(|| message!("no-reason")).to_string())
+            ))
         }
         TaskStatus::Blocked | TaskStatus::Skipped | TaskStatus::RolledBack => {
             let word = if task.held { "held back".to_owned() } else { task.status.word().replace('_', " ") };
-            Some(match task.reason.as_deref() {
-                Some(reason) => format!("{word}: {}", one_line(reason)),
+            Some(match &task.reason {
+                Some(reason) => format!("{word}: {}", one_line(&reason.to_string())),
                 None => word,
             })
         }
         TaskStatus::Pending | TaskStatus::Ready => {
-            (task.failures > 0).then(|| format!("failed before: {}", one_line(error.unwrap_or("no reason given"))))
+            (task.failures > 0).then(|| format!("failed before: {}", one_line(&error.unwrap_or_else(|| message!("no-reason")).to_string())))
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use aime_messages::{Describe as _, Message, message};
+
 use crate::{
     FoldError, ProgressEvent, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
     graph::{DependencyKind, Node},
@@ -31,7 +33,7 @@ pub struct StatusChange {
     /// For a failure: true if the task is not retried.
     pub for_good: bool,
     /// Reason for the change.
-    pub reason: Option<String>,
+    pub reason: Option<Message>,
 }
 
 /// Combined state of a task's dependencies.
@@ -39,8 +41,8 @@ pub struct StatusChange {
 enum Readiness {
     Go,
     Wait,
-    Block(String),
-    Skip(String),
+    Block(Message),
+    Skip(Message),
 }
 
 impl ProgressState {
@@ -74,7 +76,7 @@ impl ProgressState {
     }
 
     /// Returns the reason why the dependencies of `task` block it, if they do.
-    pub(crate) fn blocked_reason_of(&self, task: &TaskId) -> Option<String> {
+    pub(crate) fn blocked_reason_of(&self, task: &TaskId) -> Option<Message> {
         let graph = self.graph();
         let at = graph.index.get(task).copied()?;
         match View::new(&graph, self).verdict(at) {
@@ -150,8 +152,8 @@ impl TaskGraph {
             .filter_map(|node| {
                 let task = state.tasks.get(&node.id)?;
                 if task.status == TaskStatus::Blocked && (!task.held || idle) {
-                    let why = task.reason.as_deref().unwrap_or("it is blocked");
-                    return Some(change(node, TaskStatus::Skipped, format!("given up: {why}")));
+                    let reason = task.reason.clone().unwrap_or_else(|| message!("task-blocked"));
+                    return Some(change(node, TaskStatus::Skipped, message!("given-up", reason)));
                 }
                 view.group_change(node, task, true)
             })
@@ -159,8 +161,8 @@ impl TaskGraph {
     }
 }
 
-fn change(node: &Node, to: TaskStatus, reason: impl Into<String>) -> StatusChange {
-    StatusChange { task: node.id.clone(), to, for_good: to == TaskStatus::Failed, reason: Some(reason.into()) }
+fn change(node: &Node, to: TaskStatus, reason: Message) -> StatusChange {
+    StatusChange { task: node.id.clone(), to, for_good: to == TaskStatus::Failed, reason: Some(reason) }
 }
 
 fn plain_change(node: &Node, to: TaskStatus) -> StatusChange {
@@ -267,7 +269,7 @@ impl<'a> View<'a> {
                     let decided = state == DependencyState::Satisfied
                         || self.graph.nodes.get(from).is_some_and(|node| condition.asks_status_of(&node.id));
                     if decided && !condition.holds(self.state) {
-                        return Readiness::Skip(format!("the condition `{condition}` does not hold"));
+                        return Readiness::Skip(message!("task-condition", condition));
                     } else if decided {
                         met = true;
                     } else if state == DependencyState::Void {
@@ -278,7 +280,7 @@ impl<'a> View<'a> {
                 }
                 (DependencyKind::Done | DependencyKind::Result, DependencyState::Satisfied) => met = true,
                 (DependencyKind::Result, DependencyState::Void) => {
-                    return Readiness::Skip(format!("it needs the result of {:?}, which was skipped", self.name(from)));
+                    return Readiness::Skip(message!("task-needs", task = self.name(from)));
                 }
                 (DependencyKind::Done, DependencyState::Void) => void = Some(from),
                 (DependencyKind::Done | DependencyKind::Result, DependencyState::Unsatisfiable) => blocked.push(from),
@@ -287,7 +289,7 @@ impl<'a> View<'a> {
         match void {
             _ if !blocked.is_empty() => Readiness::Block(self.blocked_reason(&blocked)),
             _ if open => Readiness::Wait,
-            Some(from) if !met => Readiness::Skip(format!("it hangs only on {:?}, which was skipped", self.name(from))),
+            Some(from) if !met => Readiness::Skip(message!("task-depends", task = self.name(from))),
             _ => Readiness::Go,
         }
     }
@@ -304,21 +306,21 @@ impl<'a> View<'a> {
         }
         let over = |at: usize| self.status(at).is_none_or(TaskStatus::is_settled);
         Some(if sources.iter().all(|at| over(*at)) {
-            Readiness::Skip(format!("there is nothing to undo: {:?} did not fail", self.name(*first)))
+            Readiness::Skip(message!("task-no-undo", task = self.name(*first)))
         } else {
             Readiness::Wait
         })
     }
 
-    fn blocked_reason(&self, by: &[usize]) -> String {
-        let parts: Vec<String> = by
+    fn blocked_reason(&self, by: &[usize]) -> Message {
+        let parts: Vec<Message> = by
             .iter()
             .map(|at| match self.task(*at) {
-                Some(task) => format!("{:?} is {}", self.name(*at), task.status),
-                None => format!("{:?} is missing", self.name(*at)),
+                Some(task) => message!("task-has-status", task = self.name(*at), status = task.status.describe()),
+                None => message!("task-missing", task = self.name(*at)),
             })
             .collect();
-        format!("waits for what cannot be had: {}", parts.join("; "))
+        message!("task-waits", reason = Message::list("; ", &parts))
     }
 
     /// Returns the change that is due at a position.
@@ -332,9 +334,9 @@ impl<'a> View<'a> {
             (TaskStatus::Blocked, Readiness::Skip(reason)) if !task.held => Some(change(node, TaskStatus::Skipped, reason)),
             (TaskStatus::Pending | TaskStatus::Ready, Readiness::Block(reason)) => Some(change(node, TaskStatus::Blocked, reason)),
             (TaskStatus::Pending, Readiness::Go) => Some(plain_change(node, TaskStatus::Ready)),
-            (TaskStatus::Ready, Readiness::Wait) => Some(change(node, TaskStatus::Pending, "it waits for a new dependency")),
+            (TaskStatus::Ready, Readiness::Wait) => Some(change(node, TaskStatus::Pending, message!("task-new-dependency"))),
             (TaskStatus::Blocked, Readiness::Go | Readiness::Wait) if !task.held => {
-                Some(change(node, TaskStatus::Pending, "what blocked it is gone"))
+                Some(change(node, TaskStatus::Pending, message!("task-unblocked")))
             }
             _ => None,
         }
@@ -344,8 +346,7 @@ impl<'a> View<'a> {
     /// is no longer waited for.
     fn group_change(&self, node: &Node, task: &Task, closing: bool) -> Option<StatusChange> {
         if task.status == TaskStatus::Failed {
-            return (task.failed_for_good && self.is_undone(node))
-                .then(|| change(node, TaskStatus::RolledBack, "what it had done was undone"));
+            return (task.failed_for_good && self.is_undone(node)).then(|| change(node, TaskStatus::RolledBack, message!("task-undone")));
         }
         if node.kind != TaskKind::Group || task.status.is_settled() || node.children.is_empty() {
             return None;
@@ -353,7 +354,7 @@ impl<'a> View<'a> {
         let children: Vec<&Task> = node.children.iter().filter_map(|child| self.task(*child)).collect();
         let every = |status: TaskStatus| children.iter().all(|child| child.status == status);
         if every(TaskStatus::Skipped) {
-            return Some(change(node, TaskStatus::Skipped, "all its tasks were skipped"));
+            return Some(change(node, TaskStatus::Skipped, message!("group-skipped")));
         }
         match task.status {
             TaskStatus::Ready => {
@@ -368,7 +369,7 @@ impl<'a> View<'a> {
                 } else if children.iter().any(|child| child.status == TaskStatus::Completed) {
                     Some(plain_change(node, TaskStatus::Completed))
                 } else {
-                    Some(change(node, TaskStatus::Failed, "none of its tasks was completed"))
+                    Some(change(node, TaskStatus::Failed, message!("group-failed")))
                 }
             }
             _ => None,

@@ -1,5 +1,6 @@
 //! The status machine of a task, and the words for statuses.
 
+use aime_messages::{Describe, Message, message};
 use std::fmt;
 
 use crate::{PlanMode, RunStatus, TaskStatus};
@@ -80,6 +81,21 @@ impl TaskStatus {
             Self::Failed => "failed",
             Self::Skipped => "skipped",
             Self::RolledBack => "rolled_back",
+        }
+    }
+}
+
+impl Describe for TaskStatus {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Pending => message!("status-pending"),
+            Self::Ready => message!("status-ready"),
+            Self::Running => message!("status-running"),
+            Self::Blocked => message!("status-blocked"),
+            Self::Completed => message!("status-completed"),
+            Self::Failed => message!("status-failed"),
+            Self::Skipped => message!("status-skipped"),
+            Self::RolledBack => message!("status-rolled-back"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A task during the run.
 
+use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,7 +51,7 @@ pub struct Task {
     pub held: bool,
     /// Reason why the task is blocked, skipped or pending again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Message>,
     /// Version of the plan that added the task.
     pub version: u32,
     /// Time of the last start.
@@ -125,10 +126,10 @@ pub struct Conclusion {
     pub observed: Option<String>,
     /// Error, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<Message>,
     /// Advice to a person on how to fix the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
     /// Kind of failure, if it decides what happens next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,

@@ -7,6 +7,7 @@ use std::{
     mem,
 };
 
+use aime_messages::stored::with_ids;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -69,6 +70,10 @@ pub(crate) fn owned(text: Cow<'_, str>) -> Option<String> {
 }
 
 pub(crate) fn typed<T: Serialize + DeserializeOwned>(value: T, clean: &dyn Fn(&str) -> Cow<'_, str>) -> T {
+    with_ids(|| cleaned(value, clean))
+}
+
+fn cleaned<T: Serialize + DeserializeOwned>(value: T, clean: &dyn Fn(&str) -> Cow<'_, str>) -> T {
     let cleaned = RefCell::new(BTreeMap::new());
     any_text(&value, &|text| {
         if let Cow::Owned(clean) = clean(text) {

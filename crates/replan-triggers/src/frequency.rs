@@ -1,5 +1,6 @@
 //! Frequency control: decides if a requested replan is allowed now.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Timestamp, TriggerKind, TriggerReason};
 
 use crate::FrequencySettings;
@@ -23,12 +24,12 @@ pub enum FrequencyDecision {
         /// The end of the cooldown.
         until: Timestamp,
         /// Reason as text, for the event of the suppressed replan.
-        reason: String,
+        reason: Message,
     },
     /// No more without a person.
     Escalate {
         /// Reason as text, for the person who is asked.
-        reason: String,
+        reason: Message,
     },
 }
 
@@ -55,10 +56,10 @@ pub fn decide_replan(
     match cooldown_end(history, settings) {
         Some(until) if until > now && (!idle || settings.cooldown_when_idle) => FrequencyDecision::Wait {
             until,
-            reason: format!(
-                "the last replan was {} s ago; the next is allowed in {} s",
-                now.millis_since(history.last_at.unwrap_or(now)) / 1_000,
-                until.millis_since(now).div_ceil(1_000)
+            reason: message!(
+                "replan-later",
+                ago = now.millis_since(history.last_at.unwrap_or(now)) / 1_000,
+                wait = until.millis_since(now).div_ceil(1_000)
             ),
         },
         _ => FrequencyDecision::Allow,
@@ -74,11 +75,10 @@ pub(crate) fn cooldown_end(history: ReplanHistory, settings: &FrequencySettings)
     history.last_at.map(|last| last.plus_millis(settings.cooldown_seconds.saturating_mul(1_000)))
 }
 
-fn escalation(reasons: &[TriggerReason], history: ReplanHistory, settings: &FrequencySettings) -> String {
-    let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
+fn escalation(reasons: &[TriggerReason], history: ReplanHistory, settings: &FrequencySettings) -> Message {
+    let details: Vec<Message> = reasons.iter().map(|reason| reason.detail.clone()).collect();
     let limit = settings.max_replans_per_plan.min(settings.escalation_threshold);
-    let times = if history.count == 1 { "once".to_owned() } else { format!("{} times", history.count) };
-    format!("the plan was changed {times}, {limit} allowed, and there is still: {}", details.join("; "))
+    message!("escalation", number = history.count, limit, reason = Message::list("; ", &details))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The five triggers.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Census, Evidence, ProgressState, Significance, Task, Timestamp, TriggerKind, TriggerReason};
 
 use crate::TriggerSettings;
@@ -63,17 +64,16 @@ const fn counts(task: &Task, settings: &TriggerSettings) -> bool {
 }
 
 fn failed(task: &Task) -> TriggerReason {
-    // A change of the task lets its failures count from the beginning.
-    let times = match task.failures {
-        1 if task.attempts > 1 => "again".to_owned(),
-        1 => "once".to_owned(),
-        failures => format!("{failures} times"),
-    };
-    let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_deref()).or(task.reason.as_deref());
+    let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_ref()).or(task.reason.as_ref());
+    let (id, reason) = (&task.spec.id, error.cloned().unwrap_or_else(|| message!("no-reason")));
     TriggerReason {
         kind: TriggerKind::TaskFailed,
         priority: TASK_FAILED,
-        detail: format!("task {} failed {times}: {}", task.spec.id, error.unwrap_or("no reason given")),
+        // A change of the task lets its failures count from the beginning.
+        detail: match task.failures {
+            1 if task.attempts > 1 => message!("trigger-failed-again", task = id, reason),
+            number => message!("trigger-failed", task = id, number, reason),
+        },
         tasks: vec![task.spec.id.clone()],
         evidence: Vec::new(),
     }
@@ -88,7 +88,7 @@ fn evidence(state: &ProgressState, census: &Census, settings: &TriggerSettings) 
     Some(TriggerReason {
         kind: TriggerKind::Evidence,
         priority: weight(most),
-        detail: format!("new evidence: {}", contents.join("; ")),
+        detail: message!("trigger-evidence", text = contents.join("; ")),
         tasks,
         evidence: found.iter().map(|evidence| evidence.id.clone()).collect(),
     })
@@ -99,14 +99,14 @@ fn blocked(state: &ProgressState, census: &Census, settings: &TriggerSettings) -
     if found.is_empty() || !settings.blocked {
         return None;
     }
-    let details: Vec<String> = found
-        .iter()
-        .map(|task| format!("task {} is blocked: {}", task.spec.id, task.reason.as_deref().unwrap_or("no reason given")))
-        .collect();
+    let detail = |task: &&Task| {
+        message!("trigger-blocked", task = task.spec.id, reason = task.reason.clone().unwrap_or_else(|| message!("no-reason")))
+    };
+    let details: Vec<Message> = found.iter().map(detail).collect();
     Some(TriggerReason {
         kind: TriggerKind::Blocked,
         priority: BLOCKED,
-        detail: details.join("; "),
+        detail: Message::list("; ", &details),
         tasks: found.iter().map(|task| task.spec.id.clone()).collect(),
         evidence: Vec::new(),
     })
@@ -123,7 +123,7 @@ fn token_budget(state: &ProgressState, census: &Census, budget: TokenBudget, set
     (part < settings.token_budget_threshold).then(|| TriggerReason {
         kind: TriggerKind::TokenBudget,
         priority: TOKEN_BUDGET,
-        detail: format!("{left} of {} tokens are left", budget.limit),
+        detail: message!("trigger-tokens", left, limit = budget.limit),
         tasks: Vec::new(),
         evidence: Vec::new(),
     })
@@ -142,7 +142,7 @@ fn stalled(state: &ProgressState, census: &Census, now: Timestamp, settings: &Tr
     Some(TriggerReason {
         kind: TriggerKind::Stalled,
         priority: STALLED,
-        detail: format!("no progress for {} s", now.millis_since(state.last_progress_at) / 1_000),
+        detail: message!("trigger-stalled", seconds = now.millis_since(state.last_progress_at) / 1_000),
         tasks: running.map(|task| task.spec.id.clone()).collect(),
         evidence: Vec::new(),
     })

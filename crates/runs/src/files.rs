@@ -14,10 +14,9 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     // A link stays a link, and its target is written.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.prefix(".aime-").tempfile_in(folder).map_err(without_path)?;
+    // Opened here, because the errors of `tempfile` hide the system's words and name the temporary file.
+    let open = |path: &Path| std::fs::File::options().read(true).write(true).create_new(true).open(path);
+    let mut file = tempfile::Builder::new().prefix(".aime-").make_in(folder, open)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
@@ -26,5 +25,9 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
 
 /// Returns the error without the name of a temporary file, which is of no use to anybody.
 pub(crate) fn without_path(error: io::Error) -> io::Error {
-    if error.raw_os_error().is_some() { error } else { error.kind().into() }
+    if error.raw_os_error().is_some() {
+        return error;
+    }
+    let inner = error.get_ref().and_then(|error| error.source()).and_then(|source| source.downcast_ref::<io::Error>());
+    inner.and_then(io::Error::raw_os_error).map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }

@@ -11,34 +11,34 @@ use std::{
 use aime_simulation::{Counts, Long, Scenario, Stage, Story, cuts_of, memory, open_files, play, uncut};
 use clap::Parser;
 
-/// Plays whole runs in virtual time, and prints what was tried and what was found.
+/// Simulates whole runs in virtual time and prints the number of runs and the faults found.
 #[derive(Parser)]
 struct Arguments {
-    /// Play this one wild run, and tell its events
+    /// Replay this random run and print its events
     #[arg(long)]
     seed: Option<u64>,
-    /// With `--seed`: a calm run, cut at this moment in every way
+    /// With `--seed`: cut a run without faults at this moment in every way
     #[arg(long)]
     at: Option<u64>,
-    /// Number of wild runs
+    /// Number of random runs
     #[arg(long, default_value_t = 0)]
     runs: u64,
-    /// The first seed
+    /// First seed
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// At how many moments calm runs are cut
+    /// Number of moments at which runs without faults are cut
     #[arg(long, default_value_t = 0)]
     cuts: u64,
-    /// Instead: wild runs for so many minutes; then the memory that they have left behind is told
+    /// Only random runs for this many minutes; prints the memory that they left behind
     #[arg(long)]
     minutes: Option<u64>,
-    /// Instead: one run of so many tasks, with `--events`, on a journal on the disk
+    /// Only one run with this many tasks and `--events`, on a journal on disk
     #[arg(long, value_name = "TASKS")]
     long: Option<usize>,
-    /// With `--long`: how many events, at least
+    /// With `--long`: minimum number of events
     #[arg(long, default_value_t = 1_000_000)]
     events: usize,
-    /// Threads
+    /// Number of threads
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }

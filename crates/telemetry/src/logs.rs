@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use aime_orchestrator::PublishedEvent;
 use aime_progress_management::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus};
 use opentelemetry_proto::tonic::{
@@ -35,8 +37,8 @@ impl RecordContent {
         Self { name, severity, attributes, words: None }
     }
 
-    fn words(self, words: &str) -> Self {
-        Self { words: Some(words.to_owned()).filter(|words| !words.is_empty()), ..self }
+    fn words(self, words: impl fmt::Display) -> Self {
+        Self { words: Some(words.to_string()).filter(|words| !words.is_empty()), ..self }
     }
 }
 
@@ -112,7 +114,7 @@ fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -
                 text("aime.task.status", to.to_string()),
                 count("aime.task.attempt", (*attempt).into()),
             ];
-            RecordContent::new("aime.task.status", severity, attributes).words(reason.as_deref().unwrap_or_default())
+            RecordContent::new("aime.task.status", severity, attributes).words(reason.clone().unwrap_or_default())
         }
         E::ModelCalled { text: said, .. } => {
             let mut attributes = chat(event, providers);
@@ -131,7 +133,7 @@ fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -
             RecordContent::new("aime.tool.failed", Warn, attributes).words(output)
         }
         E::TriggersFired { reasons } => {
-            let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
+            let details: Vec<String> = reasons.iter().map(|reason| reason.detail.to_string()).collect();
             RecordContent::new("aime.replan.triggered", Info, vec![triggers(reasons)]).words(&details.join("\n"))
         }
         E::ReplanSuppressed { reason, triggers: by } => {

@@ -322,7 +322,8 @@ fn omit(fact: ActorFact, why: &str) -> ActorFact {
 fn unasked(id: EffectId, fact: ActorFact) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { text, duration_ms, .. } => {
-            let answer = aime_actor_factory::ModelAnswer::Error { kind: aime_actor_factory::ModelFault::Unusable, text, hint: None };
+            let answer =
+                aime_actor_factory::ModelAnswer::Error { kind: aime_actor_factory::ModelFault::Unusable, text: text.into(), hint: None };
             ActorFact::ModelAnswered { id, answer, duration_ms }
         }
         other => other,

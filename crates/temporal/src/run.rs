@@ -265,7 +265,7 @@ const fn is_said(fact: &RunFact) -> bool {
 
 /// Returns the fact for a cancellation of the workflow itself.
 fn cancel() -> RunFact {
-    RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".to_owned(), message: None }
+    RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".into(), message: None }
 }
 
 /// Returns the end of a call that was begun on a lost host.
@@ -306,7 +306,7 @@ fn omit(fact: RunFact, why: Loss, repeatable: bool) -> RunFact {
                 }
                 Loss::Lost(why) => why,
             };
-            conclusion.error = Some(format!("{before}{words}"));
+            conclusion.error = Some(format!("{before}{words}").into());
             RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms }
         }
         other => other,

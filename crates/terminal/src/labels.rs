@@ -2,6 +2,7 @@
 
 mod english;
 
+use aime_messages::Message;
 use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 
 pub use self::english::english;
@@ -143,7 +144,7 @@ pub enum Phrase<'a> {
     /// Outcome of a call; none while it is under way. Eight columns at most.
     Call(Option<CallOutcome>),
     /// Reason or error from the journal.
-    Reason(&'a str),
+    Reason(&'a Message),
 
     /// Kind of a question.
     Kind(&'a str),

@@ -255,14 +255,21 @@ impl OpenCall {
     /// Returns the error for a question that nobody can answer.
     #[must_use]
     pub fn unanswered(&self) -> ToolError {
+        let question = self.short_question();
+        ToolError::Denied(format!(
+            "not allowed: nobody is there to answer \"{question}\". Take a way that needs no consent, and say so in your result"
+        ))
+    }
+
+    /// Returns the beginning of the question on one line.
+    #[must_use]
+    pub fn short_question(&self) -> String {
         let mut question = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
         // The caller knows the command or the code that follows the question.
         if let Some((end, _)) = question.char_indices().nth(QUESTION_SHOWN) {
             question.truncate(end);
             question.push('…');
         }
-        ToolError::Denied(format!(
-            "not allowed: nobody is there to answer \"{question}\". Take a way that needs no consent, and say so in your result"
-        ))
+        question
     }
 }

@@ -33,21 +33,21 @@ pub(crate) struct BenchArguments {
     /// Number of runs of each graph on each system
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// Numbers of tasks that do nothing, to see how the cost of one grows with them
+    /// Numbers of no-op tasks, to measure how the cost of one grows with them
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000])]
     grow: Vec<u32>,
     #[command(flatten)]
     actors: ActorArguments,
-    /// Measure the curves too, and draw them into the book
+    /// Also measure the curves and draw them into the book
     #[arg(long)]
     plots: bool,
-    /// Measure no more than these parts
+    /// Measure only these parts
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Part::value_variants())]
     part: Vec<Part>,
-    /// Measure unoptimised builds: their numbers say nothing, but all of it is tried
+    /// Measure unoptimised builds, to test the benchmarks themselves; the numbers mean nothing
     #[arg(long)]
     unoptimised: bool,
-    /// Instead of all that: the local model beside llama.cpp's server with the same file, asked the same in turn
+    /// Only compare the local model with llama.cpp's server on the same file and the same requests
     #[arg(long)]
     local: bool,
 }

@@ -46,22 +46,22 @@ pub(crate) const SMALL_REACHES: [&str; 4] = ["--level", "1", "--level", "2"];
 pub(crate) struct EvaluateArguments {
     #[command(flatten)]
     model: ModelArguments,
-    /// Only these parts of it; all of them by default
+    /// Parts to run; all by default
     #[arg(value_parser = parts::named, conflicts_with = "rest")]
     part: Vec<&'static Part>,
-    /// Leave the peers out
+    /// Leave out the peers
     #[arg(long)]
     alone: bool,
-    /// Go on from the trials that the docs were made from, and write trials and tables into the docs
+    /// Continue from the trials in the docs, and write trials and tables into the docs
     #[arg(long, conflicts_with = "rest")]
     docs: bool,
-    /// Begin the parts anew: trials that there are do not count, nor those of the docs
+    /// Start the parts anew and ignore existing trials, also those in the docs
     #[arg(long, conflicts_with_all = ["rest", "tables"])]
     fresh: bool,
-    /// Try nothing: write the trials that there are, and their tables, into the docs
+    /// Run nothing; write the existing trials and their tables into the docs
     #[arg(long, conflicts_with_all = ["rest", "docs"])]
     tables: bool,
-    /// Instead of the parts: what `aime eval` is given
+    /// Arguments for `aime eval`, instead of the parts
     #[arg(last = true)]
     rest: Vec<String>,
 }

@@ -17,7 +17,7 @@ pub(crate) use server::Server;
 /// Actions on the local model.
 #[derive(Subcommand)]
 pub(crate) enum ModelTask {
-    /// Fetch the server and a model, and check them
+    /// Fetch and verify the server and a model
     Setup {
         /// Name of the model
         #[arg(default_value = "1.5b")]
@@ -32,7 +32,7 @@ pub(crate) enum ModelTask {
         #[arg(default_value_t = 8091)]
         port: u16,
     },
-    /// Print where a model's file is
+    /// Print the path of a model
     Path {
         /// Name of the model
         #[arg(default_value = "1.5b")]

@@ -24,10 +24,10 @@ const LONG_EVENTS: u64 = 1_000_000;
 /// Extent of the tests.
 #[derive(Args)]
 pub(crate) struct ReliabilityArguments {
-    /// Play one simulated run again, and tell its events
+    /// Replay one simulated run and print its events
     #[arg(long)]
     seed: Option<u64>,
-    /// With `--seed`: the run without faults, cut at this moment in every way
+    /// With `--seed`: cut the run without faults at this moment in every way
     #[arg(long, requires = "seed")]
     at: Option<u64>,
     /// Number of random runs
@@ -36,22 +36,22 @@ pub(crate) struct ReliabilityArguments {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// At how many moments simulated runs are cut
+    /// Number of moments at which simulated runs are cut
     #[arg(long, default_value_t = 10_000)]
     cuts: u64,
     /// Number of real processes to kill
     #[arg(long, default_value_t = 200)]
     kills: u64,
-    /// At how many steps the making of private folders, the work in them and their merging are cut off
+    /// Number of steps at which the creation of private folders, the work in them and their merge are cut off
     #[arg(long, default_value_t = 1_000)]
     folder_cuts: u64,
-    /// Kill this aime instead of one that is built for it
+    /// Program to kill, instead of an aime built for it
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Instead of all that: one run of 10,000 tasks and 1,000,000 events that is cut off in the middle, and what it took
+    /// Only one run of 10,000 tasks and 1,000,000 events that is cut off in the middle; prints its cost
     #[arg(long)]
     long: bool,
-    /// Instead of all that: go on with random faults for so many minutes, and say what is left behind
+    /// Only random faults for this many minutes; prints which resources are left behind
     #[arg(long, value_name = "MINUTES")]
     soak: Option<u64>,
 }

@@ -96,7 +96,7 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         usage: ModelCost::default(),
         usage_by: CostByRole::default(),
         duration_ms: 0,
-        error: code.map(|code| RunFailure { hint: Some("do this".to_owned()), ..RunFailure::new(code, "so it is", None) }),
+        error: code.map(|code| RunFailure { hint: Some("do this".into()), ..RunFailure::new(code, "so it is", None) }),
         notes: Vec::new(),
     };
     let told = |text: &str| Some(text.to_owned());

@@ -1,8 +1,7 @@
 //! Conclusions of an actor.
 
-use std::fmt::Write;
-
 use aime_durable::Reason;
+use aime_messages::{Message, message};
 use aime_progress_management::{Conclusion, FailureCause, Outcome};
 use aime_tools::{Terminate, TerminateStatus};
 use serde_json::Value;
@@ -63,8 +62,8 @@ impl ActorMachine {
         }
         if !success {
             conclusion.error = Some(match &said.needs {
-                Some(needs) => format!("{} (needs: {needs})", conclusion.summary),
-                None => conclusion.summary.clone(),
+                Some(needs) => message!("actor-needs", summary = conclusion.summary, needs),
+                None => Message::text(&conclusion.summary),
             });
             conclusion.needs = said.needs;
             conclusion.cause = match said.status {
@@ -93,25 +92,25 @@ impl ActorMachine {
     }
 
     /// Ends an actor that cannot continue.
-    pub(super) fn fail(&mut self, error: String, cause: Option<FailureCause>) {
-        self.fail_with_hint(error, None, cause);
+    pub(super) fn fail(&mut self, error: impl Into<Message>, cause: Option<FailureCause>) {
+        self.fail_with_hint(error.into(), None, cause);
     }
 
     /// Ends the actor with an error and advice to a person on how to fix it.
-    pub(super) fn fail_with_hint(&mut self, error: String, hint: Option<String>, cause: Option<FailureCause>) {
+    pub(super) fn fail_with_hint(&mut self, error: Message, hint: Option<Message>, cause: Option<FailureCause>) {
         let failure = Conclusion { hint, ..self.failure(error, cause) };
         self.end(ActorStep::Fail, failure);
     }
 
     /// Ends an actor that used up its steps: it becomes idle, and its task is not done.
     pub(super) fn out_of_steps(&mut self) {
-        let error = format!("reached max_steps ({})", self.input.spec.max_steps);
+        let error = message!("actor-steps", number = self.input.spec.max_steps);
         let failure = self.failure(error, Some(FailureCause::Steps));
         self.end(ActorStep::Limit, failure);
     }
 
-    fn failure(&self, error: String, cause: Option<FailureCause>) -> Conclusion {
-        let mut conclusion = Conclusion::new(Outcome::Failure, format!("not done: {}", cut(&error, SUMMARY)));
+    fn failure(&self, error: Message, cause: Option<FailureCause>) -> Conclusion {
+        let mut conclusion = Conclusion::new(Outcome::Failure, format!("not done: {}", cut(&error.to_string(), SUMMARY)));
         conclusion.text = (!self.plain_text.trim().is_empty()).then(|| self.plain_text.clone());
         conclusion.references.clone_from(&self.references);
         conclusion.error = Some(error);
@@ -122,9 +121,9 @@ impl ActorMachine {
     fn end(&mut self, step: ActorStep, mut conclusion: Conclusion) {
         self.go(if self.leads().is_some() { ActorStep::Rest } else { step });
         if let (Some((tool, why)), Some(error), true) = (&self.last_error, &mut conclusion.error, self.input.limits.small)
-            && !error.contains(why.trim_end_matches('…'))
+            && !error.to_string().contains(why.trim_end_matches('…'))
         {
-            let _ = write!(error, " (the last call that failed: `{tool}`: {why})");
+            *error = message!("actor-last-call", error = error.clone(), tool, why);
         }
         let observed = self.last_result.take().filter(|_| conclusion.outcome == Outcome::Success);
         self.conclusion = Some(Conclusion { origins: self.origins.clone(), observed, ..conclusion });

@@ -2,6 +2,7 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
+use aime_messages::{Describe as _, Message};
 use aime_progress_management::{CallOutcome, LeadCommand, Origin, QuestionId};
 use aime_redact::Redactor;
 use aime_tools::{DelegateTask, SeenFile, SeenFiles, ValidatedCall};
@@ -143,10 +144,10 @@ pub enum ModelAnswer {
         /// Kind of the error.
         kind: ModelFault,
         /// Error message.
-        text: String,
+        text: Message,
         /// Advice to a person on how to fix the error.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        hint: Option<String>,
+        hint: Option<Message>,
     },
 }
 
@@ -169,7 +170,7 @@ impl From<Result<ChatResponse, ModelError>> for ModelAnswer {
         match result {
             Ok(response) => Self::Response { response: Box::new(response) },
             Err(error) => {
-                Self::Error { kind: ModelFault::from(&error), text: error.to_string(), hint: error.hint().map(|hint| hint.to_string()) }
+                Self::Error { kind: ModelFault::from(&error), text: error.describe(), hint: error.hint().map(|hint| hint.describe()) }
             }
         }
     }

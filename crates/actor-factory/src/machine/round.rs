@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_llm::Message;
+use aime_messages::message;
 use aime_progress_management::{CallOutcome, Origin};
 
 use super::{
@@ -77,7 +78,7 @@ impl ActorMachine {
         let (count, name, succeeded) = most_repeated;
         // Without a step left, the step limit is the more precise reason for the failure.
         if count >= self.input.settings.abort_after_repeats && self.steps_left() > 0 {
-            self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
+            self.fail(message!("actor-stuck", tool = name, number = count), None);
             return;
         }
         self.withheld = None;

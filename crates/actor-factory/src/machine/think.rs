@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_llm::{CallsInText, ChatRequest, ChatResponse, FinishReason, Message, ToolChoice, ToolDefinition, calls_in_text};
+use aime_messages::message;
 use aime_progress_management::{FailureCause, ModelCost, ProgressEvent, render_todos};
 
 use super::{
@@ -26,8 +27,6 @@ pub(super) const SHOWN: usize = 2_000;
 const LAST_STEPS: u32 = 2;
 /// Length of an unreadable call in its error message, in characters.
 const UNREAD: usize = 80;
-const WITHHELD: &str = "the provider withheld the answer (content filter)";
-const CUT: &str = "the answers of the model are cut by the length limit";
 
 /// Returns a fraction (0 to 1) of a number of tokens, with a precision of a thousandth.
 fn part(tokens: u64, part: f64) -> u64 {
@@ -264,11 +263,11 @@ impl ActorMachine {
         let may_be_all =
             self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !(self.input.must_write_files || self.input.names_work));
         match finish {
-            FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
+            FinishReason::ContentFilter => self.fail(message!("actor-withheld"), None),
             _ if whole && !self.plain_text.is_empty() && self.rest_on_words(again) => {}
             _ if whole && !self.plain_text.is_empty() && (again || (may_be_all && !empty)) => self.conclude_by_answer(),
-            FinishReason::Length if again => self.fail(CUT.to_owned(), None),
-            _ if again => self.fail("the model gave an empty answer twice".to_owned(), None),
+            FinishReason::Length if again => self.fail(message!("actor-cut"), None),
+            _ if again => self.fail(message!("actor-empty"), None),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
             _ if self.input.names_work && self.input.plain_answer_ends && self.call_ids.is_empty() => {
                 self.answer_nudged(at, Note::NothingDone, out);
@@ -284,10 +283,10 @@ impl ActorMachine {
         let beginning = cut(&content.split_whitespace().collect::<Vec<_>>().join(" "), UNREAD);
         self.record_text(content, response);
         match response.finish {
-            FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
+            FinishReason::ContentFilter => self.fail(message!("actor-withheld"), None),
             _ if self.has_unread_messages() => self.next_step(at, out),
-            FinishReason::Length if again => self.fail(CUT.to_owned(), None),
-            _ if again => self.fail(format!("the model writes tool calls as text that cannot be read: {beginning}"), None),
+            FinishReason::Length if again => self.fail(message!("actor-cut"), None),
+            _ if again => self.fail(message!("actor-unreadable", text = beginning), None),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
             _ => self.answer_nudged(at, Note::UnreadCall, out),
         }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use aime_evaluation::{Agent, Fault, Replanning};
+use aime_messages::message;
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
-use super::ModeArg;
+use super::{ArgumentFault, ModeArg};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -78,10 +79,10 @@ pub(crate) struct EvalArgs {
 }
 
 /// Parses `NAME=FILE`, or `NAME=`.
-fn named_file(text: &str) -> Result<(String, Option<PathBuf>), String> {
-    let (name, file) = text.split_once('=').ok_or("write NAME=FILE, or NAME= for what is configured")?;
+fn named_file(text: &str) -> Result<(String, Option<PathBuf>), ArgumentFault> {
+    let (name, file) = text.split_once('=').ok_or_else(|| ArgumentFault(message!("typed-settings")))?;
     if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
-        return Err("a name has letters, digits, -, _ and .".to_owned());
+        return Err(ArgumentFault(message!("typed-name")));
     }
     Ok((name.to_owned(), Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty())))
 }

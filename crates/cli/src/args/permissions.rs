@@ -4,7 +4,7 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// The mode, the rules, and what is remembered for this folder
+    /// List the mode, the rules and what is remembered for this folder
     List,
     /// Forget what "always" has allowed here
     Forget {

@@ -8,9 +8,9 @@ use super::ShowFormat;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// All runs of this folder
+    /// List the runs of this folder
     List,
-    /// One run: its plan, its tasks, what was decided and why
+    /// Show one run: its plan, its tasks and its decisions
     Show {
         /// The run
         run: String,
@@ -32,7 +32,7 @@ pub(crate) enum RunsCommand {
         #[arg(value_parser = super::whole::<u32>(1, u64::MAX))]
         to: u32,
     },
-    /// Make a new run that goes on from where this one stood at a version of its plan; files stay as they are now
+    /// Start a new run from a version of this run's plan; files stay as they are now
     Fork {
         /// The run
         run: String,
@@ -43,17 +43,17 @@ pub(crate) enum RunsCommand {
         #[arg(long, value_name = "ID")]
         run_id: Option<String>,
     },
-    /// One run as it happens, whoever carries it out: on the whole terminal, where there is one
+    /// Watch one run live, also one of another process; on a terminal in full screen
     Watch {
         /// The run
         run: String,
     },
-    /// The journal of one run
+    /// Print the journal of one run
     Events {
         /// The run
         run: String,
     },
-    /// One page of HTML with all that is known of one run, for a browser
+    /// Write a report of one run as an HTML page
     Report {
         /// The run
         run: String,
@@ -86,7 +86,7 @@ pub(crate) enum RunsCommand {
         #[command(flatten)]
         args: UndoArgs,
     },
-    /// Forget a run and all it kept
+    /// Delete a run and everything it stored
     Delete {
         /// The run
         run: String,
@@ -97,7 +97,7 @@ pub(crate) enum RunsCommand {
 pub(crate) struct UndoArgs {
     /// The run
     pub(crate) run: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
     /// Put back also what somebody else has changed since

@@ -10,9 +10,9 @@ It ends when its standard input is closed. Runs that are under way then are stop
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// All tools
+    /// List all tools
     List,
-    /// One tool and its parameters
+    /// Show one tool and its parameters
     Show {
         /// The tool
         name: String,
@@ -28,7 +28,7 @@ pub(crate) enum ToolsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// All servers of the configuration, and what is known of them
+    /// List the configured servers and what is known of them
     List,
     /// Start a server and ask what it offers
     Test {
@@ -40,21 +40,21 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
-    /// Forget the login at a server
+    /// Delete the login of a server
     Logout {
         /// The server
         name: String,
     },
-    /// Be a server over standard input and output: other agents plan, run, look and answer
+    /// Serve aime over standard input and output, so that other agents can plan, run, inspect and answer
     #[command(after_help = SERVE_EXAMPLE)]
     Serve,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// All profiles
+    /// List all profiles
     List,
-    /// One profile
+    /// Show one profile
     Show {
         /// The profile
         name: String,
@@ -63,14 +63,14 @@ pub(crate) enum ProfilesCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// The models that are configured, and those that can be fetched
+    /// List the configured models and those that can be downloaded
     List,
-    /// Fetch a local model, or check one that is here
+    /// Download a local model, or verify one that is here
     Pull {
         /// The model, such as qwen2.5-coder-1.5b or 1.5b
         name: String,
     },
-    /// Print where the file of a local model is
+    /// Print the path of a local model
     Path {
         /// The model, such as qwen2.5-coder-1.5b or 1.5b
         name: String,
@@ -79,25 +79,25 @@ pub(crate) enum ModelsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// All memories, the latest first
+    /// List all memories, the latest first
     List,
-    /// The memories that have some of these words, the best first
+    /// Search the memories for words, the best match first
     Search {
         /// The words
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
-    /// One memory, whole
+    /// Show one memory
     Show {
         /// Its name, or the beginning of it
         id: String,
     },
-    /// Forget a memory, or all of them
+    /// Delete one memory or all of them
     Forget {
         /// Its name, or the beginning of it
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         id: Option<String>,
-        /// Forget every memory
+        /// Delete every memory
         #[arg(long)]
         all: bool,
     },
@@ -105,7 +105,7 @@ pub(crate) enum MemoryCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// The settings in force, and where they come from
+    /// Show the settings in force and where they come from
     Show,
     /// Check every configuration file
     Check,

@@ -2,6 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
+use crate::i18n::msg;
+
 /// Commands and options that only a build with the feature `temporal` has.
 #[cfg(not(feature = "temporal"))]
 const OF_TEMPORAL: [&str; 12] = [
@@ -19,6 +21,15 @@ const OF_TEMPORAL: [&str; 12] = [
     "--queues",
 ];
 
+/// Commands on runs that people try without `runs`.
+const OF_RUNS: [&str; 10] = ["list", "show", "diff", "fork", "watch", "events", "report", "undo", "redo", "delete"];
+
+/// Returns whether a fault is about `aime run` or `aime plan`.
+fn takes_goal(fault: &Error) -> bool {
+    let usage = fault.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    usage.contains("[GOAL]") || usage.contains("<GOAL>")
+}
+
 /// Adds a tip to the fault, if there is one.
 pub(super) fn with_tip(mut fault: Error) -> Error {
     #[cfg(not(feature = "temporal"))]
@@ -26,17 +37,26 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
         && OF_TEMPORAL.contains(&name.as_str())
     {
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().for_each(|near| drop(fault.remove(near)));
-        let tip = "this aime was built without it: build it with the feature `temporal`";
+        let tip = msg!("typed-feature", name = "temporal");
         fault.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return fault;
     }
     let tip = match (fault.kind(), fault.get(ContextKind::InvalidArg), fault.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)), _) if missing.iter().any(|name| name == "<RUN>") => {
-            "`last` is the newest run; `aime runs` lists all of this folder"
+            msg!("last-is-newest")
         }
         (ErrorKind::InvalidSubcommand, _, Some(ContextValue::String(words))) if words.contains(char::is_whitespace) => {
             fault.remove(ContextKind::SuggestedSubcommand);
-            "write `run` before a goal: aime run \"…\""
+            msg!("typed-goal")
+        }
+        (ErrorKind::InvalidSubcommand, _, Some(ContextValue::String(name))) if OF_RUNS.contains(&name.as_str()) => {
+            let tip = msg!("typed-of-runs", name);
+            fault.remove(ContextKind::SuggestedSubcommand);
+            tip
+        }
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(name)), _) if takes_goal(&fault) && !name.starts_with('-') => {
+            fault.remove(ContextKind::SuggestedArg);
+            msg!("typed-quote")
         }
         _ => return fault,
     };

@@ -3,18 +3,20 @@
 //! Clap writes both in English. As with the sentences of libraries, aime recognises the English text and translates it. So the English
 //! texts stay with the commands and options, and manual pages and completions use them.
 
-use aime_messages::Message;
+use std::error::Error as _;
 
+use aime_messages::Message;
 use clap::{Arg, Command, CommandFactory, Parser, ValueEnum, builder::PossibleValue, error::ErrorKind};
 
-use super::{Cli, ColorChoice, tips::with_tip};
+use super::{ArgumentFault, Cli, ColorChoice, tips::with_tip};
 use crate::{
-    i18n::{self, LanguageChoice, msg, typed},
+    i18n::{self, LanguageChoice, msg, print, typed},
     output,
 };
 
 /// Prints the reason why no command runs: the requested help or version, or the fault in the arguments.
-pub(crate) fn print_usage_error(fault: &clap::Error) {
+pub(crate) fn print_usage_error(fault: clap::Error) {
+    let fault = &with_tip(fault);
     if i18n::is_english() {
         // A closed pipe is no error.
         return drop(fault.print());
@@ -36,7 +38,10 @@ pub(crate) fn print_usage_error(fault: &clap::Error) {
 
 /// Describes the fault in the arguments in the person's language.
 pub(super) fn explained(fault: &clap::Error) -> String {
-    let text = fault.render().to_string();
+    let mut text = fault.render().to_string();
+    if let Some(ArgumentFault(reason)) = fault.source().and_then(|source| source.downcast_ref()) {
+        text = text.replacen(&reason.to_string(), &print(reason), 1);
+    }
     typed(text.strip_prefix("error: ").unwrap_or(&text).trim_end())
 }
 
@@ -121,7 +126,7 @@ fn argument(argument: Arg) -> Arg {
     if let Some(long) = long { argument.long_help(long) } else { argument }
 }
 
-/// Parses the arguments. A fault comes with a tip if the intention can be guessed.
+/// Parses the arguments.
 pub(crate) fn read() -> Result<Cli, clap::Error> {
-    Cli::try_parse().map_err(with_tip)
+    Cli::try_parse()
 }

@@ -15,7 +15,7 @@ use tokio::sync::{
 
 use crate::{
     failure::Failure,
-    i18n::{msg, translated as in_words},
+    i18n::msg,
     output::{BOLD, plain},
     person::{AtTerminal, ScreenPerson},
     screen::{Screen, head},
@@ -89,7 +89,7 @@ impl ActListener {
             };
             match self.put(&message).await {
                 Ok(()) => said.iter().for_each(|said| self.screen.note(said)),
-                Err(error) => self.screen.note(&msg!("view-not-done", error = in_words(&error))),
+                Err(error) => self.screen.note(&msg!("view-not-done", error)),
             }
         }
     }

@@ -74,11 +74,15 @@ fn create_config(global: &Global, environment: Environment) -> Result<String, Fa
         output::note(&msg!("init-none", places = models::searched_places()));
         return Ok(TEMPLATE.to_owned());
     };
-    let why = format!("{} listens on 127.0.0.1:{} and costs nothing", best.software, best.port);
-    output::note(&format!("model: {}, since {why}", output::plain(&best.model)));
+    output::note(&msg!("init-best", model = output::plain(&best.model), software = best.software, number = best.port));
     let example = TEMPLATE.find("# [models.default]").unwrap_or(TEMPLATE.len());
     let (before, after) = TEMPLATE.split_at(example);
-    Ok(format!("{before}# Found on this machine: {why}.\n{}\n{after}", best.settings()))
+    Ok(format!(
+        "{before}# Found on this machine: {} listens on 127.0.0.1:{} and costs nothing.\n{}\n{after}",
+        best.software,
+        best.port,
+        best.settings()
+    ))
 }
 
 /// Checks every file and variable by itself, then what only the merged settings show: models and the user's own files.

@@ -160,7 +160,7 @@ async fn watch(
         let look = async {
             tokio::time::sleep(pause).await;
             if stop && !told.load(Ordering::Relaxed) {
-                runs.send_facts(run, vec![RunFact::StopRequested { reason: "stopped by a person".to_owned() }]).await?;
+                runs.send_facts(run, vec![RunFact::StopRequested { reason: message!("stopped-by-person") }]).await?;
                 told.store(true, Ordering::Relaxed);
             }
             runs.watch(run, seen).await
@@ -407,7 +407,7 @@ fn read_certificates(file: &Path) -> Result<Vec<u8>, Failure> {
     if bytes.windows(one.len()).any(|part| part == one) {
         Ok(bytes)
     } else {
-        Err(Failure::usage(format!("{} holds no certificate as PEM", file.display())))
+        Err(Failure::usage(message!("engine-no-certificate", file = file.display())))
     }
 }
 
@@ -421,7 +421,11 @@ fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
 }
 
 fn failure_of(error: EngineError) -> Failure {
-    let failure = Failure::caused(code::USAGE, &error);
+    let failure = match &error {
+        EngineError::NotEnded { run } => Failure::usage(message!("engine-not-ended", run)),
+        EngineError::ActorForgotten { task, run, version } => Failure::usage(message!("engine-at-work", task, run, version)),
+        error => Failure::caused(code::USAGE, error),
+    };
     match error {
         EngineError::Connect { .. } => failure.hint(message!("engine-server")),
         EngineError::RunExists { .. } => failure.hint(message!("other-id-or-resume")),

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_llm::Image;
-use aime_messages::{Message, message};
+use aime_llm::{Image, ImageError};
+use aime_messages::{Describe as _, Message, message};
 use aime_orchestrator::MAX_GOAL_IMAGES;
 
 use crate::{failure::Failure, i18n::msg};
@@ -28,7 +28,10 @@ pub(super) fn read_images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
     }
     let image = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|error| unreadable(&msg!("image-of-file", file = path.display()), &error))?;
-        Image::new(path.display().to_string(), &bytes).map_err(|error| Failure::usage(Message::text(error)))
+        Image::new(path.display().to_string(), &bytes).map_err(|error| {
+            let failure = Failure::usage(error.describe());
+            if matches!(error, ImageError::Format { .. }) { failure.hint(message!("image-format-hint")) } else { failure }
+        })
     };
     paths.iter().map(image).collect()
 }

@@ -7,7 +7,7 @@ use aime_messages::message;
 use aime_runs::Setup;
 
 #[cfg(feature = "mcp")]
-use crate::i18n::msg;
+use crate::i18n::{msg, print};
 use crate::{args::McpCommand, failure::Failure};
 
 #[cfg(not(feature = "mcp"))]
@@ -75,7 +75,7 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
         let line = tool.description.lines().next().unwrap_or_default();
         output::result(&format!("{BOLD}{known}{BOLD:#} {}", output::plain(line)));
     }
-    offer.notes.iter().for_each(|note| output::note(&output::plain(note)));
+    offer.notes.iter().for_each(|note| output::note(&output::plain(&print(note))));
     let beside = match (offer.resources, offer.prompts) {
         (false, false) => String::new(),
         (true, false) => msg!("mcp-beside-resources"),

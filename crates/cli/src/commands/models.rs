@@ -142,7 +142,7 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
     let store = local::store(&setup.environment)?;
     if let Presence::Here { file } = store.presence(&model) {
         let failed = |error: std::io::Error| {
-            Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint(message!("models-unusable-hint"))
+            Failure::new(code::MODEL, message!("models-unusable", file = file.display(), error)).hint(message!("models-unusable-hint"))
         };
         if store.verify(&model).await.map_err(failed)? {
             output::note(&msg!("models-right", model = model.name));

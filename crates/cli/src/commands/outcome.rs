@@ -9,7 +9,7 @@ use crate::{
     args::Output,
     failure::Failure,
     hints::{next_step, with_commands},
-    i18n::{msg, row, translated, word_name},
+    i18n::{msg, row, word_name},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
 };
@@ -20,8 +20,7 @@ pub(super) fn print_failure_as_result(failure: Failure, form: Output, result: im
     let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
     if let Some(code) = end.filter(|_| form != Output::Text) {
-        let hint = failure.hint.as_ref().map(ToString::to_string);
-        let failed = RunFailure { hint, ..RunFailure::new(code, failure.message.to_string(), None) };
+        let failed = RunFailure { hint: failure.hint.clone(), ..RunFailure::new(code, failure.message.clone(), None) };
         if let Err(lost) = print_outcome(&result(failed), form) {
             return lost;
         }
@@ -38,7 +37,7 @@ pub(super) fn print_interrupted(run: &RunId, form: Output, setup: &Setup) {
     let result = match known {
         Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen, false)),
         None => {
-            let failure = RunFailure::new(FailureCode::Interrupted, "stopped before anything was recorded", None);
+            let failure = RunFailure::new(FailureCode::Interrupted, message!("stopped-unrecorded"), None);
             RunResult::unbegun(run.clone(), failure)
         }
     };
@@ -64,14 +63,15 @@ pub(super) fn print_outcome(result: &RunResult, form: Output) -> Result<u8, Fail
     }
     let Some(error) = &result.error else { return Ok(0) };
     if form == Output::Text {
-        let (message, hint) = (Message::text(&error.message), hint_of(error));
+        let (message, hint) = (error.message.clone(), hint_of(error));
         match error.code {
             code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted) => {
                 output::open_end(code, &message, hint.as_ref());
             }
             // The answer on standard output tells the whole error.
-            FailureCode::GoalNotReached if result.answer.contains(&error.message) => {
-                output::failure(&message!("run-not-reached"), hint.as_ref());
+            FailureCode::GoalNotReached if result.answer.contains(&error.message.to_string()) => {
+                let hint = hint.unwrap_or_else(|| message!("show-run", run = result.run_id));
+                output::failure(&message!("run-not-reached"), Some(&hint));
             }
             _ => output::failure(&message, hint.as_ref()),
         }
@@ -81,7 +81,7 @@ pub(super) fn print_outcome(result: &RunResult, form: Output) -> Result<u8, Fail
 
 /// Returns the next step after a failed run.
 pub(super) fn hint_of(error: &RunFailure) -> Option<Message> {
-    error.next.as_ref().map(next_step).or_else(|| error.hint.as_ref().map(Message::text))
+    error.next.as_ref().map(next_step).or_else(|| error.hint.clone())
 }
 
 /// Returns the number of checks by their result, and of the amended ones; none if there were no checks.
@@ -108,7 +108,7 @@ const REASON: usize = 160;
 
 /// Names the criteria that nobody checked or decided, with the reasons, those that held already before the work, and the amended ones.
 fn doubts(result: &RunResult) -> Vec<String> {
-    let reason = |text: &str| first_line(&translated(text), REASON);
+    let reason = |text: &str| first_line(text, REASON);
     let line = |known: &CriterionOutcome| {
         let open = known.holds.is_none() && !known.evidence.is_empty();
         Some(match (open, known.how) {

@@ -50,7 +50,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     print_unpriced(&settings.bounds, Some(&choice), setup)?;
     let request = RunRequest { images, settings, ..RunRequest::new(new_run_id(), goal) };
     let plan = plan_here(request, models.clone(), None, runs).await?.plan;
-    output::line(&format!("{DIM}{}{DIM:#}", forecast_line(&plan, &models, runs)?));
+    output::note(&format!("{DIM}{}{DIM:#}", forecast_line(&plan, &models, runs)?));
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
         return Ok(0);
@@ -77,7 +77,7 @@ pub(super) async fn plan_here(request: RunRequest, models: Models, review: Optio
         stop.cancel();
         pending::<Infallible>().await
     };
-    let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::line(line));
+    let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::note(line));
     let result = tokio::select! {
         result = runs.plan(request, models, review, stop.clone(), show) => result?,
         never = stopping => match never {},
@@ -126,7 +126,7 @@ fn print_cost(calls: &[ModelUse]) {
         requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"),
     );
     let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
-    output::line(&format!("{DIM}{took}{cost}{DIM:#}"));
+    output::note(&format!("{DIM}{took}{cost}{DIM:#}"));
 }
 
 /// Formats a plan for people: the strategy, then the checklist.

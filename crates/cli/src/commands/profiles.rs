@@ -21,8 +21,8 @@ pub(super) fn profiles(command: Option<ProfilesCommand>, setup: &Setup) -> Resul
         }
         ProfilesCommand::Show { name } => {
             let profile = catalog.get(&name).ok_or_else(|| {
-                let near = catalog.nearest(&name).map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
-                Failure::usage(message!("no-profile", name = format!("{name:?}"))).hint(format!("{near}`aime profiles` lists them"))
+                let near = catalog.nearest(&name).map(|near| message!("profiles-near", near));
+                Failure::usage(message!("no-profile", name = format!("{name:?}"))).hint(near.unwrap_or_else(|| message!("profiles-list")))
             })?;
             output::result(toml::to_string_pretty(profile).map_err(Failure::internal)?.trim_end());
         }

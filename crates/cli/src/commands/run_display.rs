@@ -89,13 +89,13 @@ pub(super) fn is_first(before: Option<&ProgressState>, setup: &Setup) -> bool {
 
 /// Explains the commands for a run to someone who has seen none here before.
 pub(super) fn teach() {
-    output::line(&msg!("run-first"));
+    output::note(&msg!("run-first"));
     for (command, what) in [
         ("aime runs report last", msg!("run-first-report")),
         ("aime runs undo last", msg!("run-first-undo")),
         ("aime serve", msg!("run-first-serve")),
     ] {
-        output::line(&format!("  {}{what}", column(&format!("{BOLD}{command}{BOLD:#}"), 24)));
+        output::note(&format!("  {}{what}", column(&format!("{BOLD}{command}{BOLD:#}"), 24)));
     }
 }
 

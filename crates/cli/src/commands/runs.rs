@@ -10,7 +10,7 @@ use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
     hints::with_commands,
-    i18n::{msg, plain_message, print, row, translated, translated_question, word_name},
+    i18n::{msg, plain_message, print, row, translated_question, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
         column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
@@ -155,8 +155,8 @@ pub(super) fn show(
     lines.extend(output::by_who(&state.spent_by).map(|text| format!("{DIM}{text}{DIM:#}")));
     if let Some(error) = &result.error {
         // The answer below may tell the whole error.
-        let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message));
-        let message = if is_said { String::new() } else { format!(" {}", plain(&translated_question(&translated(&error.message)))) };
+        let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message.to_string()));
+        let message = if is_said { String::new() } else { format!(" {}", plain(&translated_question(&print(&error.message)))) };
         lines.push(format!("{BOLD}{}{BOLD:#}{message}", word_name("code", error.code.word())));
         lines.extend(hint_of(error).map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), print(&hint))));
     }
@@ -174,7 +174,7 @@ fn criterion_line(known: &CriterionOutcome) -> String {
         Some(false) => "head-fails",
         None => "head-unknown",
     };
-    let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&translated(&known.evidence), WIDTH)) };
+    let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&known.evidence, WIDTH)) };
     let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
     head(
         id,
@@ -200,10 +200,10 @@ fn actor_of(task: &Task) -> Option<String> {
         steps = actor.max_steps
     );
     if !actor.skills.is_empty() {
-        told = format!("{told}; {}", msg!("run-actor-skills", skills = row(actor.skills.iter().map(String::as_str))));
+        told = format!("{told}; {}", msg!("run-actor-skills", skills = row(&actor.skills)));
     }
     for reason in &actor.reasons {
-        told = format!("{told}; {}", translated(reason));
+        told = format!("{told}; {reason}");
     }
     Some(head("head-actor", &plain(&told)))
 }
@@ -256,7 +256,7 @@ pub(super) fn diff(run: &RunId, seen: &RunView, (from, to): (u32, u32), form: Ou
     }
     lines.extend(diff.added.iter().map(|id| format!("{GREEN}+ {id}{GREEN:#} {}", task(id))));
     for removed in &diff.removed {
-        let why = removed.reason.as_deref().map(|why| format!(" {DIM}({}){DIM:#}", plain(why))).unwrap_or_default();
+        let why = removed.reason.as_ref().map(|why| format!(" {DIM}({}){DIM:#}", plain(&print(why)))).unwrap_or_default();
         lines.push(format!("{RED}- {}{RED:#} {}{why}", removed.id, task(&removed.id)));
     }
     for changed in &diff.changed {

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, pin::pin, sync::Arc};
 
 use aime_dashboard::{Dashboard, Folders, Runs};
+use aime_messages::message;
 use aime_orchestrator::FailureCode;
 use aime_runs::Setup;
 use futures::FutureExt;
@@ -18,7 +19,8 @@ use crate::{
 pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u8, Failure> {
     let others: Vec<Setup> = more.iter().map(|folder| setup.opener().open(Some(folder))).collect::<Result<_, _>>()?;
     others.iter().for_each(Setup::report_notes);
-    let taken = |error| Failure::usage(format!("nothing can listen on 127.0.0.1:{port}: {error}")).hint("choose another --port, or none");
+    let taken =
+        |error: std::io::Error| Failure::usage(message!("port-taken", port = port.to_string(), error)).hint(message!("port-taken-hint"));
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;
     // The token has 244 random bits.
     let token = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|id| id.simple().to_string()).concat();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     args::Output,
     failure::Failure,
-    i18n::{msg, translated},
+    i18n::msg,
     output::{self, BOLD, DIM, count},
     screen::{column, span},
 };
@@ -16,7 +16,7 @@ use crate::{
 /// Prints the statistics.
 pub(super) fn print_stats(stats: &RunStats, form: Output) -> Result<(), Failure> {
     for left_out in &stats.left_out {
-        output::note(&msg!("stats-not-counted", what = translated(left_out)));
+        output::note(&msg!("stats-not-counted", what = left_out));
     }
     if form == Output::Text {
         output::result(&text(stats));

@@ -1,6 +1,6 @@
 //! `aime tools`.
 
-use aime_messages::{Message, message};
+use aime_messages::message;
 use aime_runs::Setup;
 use aime_tools::{AskPerson, Executor, TellProgress, ToolContext, ToolScope, ToolSpec};
 use serde_json::{Map, Value};
@@ -38,7 +38,10 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
     let registry = setup.every_tool();
     let known = |name: &str| {
         let found = registry.sheets([name]).map(|mut sheets| sheets.pop());
-        found.map_err(|error| Failure::usage(Message::text(error)).hint(message!("tools-list")))
+        found.map_err(|_| {
+            let hint = aime_tools::nearest_tool(name).map_or_else(|| message!("tools-list"), |near| message!("tools-near", near));
+            Failure::usage(message!("no-tool", tool = name)).hint(hint)
+        })
     };
     match command.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
@@ -56,12 +59,13 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
         }
         ToolsCommand::Call { name, parameters } => {
             known(&name)?;
-            let parameters: Map<String, Value> = serde_json::from_str(&parameters)
-                .map_err(|error| Failure::usage(message!("tool-parameters", error)).hint(r#"write them as {"name": value}"#))?;
+            let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|error| {
+                Failure::usage(message!("tool-parameters", error)).hint(message!("tool-form", json = r#"{"name": value}"#))
+            })?;
             match registry.call_with_consent(&name, parameters, &context(setup)?).await {
                 Ok(output) => output::result(&output.text),
                 Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {
-                    return Err(Failure::caused(code::USAGE, &error).hint(format!("`aime tools show {name}` shows the parameters")));
+                    return Err(Failure::caused(code::USAGE, &error).hint(message!("tool-show", tool = name)));
                 }
                 Err(error) => return Err(Failure::caused(code::NOT_REACHED, &error)),
             }

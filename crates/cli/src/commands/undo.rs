@@ -22,7 +22,7 @@ use self::turns::Turns;
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
-    i18n::{msg, print, translated, word_name},
+    i18n::{msg, print, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
@@ -258,7 +258,7 @@ impl Report<'_> {
         }
         lines.extend(more(self.plan.conflicts.len()));
         if let Some(lost) = self.lost_reason {
-            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(&translated(lost))));
+            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(lost)));
         }
         lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
         lines.join("\n")

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use aime_messages::Language;
 use aime_runs::Environment;
 
-use super::{LanguageChoice, counted, msg, plain_message, translated, translated_question, word_name};
+use super::{LanguageChoice, counted, msg, plain_message, translated_question, word_name};
 
 thread_local! {
     static LANGUAGE: Cell<Option<Language>> = const { Cell::new(None) };
@@ -65,32 +65,6 @@ fn messages_hold_their_values() {
         assert_eq!(word_name("status", "half way there"), "half way there");
         assert_eq!(plain_message("no-such-message"), "no-such-message");
     });
-}
-
-// Requirement: 19.1
-#[test]
-fn sentences_are_recognised_with_their_reasons() {
-    let table = [
-        ("the run was cut off", "运行已中断"),
-        ("task a failed 3 times: waits for what cannot be had: \"b\" is failed", "任务 a 失败 3 次：等待得不到的结果：“b”失败"),
-        ("no progress for 7 s; task b is blocked: no reason given", "7 秒没有进展；任务 b 受阻：没有说明原因"),
-        ("the bound on tool_calls was reached: 7 tool calls were allowed", "已达上限（工具调用次数）：允许 7 次工具调用"),
-        ("3 times", "3 次"),
-        ("(withdrawn: such calls were allowed meanwhile)", "（已撤回：这类调用已获允许）"),
-        // Unknown sentences stay unchanged, as do those with unknown parts or unsuitable values.
-        ("three times", "three times"),
-        ("tried several times", "tried several times"),
-        ("plan: nobody knows this", "plan: nobody knows this"),
-        ("something else; no progress for 7 s", "something else; no progress for 7 s"),
-        ("the model says: go on with `aime resume r1`", "the model says: go on with `aime resume r1`"),
-        ("", ""),
-        ("    the goal is empty", "    the goal is empty"),
-        ("first\n    the goal is empty", "first\n    the goal is empty"),
-    ];
-    for (english, chinese) in table {
-        assert_eq!(translated(english), english);
-        in_language(Language::Chinese, || assert_eq!(translated(english), chinese));
-    }
 }
 
 /// The person must see what the question asks about unchanged.

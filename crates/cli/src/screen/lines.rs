@@ -2,6 +2,7 @@
 
 use aime_messages::Message;
 use aime_orchestrator::PublishedEvent;
+use aime_orchestrator::withdrawal;
 use aime_progress_management::{
     CallOutcome, GoalImage, HookAct, HookDeed, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId,
     TaskStatus, TriggerKind, TriggerReason,
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{column, describe_file_change, first_line, span, summary_line, tree::describe_plan};
 use crate::{
-    i18n::{messages, msg, plain_message, print, translated, translated_question, word_name},
+    i18n::{messages, msg, plain_message, print, translated_question, word_name},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -31,11 +32,6 @@ fn actor_name(task: Option<&TaskId>) -> String {
     task.map_or_else(|| plain_message("head-lead"), ToString::to_string)
 }
 
-/// Shortens a text from elsewhere to one line.
-fn translated_line(text: &str, limit: usize) -> String {
-    first_line(&translated(text), limit)
-}
-
 /// Lists the names of images on one line.
 fn images_line(images: &[GoalImage]) -> Option<String> {
     let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
@@ -44,7 +40,7 @@ fn images_line(images: &[GoalImage]) -> Option<String> {
 
 /// Formats an answer. For a withdrawn question it is the run's own text.
 fn answered(answer: &str) -> String {
-    if answer.starts_with("(withdrawn: ") { translated(answer).into_owned() } else { word_name("answer", answer) }
+    withdrawal(answer).map_or_else(|| word_name("answer", answer), |message| print(&message))
 }
 
 /// Formats an event; `None` if it needs no line.
@@ -67,7 +63,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             head(BOLD, "head-route") + &route
         }
         E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
-        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), translated_line(message, 2 * WIDTH)),
+        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), first_line(message, 2 * WIDTH)),
         // The lead's own lines follow.
         E::PlanningStarted { purpose } if purpose == "lead" => return None,
         E::PlanningStarted { purpose } => {
@@ -112,7 +108,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             text
         }
         E::TaskStatusChanged { task, to, attempt, for_good, reason, .. } => {
-            return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_deref());
+            return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_ref());
         }
         E::TaskConcluded { task, conclusion } => {
             // The status that follows has the error.
@@ -141,7 +137,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{task}: {}: {}", word_name("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
         }
         E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
-        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&translated(reason))),
+        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&print(reason))),
         E::QuestionAsked { kind, question, .. } => {
             format!("{BOLD}{}{BOLD:#} {}", word_name("kind", kind), plain(&translated_question(question)))
         }
@@ -154,15 +150,14 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
                 None => head(YELLOW, "head-unknown"),
             };
             let how = word_name("checked", how.word());
-            format!("{verdict}{} {DIM}({how}: {}){DIM:#}", first_line(criterion, WIDTH), translated_line(reason, WIDTH))
+            format!("{verdict}{} {DIM}({how}: {}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
         }
         E::MergeConflicted { conflicts, .. } => conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n"),
         E::BoundReached { bound, detail } => {
-            format!("{}{}: {}", head(RED, "head-bound"), word_name("bound", bound), plain(&translated(detail)))
+            format!("{}{}: {}", head(RED, "head-bound"), word_name("bound", bound), plain(&print(detail)))
         }
         E::RunInterrupted { reason } => {
-            let reason = reason.strip_prefix("stopped ").unwrap_or(reason);
-            format!("{}{}", head(YELLOW, "head-stopped"), plain(&translated(reason)))
+            format!("{}{}", head(YELLOW, "head-run"), plain(&print(reason)))
         }
         E::RunContinued { goal } => format!("{}{}", head(BOLD, "head-follow-up"), first_line(goal, WIDTH)),
         E::RunResumed {} => format!("{BOLD}{}{BOLD:#}", msg!("head-resumed")),
@@ -184,7 +179,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ChangesMerged { task, files, .. } => {
             format!("{}{}", head(GREEN, "head-merged"), msg!("line-merged", task = task, files = count(*files, "file")))
         }
-        E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), translated_line(message, 2 * WIDTH)),
+        E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), first_line(message, 2 * WIDTH)),
         E::FolderAwaited { task } => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited")),
         E::CancelRefused { task, faults } => {
             format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-not-cancelled", why = first_line(&messages(faults), 2 * WIDTH)))
@@ -206,7 +201,7 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
         match reason.kind {
             TriggerKind::TaskFailed if !tasks.is_empty() => msg!("line-task-failed", tasks),
             TriggerKind::Blocked if !tasks.is_empty() => msg!("line-task-blocked", tasks),
-            _ => translated_line(&reason.detail, WIDTH),
+            _ => first_line(&print(&reason.detail), WIDTH),
         }
     };
     triggers.iter().map(why).collect::<Vec<_>>().join(&msg!("row-separator"))
@@ -265,8 +260,8 @@ fn hook_line(HookAct { hook, point, task, did, detail }: &HookAct) -> String {
     format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(detail, WIDTH))
 }
 
-fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&str>) -> Option<String> {
-    let why = reason.map(|reason| format!(": {}", translated_line(reason, WIDTH))).unwrap_or_default();
+fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&Message>) -> Option<String> {
+    let why = reason.map(|reason| format!(": {}", first_line(&print(reason), WIDTH))).unwrap_or_default();
     let line = match to {
         TaskStatus::Running if attempt > 1 => format!("{}{task} {}", head(BOLD, "head-start"), msg!("attempt", number = attempt)),
         TaskStatus::Running => format!("{}{task}", head(BOLD, "head-start")),

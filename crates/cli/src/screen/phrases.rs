@@ -4,7 +4,7 @@ use aime_progress_management::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
 
 use crate::{
-    i18n::{msg, translated, translated_question, word_name},
+    i18n::{msg, print, translated_question, word_name},
     output::count,
 };
 
@@ -113,7 +113,7 @@ fn task_phrase_text(phrase: Phrase<'_>) -> String {
         P::Call(Some(CallOutcome::Error)) => msg!("view-call-failed"),
         P::Call(Some(CallOutcome::Cancelled)) => msg!("view-call-stopped"),
         P::Call(Some(CallOutcome::InDoubt)) => msg!("view-call-in-doubt"),
-        P::Reason(reason) => translated(reason).into_owned(),
+        P::Reason(reason) => print(reason),
         // No other phrase can occur here.
         other => aime_terminal::english(other),
     }

@@ -1,13 +1,11 @@
 //! Plan as a checklist.
 
-use std::borrow::Cow;
-
 use aime_progress_management::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
 use aime_terminal::tree_order;
 
 use super::{first_line, fit, span};
 use crate::{
-    i18n::{self, msg},
+    i18n::{msg, print},
     output::{CYAN, DIM, GREEN, RED, YELLOW, count},
 };
 
@@ -30,8 +28,8 @@ pub(crate) fn describe_tasks(state: &ProgressState, width: usize) -> String {
     let lines = tasks(state).into_iter().map(|(depth, task)| {
         // The actor wrote the summary itself, so it is not translated.
         let said = match &task.conclusion {
-            Some(conclusion) => Some(conclusion.error.as_deref().map_or(Cow::Borrowed(conclusion.summary.as_str()), i18n::translated)),
-            None => task.reason.as_deref().map(i18n::translated),
+            Some(conclusion) => Some(conclusion.error.as_ref().map_or_else(|| conclusion.summary.clone(), print)),
+            None => task.reason.as_ref().map(print),
         };
         let said = said.map(|text| format!(" {DIM}{}{DIM:#}", first_line(&text, WIDTH))).unwrap_or_default();
         let attempts = if task.attempts > 1 { format!(" {}", msg!("attempt", number = task.attempts)) } else { String::new() };
@@ -79,7 +77,7 @@ fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
             (Some(now), doing)
         }
         TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress_management::Timestamp::as_millis), None),
-        _ => (None, task.reason.as_deref().map(|reason| i18n::translated(reason).into_owned())),
+        _ => (None, task.reason.as_ref().map(print)),
     };
     // The activity needs room beside the title.
     let most = if doing.is_some() { width / 2 } else { width.saturating_sub(20) };

@@ -69,7 +69,7 @@ impl Whole {
             let mut news = self.news();
             match news.state {
                 ScreenState::Whole if is_news(&published.event) => news.keep(line.clone()),
-                ScreenState::Broken => output::line(line),
+                ScreenState::Broken => output::note(line),
                 ScreenState::Whole | ScreenState::Closed => {}
             }
         }

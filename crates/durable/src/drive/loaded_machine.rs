@@ -1,5 +1,6 @@
 //! Snapshots of machines, and the state that a snapshot and the facts after it lead to.
 
+use aime_messages::stored::with_ids;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ impl<M: Machine> LoadedMachine<M> {
     /// Returns the snapshot as it is kept: JSON, which [`Snapshot`] reads.
     pub(crate) fn snapshot(&self) -> serde_json::Result<Vec<u8>> {
         let under_way = self.run.open_effects.iter().map(|(id, under_way)| (id, under_way.revoked.as_ref())).collect();
-        serde_json::to_vec(&SnapshotRef { machine: &self.run.machine, under_way })
+        with_ids(|| serde_json::to_vec(&SnapshotRef { machine: &self.run.machine, under_way }))
     }
 }
 

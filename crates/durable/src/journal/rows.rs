@@ -1,5 +1,6 @@
 //! Rows of one append: facts and events, a line of JSON each.
 
+use aime_messages::stored::with_ids;
 use rusqlite::{
     ToSql,
     types::{ToSqlOutput, ValueRef},
@@ -65,7 +66,7 @@ fn lines<T: Serialize>(all: &[Recorded<T>]) -> serde_json::Result<Vec<u8>> {
         if !text.is_empty() {
             text.push(b'\n');
         }
-        serde_json::to_writer(&mut text, &recorded.fact)?;
+        with_ids(|| serde_json::to_writer(&mut text, &recorded.fact))?;
     }
     Ok(text)
 }

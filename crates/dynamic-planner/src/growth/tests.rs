@@ -60,7 +60,7 @@ fn an_update_is_due_after_a_failure_after_three_completions_and_when_nothing_is_
         failed.iter().for_each(|task| growth.failed(task));
         let due = growth.update_due(state, still, &settings);
         assert_eq!(due.is_some(), expected.is_some(), "{completed} {failed:?} {still}: {due:?}");
-        assert!(due.unwrap_or_default().contains(expected.unwrap_or_default()), "{completed} {failed:?} {still}");
+        assert!(due.unwrap_or_default().to_string().contains(expected.unwrap_or_default()), "{completed} {failed:?} {still}");
     }
 }
 

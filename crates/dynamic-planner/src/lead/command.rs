@@ -1,5 +1,6 @@
 //! Parses the calls of plan tools.
 
+use aime_messages::Message;
 use aime_progress_management::{
     EvidenceId, LeadCommand, Owner, PlanChange, PlanMode, PlanPatch, ProgressState, Task, TaskId, TaskKind, TaskStatus, lowering,
 };
@@ -145,7 +146,7 @@ fn faults_of(patch: &PlanPatch, state: &ProgressState, rules: &PlanRules<'_>) ->
     };
     let mut lines = lowering(state, patch).err().unwrap_or_default();
     if state.mode == Some(PlanMode::Emergent) {
-        lines.extend(check_update(state, &after, patch, rules.growth));
+        lines.extend(check_update(state, &after, patch, rules.growth).into_iter().map(Message::text));
     }
     let mut faults: Vec<PlanFault> = lines.into_iter().map(|line| PlanFault::new("changes", line)).collect();
     if faults.is_empty() {

@@ -88,7 +88,7 @@ fn reasons(wake: &Wake, draft: &mut Draft) {
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
     for reason in reasons {
         draft.fixed("- ");
-        draft.line(&reason.detail, Share::News);
+        draft.line(&reason.detail.to_string(), Share::News);
         let tasks = reason.tasks.iter().map(ToString::to_string);
         let concerned: Vec<String> = tasks.chain(reason.evidence.iter().map(ToString::to_string)).collect();
         draft.fixed(if concerned.is_empty() { "\n".to_owned() } else { format!(" ({})\n", concerned.join(", ")) });

@@ -47,7 +47,7 @@ fn whole(task: &Task) -> Option<String> {
         parts.push(format!("Error: {error}"));
     }
     let text = conclusion.text();
-    if !text.is_empty() && conclusion.error.as_deref() != Some(text) {
+    if !text.is_empty() && conclusion.error.as_ref().is_none_or(|error| error != text) {
         parts.push(text.to_owned());
     }
     let is_text = conclusion.result.as_str() == Some(text);

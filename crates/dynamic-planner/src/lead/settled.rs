@@ -43,20 +43,20 @@ fn entry(task: &Task, draft: &mut Draft) {
     draft.fixed(if origins.is_empty() { "\n".to_owned() } else { format!(" ({})\n", origins.trim_start_matches("; ")) });
     if let Some(reason) = &task.reason {
         draft.fixed("Reason: ");
-        draft.line(reason, Share::News);
+        draft.line(&reason.to_string(), Share::News);
         draft.fixed("\n");
     }
     let Some(conclusion) = &task.conclusion else { return };
     let failed = task.status != TaskStatus::Completed;
     if let Some(error) = &conclusion.error {
         draft.fixed("Error:\n");
-        draft.quoted(error, None, Share::News);
+        draft.quoted(&error.to_string(), None, Share::News);
     }
     if failed {
         orders(task, 0, draft);
     }
     let text = conclusion.text();
-    if !text.trim().is_empty() && conclusion.error.as_deref() != Some(text) {
+    if !text.trim().is_empty() && conclusion.error.as_ref().is_none_or(|error| error != text) {
         draft.fixed("Result:\n");
         draft.quoted(text, Some(format!("`{}` of `{id}`", PlanTool::ReadResult)), Share::Results);
     }

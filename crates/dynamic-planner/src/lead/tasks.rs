@@ -90,7 +90,7 @@ fn write_status(state: &ProgressState, task: &Task, draft: &mut Draft) {
             }
             if let Some(reason) = &task.reason {
                 draft.fixed(": ");
-                draft.line(reason, Share::Plan);
+                draft.line(&reason.to_string(), Share::Plan);
             }
         }
         TaskStatus::Ready => draft.fixed(" — ready"),

@@ -67,12 +67,12 @@ fn at_work() -> ProgressState {
     task(&mut state, "lint", |task| {
         (task.status, task.failures, task.failed_for_good) = (TaskStatus::Failed, 2, true);
         let mut conclusion = Conclusion::new(Outcome::Failure, "It could not be run.");
-        conclusion.error = Some("make: *** No rule to make target 'lint'.  Stop.\nexit code 2".to_owned());
+        conclusion.error = Some("make: *** No rule to make target 'lint'.  Stop.\nexit code 2".into());
         task.conclusion = Some(conclusion);
     });
     task(&mut state, "publish", |task| {
         (task.status, task.held) = (TaskStatus::Blocked, true);
-        task.reason = Some("a person must agree first".to_owned());
+        task.reason = Some("a person must agree first".into());
     });
     state
 }

@@ -1,21 +1,22 @@
 //! Errors of the planner.
 
+use std::{error::Error, fmt};
+
 use aime_llm::{InvalidAnswer, ModelError, StructuredError};
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::ModelCost;
 
 use crate::{PlannerPromptError, spent};
 
 /// Reason why there is no plan or patch, with the cost so far.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum PlannerError {
     /// The model could not be used. A fallback would need it too.
-    #[error("the planner's model {model} gave no answer")]
     Model {
         /// The model.
         model: String,
         /// The error.
-        #[source]
         source: Box<ModelError>,
         /// The refused answers before the error.
         refused: Vec<InvalidAnswer>,
@@ -23,7 +24,6 @@ pub enum PlannerError {
         spent: ModelCost,
     },
     /// No answer could be used, and the settings forbid the fallback.
-    #[error("no plan of {model} could be used; the last was refused because: {}", last_faults(.refused))]
     NoPlan {
         /// The model.
         model: String,
@@ -33,7 +33,6 @@ pub enum PlannerError {
         spent: ModelCost,
     },
     /// No patch could be used: the plan stays unchanged.
-    #[error("no patch of {model} could be used; the last was refused because: {}", last_faults(.refused))]
     NoPatch {
         /// The model.
         model: String,
@@ -43,7 +42,6 @@ pub enum PlannerError {
         spent: ModelCost,
     },
     /// No verdict could be parsed.
-    #[error("no verdict of {model} could be read; the last was refused because: {}", last_faults(.refused))]
     NoVerdict {
         /// The model.
         model: String,
@@ -53,18 +51,51 @@ pub enum PlannerError {
         spent: ModelCost,
     },
     /// A prompt that a user replaced cannot be filled in.
-    #[error("a prompt cannot be used")]
-    Prompt(#[from] PlannerPromptError),
+    Prompt(PlannerPromptError),
     /// The schema of a request is invalid, for example because of a tool's odd name.
-    #[error("the question cannot be asked: {reason}")]
     Question {
         /// The fault.
         reason: String,
     },
 }
 
-fn last_faults(refused: &[InvalidAnswer]) -> String {
-    refused.last().map(|last| aime_messages::Message::list("; ", &last.faults).to_string()).unwrap_or_default()
+fn last_faults(refused: &[InvalidAnswer]) -> Message {
+    refused.last().map(|last| Message::list("; ", &last.faults)).unwrap_or_default()
+}
+
+impl Describe for PlannerError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Model { model, .. } => message!("planner-no-answer", model),
+            Self::NoPlan { model, refused, .. } => message!("planner-no-plan", model, reason = last_faults(refused)),
+            Self::NoPatch { model, refused, .. } => message!("planner-no-patch", model, reason = last_faults(refused)),
+            Self::NoVerdict { model, refused, .. } => message!("planner-no-verdict", model, reason = last_faults(refused)),
+            Self::Prompt(_) => message!("planner-prompt"),
+            Self::Question { reason } => message!("planner-question", reason),
+        }
+    }
+}
+
+impl fmt::Display for PlannerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
+    }
+}
+
+impl Error for PlannerError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Model { source, .. } => Some(source),
+            Self::Prompt(source) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<PlannerPromptError> for PlannerError {
+    fn from(source: PlannerPromptError) -> Self {
+        Self::Prompt(source)
+    }
 }
 
 impl PlannerError {
@@ -102,7 +133,7 @@ impl PlannerError {
 }
 
 /// Formats an error and its causes on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
+fn chain(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -142,7 +142,7 @@ impl ReplanRequest {
                 .collect(),
             found: compressed(&self.results),
             room: self.room,
-            triggers: triggers.into_iter().map(|trigger| line(&trigger.detail)).collect(),
+            triggers: triggers.into_iter().map(|trigger| line(&trigger.detail.to_string())).collect(),
             tools: Arc::clone(self.tools.lines()),
             profiles: choice(&self.profiles),
             small,
@@ -177,7 +177,7 @@ fn failed(state: &ProgressState) -> Vec<FailedTask> {
     failed
         .map(|task| {
             let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());
-            FailedTask { id: task.spec.id.to_string(), attempts: task.attempts, error: error.unwrap_or_default() }
+            FailedTask { id: task.spec.id.to_string(), attempts: task.attempts, error: error.unwrap_or_default().to_string() }
         })
         .collect()
 }

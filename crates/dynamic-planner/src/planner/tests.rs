@@ -102,17 +102,11 @@ fn replan_request() -> ReplanRequest {
         folder: "main.py\nnotes.txt".to_owned(),
         state: "- [x] find: Find TODOs\n- [!] report: Write report (failed for good)".to_owned(),
         triggers: vec![
-            TriggerReason {
-                kind: TriggerKind::Blocked,
-                priority: 50,
-                detail: "send is blocked".to_owned(),
-                tasks: vec![],
-                evidence: vec![],
-            },
+            TriggerReason { kind: TriggerKind::Blocked, priority: 50, detail: "send is blocked".into(), tasks: vec![], evidence: vec![] },
             TriggerReason {
                 kind: TriggerKind::TaskFailed,
                 priority: 90,
-                detail: "report failed 3 times".to_owned(),
+                detail: "report failed 3 times".into(),
                 tasks: vec![id("report")],
                 evidence: vec![],
             },

@@ -191,9 +191,12 @@ fn speaks_of_no_model(status: u16, message: &str, codes: &str) -> bool {
         || (named && !elsewhere)
 }
 
+/// Keys below this length are placeholders such as `x` or `none`. Replacing them would break words of the message.
+const SHORTEST_KEY: usize = 8;
+
 /// Without the key, bounded, on one line.
 fn presentable(message: &str, key: &str) -> String {
-    let message = if key.is_empty() { message.to_owned() } else { message.replace(key, "[key]") };
+    let message = if key.len() < SHORTEST_KEY { message.to_owned() } else { message.replace(key, "[key]") };
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use aime_messages::Message;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
@@ -41,7 +42,7 @@ pub struct OutOfBudget {
     /// The name of the bound: `tokens`, `money`, `quota`.
     pub bound: String,
     /// Amount of the budget that is used, and amount that was requested.
-    pub detail: String,
+    pub detail: Message,
 }
 
 /// A budget that every try of a model is reserved in: also one that is repeated, and one of another model in its place.

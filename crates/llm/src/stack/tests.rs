@@ -40,7 +40,7 @@ impl Meter for Ledger {
     fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn CostReservation + '_>, OutOfBudget> {
         let mut all = self.wanted.lock().unwrap();
         if self.room.is_some_and(|room| all.len() >= room) {
-            return Err(OutOfBudget { bound: "tokens".to_owned(), detail: "all are used".to_owned() });
+            return Err(OutOfBudget { bound: "tokens".to_owned(), detail: "all are used".into() });
         }
         all.push(wanted);
         Ok(Box::new(Entry(self)))

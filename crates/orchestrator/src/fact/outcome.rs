@@ -1,6 +1,6 @@
 //! Results of effects: members of the facts that answer them.
 
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{Check, CheckMethod, Criterion, ModelCost, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,6 @@ pub struct ChosenRoute {
     /// The profile of the category's actor, for a direct plan.
     pub profile: Option<String>,
     /// Reasons for the mode.
-    #[serde(with = "aime_messages::stored::list")]
     pub reasons: Vec<Message>,
 }
 
@@ -68,12 +67,11 @@ pub enum Planning {
         /// The plan.
         plan: Box<Plan>,
         /// Harmless faults of the plan that the parser repaired.
-        #[serde(with = "aime_messages::stored::list")]
         repairs: Vec<Message>,
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
         /// Reason for the fallback, if the plan is one.
-        #[serde(default, skip_serializing_if = "Option::is_none", with = "aime_messages::stored::optional")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         fallback: Option<Message>,
     },
     /// A kept plan of an earlier run, which passed every check again.
@@ -83,22 +81,22 @@ pub enum Planning {
         /// The run that the plan comes from.
         run: Option<String>,
         /// Notes made while the plan was looked up.
-        #[serde(default, with = "aime_messages::stored::list")]
+        #[serde(default)]
         notes: Vec<Message>,
     },
     /// No usable plan, and the settings forbid the fallback.
     NoPlan {
         /// Why.
-        message: String,
+        message: Message,
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
     },
     /// The model could not be reached or used.
     ModelFailed {
         /// Error message.
-        message: String,
+        message: Message,
         /// Hint on how to fix it.
-        hint: Option<String>,
+        hint: Option<Message>,
     },
 }
 
@@ -116,16 +114,16 @@ pub enum Replanning {
     /// No usable patch.
     NoPatch {
         /// Why.
-        message: String,
+        message: Message,
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
     },
     /// The model could not be reached or used.
     ModelFailed {
         /// Error message.
-        message: String,
+        message: Message,
         /// Hint on how to fix it.
-        hint: Option<String>,
+        hint: Option<Message>,
     },
 }
 
@@ -195,13 +193,13 @@ impl CriterionResult {
     /// Returns why the work does not count as done, if it does not: the criterion does not hold, or nobody checked a criterion of a person or
     /// of the project. A check without a decision, such as that of a flaky command or an auditor who cannot tell, is no fault.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<Message> {
         let required = self.owner.needs_consent();
         match self.passed {
             Some(true) => None,
-            Some(false) => Some(format!("{:?} does not hold: {}", self.criterion, self.reason)),
+            Some(false) => Some(message!("criterion-fails", criterion = self.criterion, reason = self.reason)),
             None if required && self.how == CheckMethod::Unchecked => {
-                Some(format!("{:?} was not checked: {}", self.criterion, self.reason))
+                Some(message!("criterion-unchecked", criterion = self.criterion, reason = self.reason))
             }
             None => None,
         }

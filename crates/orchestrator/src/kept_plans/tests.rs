@@ -48,7 +48,7 @@ fn ended(status: RunStatus) -> ProgressState {
 }
 
 fn with_decision(kind: TriggerKind) -> ProgressState {
-    let reason = TriggerReason { kind, priority: 1, detail: String::new(), tasks: vec![], evidence: vec![] };
+    let reason = TriggerReason { kind, priority: 1, detail: "".into(), tasks: vec![], evidence: vec![] };
     let patch: PlanPatch = serde_json::from_str(r#"{"reasoning": "", "changes": []}"#).unwrap();
     let mut state = ended(RunStatus::Completed);
     let at = Timestamp::from_millis(0);

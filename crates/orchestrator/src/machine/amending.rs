@@ -1,6 +1,7 @@
 //! Criteria of a person or of the project that the lead finds to be wrong. They change only with a person's consent, so
 //! the run asks.
 
+use aime_messages::message;
 use aime_progress_management::{Criterion, EvidenceId, Owner, PlanChange, PlanPatch, QuestionId, TaskStatus};
 use aime_tools::Consent;
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ impl RunMachine {
         // The lead's own work waits for the answer.
         let own = self.works_itself().then(main_id);
         if let Some(main) = &own {
-            self.set_task(main, TaskStatus::Blocked, Some("a person is asked about a criterion".to_owned()), out);
+            self.set_task(main, TaskStatus::Blocked, Some(message!("task-criterion-asked")), out);
         }
         self.ask(own.as_ref(), &id, CRITERION, &text, out);
         true
@@ -75,7 +76,7 @@ impl RunMachine {
         let main = main_id();
         let asked = self.state.questions.iter().any(|question| question.kind == CRITERION && question.task.as_ref() == Some(&main));
         if asked && self.state.tasks.get(&main).is_some_and(|task| task.status == TaskStatus::Blocked) {
-            self.set_task(&main, TaskStatus::Pending, Some("answered".to_owned()), out);
+            self.set_task(&main, TaskStatus::Pending, Some(message!("task-answered")), out);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, RunId, TaskId, TaskKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use super::{FailureCode, Out, RunMachine};
 use crate::{Bounds, NextStep};
 
 /// A bound that forbids the next step: its name, and the reason as text.
-pub(super) type Shortage = (&'static str, String);
+pub(super) type Shortage = (&'static str, Message);
 
 /// The bounds in force, the names of those that were reached, and the time that the run has worked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -76,25 +77,37 @@ impl Budgets {
     /// Returns the shortage if the time is used up.
     fn time_shortage(&self, now: Timestamp) -> Option<Shortage> {
         let allowed = self.bounds.max_seconds.filter(|_| self.deadline().is_some_and(|deadline| deadline <= now))?;
-        Some(("time", format!("{allowed} seconds were allowed")))
+        Some(("time", message!("limit-seconds", number = allowed)))
     }
 
     /// Returns the shortage if the bound allows no further actor.
     fn actor_shortage(&self, actors: u32) -> Option<Shortage> {
         let most = self.bounds.max_actors;
-        (actors >= most).then(|| ("actors", format!("{actors} of {most} actors were used")))
+        (actors >= most).then(|| ("actors", message!("limit-actors", number = actors, limit = most)))
     }
 
     /// Returns the shortage if the bound allows no further tool call.
     fn call_shortage(&self, calls: u64) -> Option<Shortage> {
         let most = self.bounds.max_tool_calls;
-        (calls >= most).then(|| ("tool_calls", format!("{calls} of {most} tool calls were made")))
+        (calls >= most).then(|| ("tool_calls", message!("limit-calls-made", number = calls, limit = most)))
     }
 
     /// Returns the shortage if actors have made more tool calls than the bound allows.
     fn call_excess(&self, calls: u64) -> Option<Shortage> {
         let most = self.bounds.max_tool_calls;
-        (calls > most).then(|| ("tool_calls", format!("{most} tool calls were allowed")))
+        (calls > most).then(|| ("tool_calls", message!("limit-calls", number = most)))
+    }
+}
+
+/// Returns the name of a bound.
+fn bound_name(bound: &str) -> Message {
+    match bound {
+        "tokens" => message!("bound-tokens"),
+        "money" => message!("bound-money"),
+        "time" => message!("bound-time"),
+        "tool_calls" => message!("bound-tool-calls"),
+        "actors" => message!("bound-actors"),
+        other => Message::text(other),
     }
 }
 
@@ -161,26 +174,26 @@ impl RunMachine {
     /// Leaves the run if its actors have made more tool calls than are allowed. Returns whether it does.
     pub(super) fn stop_at_call_excess(&mut self, out: &mut Out) -> bool {
         let Some((bound, detail)) = self.budgets.call_excess(self.state.tool_calls) else { return false };
-        self.bound_reached(bound, &detail, out);
+        self.bound_reached(bound, detail, out);
         true
     }
 
     /// Leaves the run if its time is used up. Returns whether it does.
     pub(super) fn stop_at_deadline(&mut self, out: &mut Out) -> bool {
         let Some((bound, detail)) = self.budgets.time_shortage(self.now) else { return false };
-        self.bound_reached(bound, &detail, out);
+        self.bound_reached(bound, detail, out);
         true
     }
 
     /// Leaves the run because of a bound. The user can resume it with a higher one.
-    pub(super) fn bound_reached(&mut self, bound: &str, detail: &str, out: &mut Out) {
+    pub(super) fn bound_reached(&mut self, bound: &str, detail: Message, out: &mut Out) {
         if !self.stopping.supersede() {
             return;
         }
         self.budgets.reach(bound);
-        self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
+        self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.clone() }, out);
         let next = Some(next_step(bound, self.resumable()));
-        let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), next);
+        let output = self.failed(FailureCode::BoundReached, message!("bound-reached", bound = bound_name(bound), reason = detail), next);
         self.leave(output, out);
     }
 }
@@ -233,7 +246,10 @@ mod tests {
             (budgets.call_excess(4), Some(("tool_calls", "3 tool calls were allowed"))),
         ];
         for (found, expected) in cases {
-            assert_eq!(found.as_ref().map(|(bound, detail)| (*bound, detail.as_str())), expected);
+            assert_eq!(
+                found.map(|(bound, detail)| (bound, detail.to_string())),
+                expected.map(|(bound, detail)| (bound, detail.to_owned()))
+            );
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_durable::{EffectId, Reason};
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Decision, Faults, Owner, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RunStatus, Task, TaskId, TaskKind, TaskStatus,
     TriggerKind, TriggerReason,
@@ -96,14 +97,14 @@ impl Cancellations {
 impl RunMachine {
     /// Cancels the run: stops everything in progress, and nothing can resume the run. A run that was being left is
     /// cancelled instead.
-    pub(super) fn cancel(&mut self, reason: &str, out: &mut Out) {
+    pub(super) fn cancel(&mut self, reason: &Message, out: &mut Out) {
         if self.phase == Phase::Over {
             return;
         }
         let version = self.state.version;
         let next = (version > 0).then(|| NextStep::Fork { run: self.input.run.clone(), version });
-        let error = Some(RunFailure::new(FailureCode::Cancelled, reason, next));
-        self.stopping.give_up(reason);
+        let error = Some(RunFailure::new(FailureCode::Cancelled, reason.clone(), next));
+        self.stopping.give_up(reason.clone());
         self.phase = Phase::Over;
         self.stopping.cancel_leaving();
         self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
@@ -146,8 +147,8 @@ impl RunMachine {
                 continue;
             }
             let detail = match &task {
-                Some(task) => format!("a person cancelled {task}"),
-                None => "a person agreed to another criterion".to_owned(),
+                Some(task) => message!("trigger-cancelled", task),
+                None => message!("trigger-criterion"),
             };
             let (kind, tasks) = (TriggerKind::Person, task.into_iter().collect());
             let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks, evidence: Vec::new() }];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aime_messages::{Message, message};
 use aime_progress_management::TaskId;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use crate::CriterionResult;
 pub(super) struct CriteriaState {
     looked_at: bool,
     /// Each failed criterion with the reason.
-    unmet: Vec<String>,
+    unmet: Vec<Message>,
 }
 
 impl CriteriaState {
@@ -23,19 +24,24 @@ impl CriteriaState {
     /// Takes in the results of the criteria of the plan, and `again` those of completed tasks.
     pub(super) fn record_checks(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>) {
         self.looked_at = true;
-        let of_tasks = again.iter().flat_map(|(task, checks)| checks.iter().map(move |check| (format!(" of the task `{task}`"), check)));
-        let all = checks.iter().map(|check| (String::new(), check)).chain(of_tasks);
+        let of_tasks = again.iter().flat_map(|(task, checks)| checks.iter().map(move |check| (Some(task), check)));
+        let all = checks.iter().map(|check| (None, check)).chain(of_tasks);
         let unmet = all.filter(|(_, check)| check.fault().is_some());
-        self.unmet = unmet.map(|(of, check)| format!("{}{of}: {}", check.criterion, check.reason)).collect();
+        self.unmet = unmet
+            .map(|(task, CriterionResult { criterion, reason, .. })| match task {
+                Some(task) => message!("criterion-of-task", criterion, task, reason),
+                None => message!("criterion-unmet", criterion, reason),
+            })
+            .collect();
     }
 
     pub(super) fn plan_changed(&mut self) {
         *self = Self::default();
     }
 
-    /// Returns the failed criteria as text.
-    pub(super) fn failure(&self) -> Option<String> {
-        (!self.unmet.is_empty()).then(|| format!("success criteria do not hold: {}", self.unmet.join("; ")))
+    /// Returns a message with the failed criteria.
+    pub(super) fn failure(&self) -> Option<Message> {
+        (!self.unmet.is_empty()).then(|| message!("criteria-fail", reason = Message::list("; ", &self.unmet)))
     }
 }
 
@@ -60,7 +66,7 @@ mod tests {
         for (checks, expected) in cases {
             let mut criteria = CriteriaState::default();
             criteria.record_checks(&checks, &BTreeMap::new());
-            assert_eq!((criteria.failure().as_deref(), criteria.were_looked_at()), (expected, true));
+            assert_eq!((criteria.failure().as_ref().map(ToString::to_string).as_deref(), criteria.were_looked_at()), (expected, true));
             criteria.plan_changed();
             assert_eq!((criteria.failure(), criteria.were_looked_at()), (None, false));
         }

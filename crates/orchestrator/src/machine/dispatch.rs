@@ -83,7 +83,7 @@ impl RunMachine {
                 }
             }
             (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
-            (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
+            (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail.clone(), out),
             (RunFact::HookActed { act }, _) => self.emit(ProgressEvent::HookActed(act.clone()), out),
             (RunFact::FileChanged { change }, _) => self.emit(ProgressEvent::FileChanged(change.clone()), out),
             (RunFact::CriterionTried { task, criterion, held }, _) => {
@@ -104,7 +104,7 @@ impl RunMachine {
             }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),
-            (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, reason, out),
+            (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, &reason.to_string(), out),
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Continued { goal, bounds }, _) => self.follow_up(goal, bounds.as_ref(), out),

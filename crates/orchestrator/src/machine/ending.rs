@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress_management::{CheckMethod, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
+use aime_messages::{Message, message};
+use aime_progress_management::{CheckMethod, Conclusion, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{
@@ -95,7 +96,7 @@ impl RunMachine {
     }
 
     /// Returns the next step after a model could not be used, with the advice of its client.
-    pub(super) fn repair_model(&self, advice: Option<String>) -> Option<NextStep> {
+    pub(super) fn repair_model(&self, advice: Option<Message>) -> Option<NextStep> {
         Some(NextStep::RepairModel { advice, run: self.resumable() })
     }
 
@@ -128,21 +129,21 @@ impl RunMachine {
                 task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress_management::FailureCause::Steps)
             });
         let code = if all_out_of_steps { FailureCode::BoundReached } else { FailureCode::GoalNotReached };
-        let mut lines: Vec<String> = failed
+        let mut lines: Vec<Message> = failed
             .iter()
             .map(|task| {
                 let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone());
-                format!("{} failed: {}", task.spec.id, error.or_else(|| task.reason.clone()).unwrap_or_default())
+                message!("task-failed", task = task.spec.id, reason = error.or_else(|| task.reason.clone()).unwrap_or_default())
             })
             .collect();
-        lines.extend(held.iter().map(|task| format!("{} was {}", task.spec.id, task.reason.clone().unwrap_or_default())));
+        lines.extend(held.iter().map(|task| message!("task-was", task = task.spec.id, reason = task.reason.clone().unwrap_or_default())));
         if !completed && lines.is_empty() {
-            lines.push("no task was completed".to_owned());
+            lines.push(message!("no-task-done"));
         }
         if let Some(why) = self.stopping.given_up() {
-            lines.push(why.to_owned());
+            lines.push(why.clone());
         }
-        Some(RunFailure::new(code, lines.join("; "), all_out_of_steps.then_some(NextStep::AllowSteps {})))
+        Some(RunFailure::new(code, Message::list("; ", &lines), all_out_of_steps.then_some(NextStep::AllowSteps {})))
     }
 
     pub(super) fn verified(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>, out: &mut Out) {
@@ -186,14 +187,14 @@ impl RunMachine {
             lines.push(format!("The goal was not reached: {}", failure.message));
         }
         for task in told.into_iter().filter(|_| failure.is_none() || !is_single) {
-            let summary = task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).as_str());
-            let said = summary.or(task.reason.as_deref()).unwrap_or("");
+            let summary = task.conclusion.as_ref().map(Conclusion::explanation);
+            let said = summary.or_else(|| task.reason.clone()).unwrap_or_default().to_string();
             let first = said.lines().next().unwrap_or("");
-            let is_said = first.is_empty() || failure.is_some_and(|failure| failure.message.contains(first));
+            let is_said = first.is_empty() || failure.is_some_and(|failure| failure.message.to_string().contains(first));
             let first = if is_said { String::new() } else { format!(": {first}") };
             lines.push(format!("- {} ({}){first}", task.spec.title(), task.status));
         }
-        let is_new = |text: &str| failure.is_none_or(|failure| !failure.message.contains(text));
+        let is_new = |text: &str| failure.is_none_or(|failure| !failure.message.to_string().contains(text));
         let criteria = criteria_lines(&self.state).into_iter().filter(|(text, _)| is_new(text)).map(|(_, line)| line);
         let criteria: Vec<String> = criteria.collect();
         if !criteria.is_empty() {

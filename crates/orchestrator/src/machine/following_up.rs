@@ -3,6 +3,7 @@
 //! is settled, and a settled task never opens again.
 
 use aime_durable::Reason;
+use aime_messages::message;
 use aime_progress_management::{EvidenceId, ProgressEvent, RunStatus, TaskStatus};
 
 use super::{Out, Phase, RunMachine, lead};
@@ -37,10 +38,10 @@ impl RunMachine {
         self.set_status(RunStatus::Executing, None, out);
         // Questions that were open at the end of the run are not asked again.
         let open = self.state.evidence.iter().filter(|evidence| !evidence.processed).map(|evidence| evidence.id.clone()).collect();
-        self.process(open, "the run ended".to_owned(), out);
+        self.process(open, message!("evidence-run-ended"), out);
         let main = lead::main_id();
         if self.is_led() && self.state.tasks.get(&main).is_some_and(|task| task.status == TaskStatus::Failed) {
-            self.set_task(&main, TaskStatus::Pending, Some("a person goes on".to_owned()), out);
+            self.set_task(&main, TaskStatus::Pending, Some(message!("task-continued")), out);
         }
         self.person_said(&id, None, goal, out);
     }

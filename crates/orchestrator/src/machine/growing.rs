@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use aime_messages::{Message, message};
 use aime_progress_management::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
 
-use super::{Out, RunMachine, tasks::TRIED_AGAIN};
+use super::{Out, RunMachine};
 
 /// Lower than every trigger, because failures come first.
 const PRIORITY: u8 = 20;
@@ -55,7 +56,7 @@ impl RunMachine {
     /// Ends the growth after updates without any effect. Tasks that have not started stay undone, and the report says
     /// so.
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
-        self.stopping.give_up(format!("stagnation: {rounds} looks at the plan in a row found no completed TODO"));
+        self.stopping.give_up(message!("stagnation", number = rounds));
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let left = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone());
         let left: Vec<TaskId> = left.chain(self.waits_for_look()).collect();
@@ -74,7 +75,7 @@ impl RunMachine {
         let looked_at = |task: &TaskId| !self.is_emergent() || !self.can_replan() || self.replans.growth().has_seen(task.as_str());
         let seen: Vec<TaskId> = self.waits_for_look().filter(|task| looked_at(task)).collect();
         for task in &seen {
-            self.set_task(task, TaskStatus::Pending, Some(TRIED_AGAIN.to_owned()), out);
+            self.set_task(task, TaskStatus::Pending, Some(message!("task-again")), out);
         }
         if !seen.is_empty() {
             self.settle(out);
@@ -90,11 +91,11 @@ impl RunMachine {
     }
 
     /// Holds back a TODO that failed too often: only an update can retry or replace it.
-    pub(super) fn hold_back(&mut self, task: &TaskId, error: &str, out: &mut Out) {
+    pub(super) fn hold_back(&mut self, task: &TaskId, error: &Message, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         let reason = match known.failures {
-            0 => format!("failed: {error}"),
-            failures => format!("failed {} times: {error}", failures + 1),
+            0 => message!("failed-first", error),
+            failures => message!("failed-often", number = failures + 1, error),
         };
         let event = ProgressEvent::TaskStatusChanged {
             task: task.clone(),

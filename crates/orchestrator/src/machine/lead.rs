@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
 use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
     TriggerKind, TriggerReason, is_replan,
@@ -83,8 +83,8 @@ impl LeadState {
         self.open.is_some()
     }
 
-    pub(super) fn refuse(&mut self, why: String) {
-        self.refused.push(why);
+    pub(super) fn refuse(&mut self, why: impl Into<String>) {
+        self.refused.push(why.into());
     }
 
     pub(super) fn drop_changes(&mut self, dropped: &[DroppedChange]) {
@@ -293,8 +293,7 @@ impl RunMachine {
             self.lead.cause.clone_from(&wake.reasons);
         }
         if wake.kind == WakeKind::NothingReady && !self.works_itself() {
-            let detail = "nothing runs, and no task can start";
-            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, detail));
+            self.lead.cause.push(TriggerReason::new(TriggerKind::Blocked, BLOCKED_PRIORITY, message!("trigger-nothing-ready")));
         }
         for task in &wake.settled {
             let Some(known) = self.state.tasks.get(task) else { continue };
@@ -335,7 +334,7 @@ impl RunMachine {
             return self.keep_plan(conclusion.text(), out);
         }
         if self.input.plan_only {
-            let message = format!("the lead submitted no plan: {}", conclusion.text());
+            let message = message!("lead-no-plan", text = conclusion.text());
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
         if self.state.version == 0 {
@@ -366,7 +365,7 @@ impl RunMachine {
         let Some(ending) = self.lead.ending.clone() else { return false };
         let text = ending.text().to_owned();
         if ending.outcome != Outcome::Success {
-            let message = ending.error.unwrap_or(ending.summary);
+            let message = ending.explanation();
             self.finish(self.failed(FailureCode::GoalNotReached, message, None), Some(text), out);
         } else if let Some(failure) = self.undone() {
             self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, Some(text), out);
@@ -382,7 +381,7 @@ impl RunMachine {
     /// Handles the stop of the lead: its own work waits until it is resumed.
     pub(super) fn lead_stopped(&mut self, out: &mut Out) {
         if self.works_itself() {
-            self.set_task(&main_id(), TaskStatus::Pending, Some("interrupted".to_owned()), out);
+            self.set_task(&main_id(), TaskStatus::Pending, Some(message!("status-interrupted")), out);
         }
     }
 
@@ -396,7 +395,7 @@ impl RunMachine {
             }
             _ => {
                 self.handle(&wake.reasons);
-                let why = format!("the plan stays as it is: {said}");
+                let why = message!("plan-stays", reason = said);
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 let words: BTreeSet<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
                 let looked_at = wake.reasons.iter().flat_map(|reason| reason.evidence.iter());
@@ -427,7 +426,7 @@ impl RunMachine {
             0 => self.choose_route(out),
             _ if wake.kind == WakeKind::Done => self.answered(None, out),
             _ => {
-                self.set_status(RunStatus::Executing, Some("rules plan from here on"), out);
+                self.set_status(RunStatus::Executing, Some(&message!("lead-rules-plan")), out);
                 self.advance(out);
             }
         }

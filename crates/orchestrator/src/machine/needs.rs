@@ -1,6 +1,7 @@
 //! Work that lacks something from outside of the run, such as access or a file. The run asks a person for it, waits, and
 //! continues the same conversation.
 
+use aime_messages::message;
 use aime_progress_management::{
     Conclusion, EvidenceId, FailureCause, Outcome, ProgressEvent, Question, QuestionId, RunStatus, Task, TaskId, TaskKind, TaskStatus,
 };
@@ -91,7 +92,7 @@ impl RunMachine {
             self.executions.return_answer(task, if says_nothing { String::new() } else { said.to_owned() });
         }
         if matches!(status, Some(TaskStatus::Blocked | TaskStatus::Failed)) {
-            self.set_task(task, TaskStatus::Pending, Some("answered".to_owned()), out);
+            self.set_task(task, TaskStatus::Pending, Some(message!("task-answered")), out);
         }
     }
 

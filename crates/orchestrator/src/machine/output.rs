@@ -1,5 +1,6 @@
 //! The output of a run.
 
+use aime_messages::Message;
 use aime_progress_management::RunStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,9 @@ pub struct RunFailure {
     /// The kind of failure.
     pub code: FailureCode,
     /// The failure in words.
-    pub message: String,
+    pub message: Message,
     /// The next step for the user, in words.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
     /// The same for programs, which may word it with their own commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStep>,
@@ -32,8 +33,8 @@ pub struct RunFailure {
 impl RunFailure {
     /// Creates a failure whose hint is the next step, if there is one.
     #[must_use]
-    pub fn new(code: FailureCode, message: impl Into<String>, next: Option<NextStep>) -> Self {
-        Self { code, message: message.into(), hint: next.as_ref().map(ToString::to_string), next }
+    pub fn new(code: FailureCode, message: impl Into<Message>, next: Option<NextStep>) -> Self {
+        Self { code, message: message.into(), hint: next.as_ref().map(Message::text), next }
     }
 }
 

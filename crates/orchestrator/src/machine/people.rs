@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aime_actor_factory::PersonMessage;
 use aime_durable::Reason;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Evidence, EvidenceId, EvidenceKind, ProgressEvent, QuestionId, Significance, TaskId, TaskStatus, TriggerReason,
 };
@@ -247,12 +248,12 @@ impl RunMachine {
     fn approval_answered(&mut self, task: &TaskId, out: &mut Out) {
         let waits = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
         if waits && self.effects.attempt_at(task).is_none() {
-            self.set_task(task, TaskStatus::Pending, Some("answered".to_owned()), out);
+            self.set_task(task, TaskStatus::Pending, Some(message!("task-answered")), out);
         }
     }
 
     /// Asks a person if and how the run should continue, because replanning alone does not help.
-    pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
+    pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &Message, out: &mut Out) {
         let count = self.state.questions.iter().filter(|question| question.kind == ESCALATION).count();
         let Ok(id) = QuestionId::new(format!("escalation-{}", count + 1)) else { return };
         let details: Vec<String> = reasons.iter().map(|reason| format!("- {}", reason.detail)).collect();

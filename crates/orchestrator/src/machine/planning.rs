@@ -132,7 +132,7 @@ impl RunMachine {
             Ok(()) => out.emit(created),
             Err(FoldError::Plan(faults)) => {
                 let faults = faults.messages();
-                let message = format!("the plan is not valid: {}", Message::list("; ", &faults));
+                let message = message!("plan-invalid", faults = Message::list("; ", &faults));
                 self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
                 return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
             }

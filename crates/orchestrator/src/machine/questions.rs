@@ -1,6 +1,7 @@
 //! The questions of a run to a person: asked, withdrawn, waited for.
 
 use aime_durable::Reason;
+use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
 
 use super::{FailureCode, Out, RunMachine, amending::CRITERION, effects::Work, needs::BLOCKED};
@@ -14,6 +15,16 @@ pub(super) const APPROVAL: &str = "approval";
 const WITHDRAWN: &str = "(withdrawn: the work that asked has come to an end)";
 /// The answer recorded for a question that a wider consent has answered.
 const ALLOWED: &str = "(withdrawn: such calls were allowed meanwhile)";
+
+/// Returns the message for an answer that the run itself recorded, because the question was withdrawn.
+#[must_use]
+pub fn withdrawal(answer: &str) -> Option<Message> {
+    match answer {
+        WITHDRAWN => Some(message!("withdrawn-ended")),
+        ALLOWED => Some(message!("withdrawn-allowed")),
+        _ => None,
+    }
+}
 
 impl RunMachine {
     pub(super) fn unanswered(&self) -> impl Iterator<Item = &Question> {

@@ -67,7 +67,7 @@ impl RunMachine {
         if !tried || !self.uses_memory() {
             return;
         }
-        let failure = self.stopping.failure().map(|error| error.message.clone());
+        let failure = self.stopping.failure().map(|error| error.message.to_string());
         let id = self.effects.next_id("remember");
         self.issue(id, RunEffect::Remember { state: Box::new(self.state.get().clone()), failure }, Work::Remember, out);
     }

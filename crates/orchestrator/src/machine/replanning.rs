@@ -1,5 +1,6 @@
 //! Replanning: triggers, frequency control, decision.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
     TaskStatus, TriggerKind, TriggerReason, is_replan,
@@ -57,7 +58,7 @@ impl RunMachine {
             reasons.push(TriggerReason {
                 kind: TriggerKind::Person,
                 priority: PERSON_PRIORITY,
-                detail: format!("a person says: {}", words.join("; ")),
+                detail: message!("trigger-person", text = words.join("; ")),
                 tasks: Vec::new(),
                 evidence: said.iter().map(|evidence| evidence.id.clone()).collect(),
             });
@@ -107,10 +108,10 @@ impl RunMachine {
     }
 
     /// Reports that a replan is not allowed now, once for the same reasons.
-    fn announce(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
+    fn announce(&mut self, reasons: &[TriggerReason], why: &Message, out: &mut Out) {
         let keys = reasons.iter().map(|reason| self.key(reason)).collect();
         if self.replans.announce(keys) {
-            self.emit(ProgressEvent::ReplanSuppressed { reason: why.to_owned(), triggers: reasons.to_vec() }, out);
+            self.emit(ProgressEvent::ReplanSuppressed { reason: why.clone(), triggers: reasons.to_vec() }, out);
         }
     }
 
@@ -136,7 +137,7 @@ impl RunMachine {
         match outcome {
             Replanning::Patched { patch, refused } if is_update(&reasons) && patch.changes.is_empty() => {
                 self.report_refused(refused, out);
-                let why = format!("the plan stays as it is: {}", patch.reasoning);
+                let why = message!("plan-stays", reason = patch.reasoning);
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 self.dismiss(reasons.iter().flat_map(|reason| reason.evidence.clone()).collect(), why, out);
                 self.advance(out);
@@ -159,7 +160,7 @@ impl RunMachine {
                 self.count_replan(&reasons);
                 self.report_refused(refused, out);
                 self.handle(&reasons);
-                let why = format!("no usable patch: {message}");
+                let why = message!("no-patch", reason = message);
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 let looked_at = reasons.iter().flat_map(|reason| reason.evidence.iter().cloned());
                 let (open, minor): (Vec<_>, Vec<_>) = looked_at.partition(|id| self.asks_for_a_replan(id));
@@ -230,7 +231,7 @@ impl RunMachine {
                 {
                     self.refuse_cancel(id, &faults, out);
                 }
-                let why = format!("the plan moved on before the patch came: {faults}");
+                let why = message!("plan-moved-on", faults = Message::list("; ", &faults.messages()));
                 if self.is_led() {
                     self.lead.refuse(why.clone());
                     self.lead.owe(decision.triggers.clone());
@@ -255,7 +256,7 @@ impl RunMachine {
     }
 
     /// Marks evidence that changes nothing as processed, so that it causes no further replan.
-    fn dismiss(&mut self, evidence: Vec<EvidenceId>, why: String, out: &mut Out) {
+    fn dismiss(&mut self, evidence: Vec<EvidenceId>, why: Message, out: &mut Out) {
         if !evidence.is_empty() {
             self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why }, out);
         }

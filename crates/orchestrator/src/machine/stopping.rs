@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aime_durable::{EffectId, Reason};
+use aime_messages::{Message, message};
 use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ pub(super) struct StopState {
     /// True if the lead ended the run: no further task is started.
     ended_by_lead: bool,
     /// The reason not to change the plan any more.
-    given_up: Option<String>,
+    given_up: Option<Message>,
     /// The tasks that the plan held back and never released.
     never_released: BTreeSet<TaskId>,
 }
@@ -65,16 +66,16 @@ impl StopState {
         self.leaving.as_ref()?.error.as_ref()
     }
 
-    pub(super) fn give_up(&mut self, why: impl Into<String>) {
+    pub(super) fn give_up(&mut self, why: impl Into<Message>) {
         self.given_up = Some(why.into());
     }
 
-    pub(super) fn given_up(&self) -> Option<&str> {
-        self.given_up.as_deref()
+    pub(super) const fn given_up(&self) -> Option<&Message> {
+        self.given_up.as_ref()
     }
 
     pub(super) fn end_by_person(&mut self) {
-        self.give_up("a person ended the run");
+        self.give_up(message!("ended-by-person"));
         self.ended_by_person = true;
     }
 
@@ -106,13 +107,13 @@ impl StopState {
 }
 
 impl RunMachine {
-    pub(super) fn stop(&mut self, reason: &str, out: &mut Out) {
+    pub(super) fn stop(&mut self, reason: &Message, out: &mut Out) {
         if self.phase == Phase::Over || !self.stopping.supersede() {
             return;
         }
-        self.emit(ProgressEvent::RunInterrupted { reason: reason.to_owned() }, out);
+        self.emit(ProgressEvent::RunInterrupted { reason: reason.clone() }, out);
         let next = self.resumable().map(|run| NextStep::Resume { run });
-        let error = Some(RunFailure::new(FailureCode::Interrupted, reason, next));
+        let error = Some(RunFailure::new(FailureCode::Interrupted, reason.clone(), next));
         self.leave(RunOutput { status: RunStatus::Interrupted, error }, out);
     }
 
@@ -145,7 +146,7 @@ impl RunMachine {
             if output.status == RunStatus::Cancelled {
                 self.close_cancelled(&output, out);
             }
-            self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
+            self.set_status(output.status, output.error.as_ref().map(|error| &error.message), out);
             return Some(output);
         }
     }
@@ -187,10 +188,10 @@ impl RunMachine {
         let goes_on = self.executions.finished_call(task).is_some() || self.sheet(&tool).is_some_and(|sheet| sheet.repeatable());
         match begun {
             Some(id) if known.spec.kind == TaskKind::Tool && !goes_on => {
-                let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
+                let error = message!("call-in-doubt", tool, id);
                 self.conclude(task, &Conclusion::without_result(Outcome::InDoubt, error, None), out);
             }
-            _ => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
+            _ => self.set_task(task, TaskStatus::Pending, Some(message!("status-interrupted")), out),
         }
     }
 
@@ -267,7 +268,7 @@ impl RunMachine {
         let open = open.map(|task| &task.spec.id).filter(|id| self.effects.attempt_at(id).is_none());
         let open: Vec<TaskId> = open.cloned().chain(self.waits_for_look()).collect();
         for task in open {
-            self.set_task(&task, TaskStatus::Skipped, self.stopping.given_up().map(ToOwned::to_owned), out);
+            self.set_task(&task, TaskStatus::Skipped, self.stopping.given_up().cloned(), out);
         }
     }
 
@@ -288,11 +289,11 @@ impl RunMachine {
             Work::Ask(_) | Work::Timer(_) => self.advance(out),
             Work::Lead => {
                 self.lead_stopped(out);
-                let output = self.failed(FailureCode::Internal, message.to_owned(), None);
+                let output = self.failed(FailureCode::Internal, message.into(), None);
                 self.leave(output, out);
             }
             Work::Route | Work::Plan | Work::Replan(_) | Work::Verify => {
-                let output = self.failed(FailureCode::Internal, message.to_owned(), None);
+                let output = self.failed(FailureCode::Internal, message.into(), None);
                 self.leave(output, out);
             }
         }

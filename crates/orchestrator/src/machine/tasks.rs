@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_actor_factory::effect_prefix;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Origin, Outcome, ProgressEvent, Significance,
     StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
@@ -15,8 +16,6 @@ use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, setting
 /// The longest tool output in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
 const CONFLICT: &str = "two tasks changed the same files at once";
-/// The reason of a failed task that becomes pending.
-pub(super) const TRIED_AGAIN: &str = "to be tried again";
 const OUT_OF_STEPS: &str = "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
 
 impl RunMachine {
@@ -65,11 +64,11 @@ impl RunMachine {
         }
     }
 
-    pub(super) fn set_task(&mut self, task: &TaskId, to: TaskStatus, reason: Option<String>, out: &mut Out) {
+    pub(super) fn set_task(&mut self, task: &TaskId, to: TaskStatus, reason: Option<Message>, out: &mut Out) {
         self.change_task(task, to, false, reason, out);
     }
 
-    fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<String>, out: &mut Out) {
+    fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<Message>, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else {
             self.fault = Some(format!("no task {task} in the plan"));
             return;
@@ -115,7 +114,7 @@ impl RunMachine {
             return self.go_on_with_main(out);
         }
         if let Some((bound, detail)) = self.shortage(task, kind) {
-            return self.bound_reached(bound, &detail, out);
+            return self.bound_reached(bound, detail, out);
         }
         self.set_task(task, TaskStatus::Running, None, out);
         let execution = self.executions.begin(task);
@@ -172,17 +171,17 @@ impl RunMachine {
         }
         let name = spec.tool.clone().unwrap_or_default();
         let Some(sheet) = self.sheet(&name).map(Arc::clone) else {
-            return self.cannot_begin(task, format!("Unknown tool: {name}"), None, out);
+            return self.cannot_begin(task, message!("tool-unknown", tool = name), None, out);
         };
         let parameters = match expand(&spec.parameters, Some(&sheet.definition.parameters), &self.state) {
             Ok(parameters) => parameters,
-            Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
+            Err(error) => return self.cannot_begin(task, Message::text(error), None, out),
         };
         let origins = self.origins_of_call(refers(&spec));
         let rules = in_force(&self.input.rules, &self.state.consents);
         let checked = match sheet.check_read(parameters) {
             Ok(checked) => checked,
-            Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
+            Err(error) => return self.cannot_begin(task, Message::text(error), None, out),
         };
         let permissions = Permissions {
             trust: self.input.settings.trust.as_ref(),
@@ -192,14 +191,19 @@ impl RunMachine {
         };
         let call = match permissions.decide(&sheet, checked) {
             Permission::Allow(call) => call,
-            Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
+            Permission::Deny { reason } => return self.cannot_begin(task, Message::text(reason), Some(FailureCause::Denied), out),
             Permission::Ask(open) if self.input.settings.unattended => {
-                return self.cannot_begin(task, open.unanswered().to_string(), Some(FailureCause::Denied), out);
+                return self.cannot_begin(
+                    task,
+                    message!("nobody-there", question = open.short_question()),
+                    Some(FailureCause::Denied),
+                    out,
+                );
             }
             Permission::Ask(open) => {
                 let Some(answer) = self.approval(task, open.parameters(), &open.question(), out) else { return };
                 let Ok(ConsentedCall { call, remember }) = open.answered(&answer) else {
-                    return self.cannot_begin(task, "a person refused the call".to_owned(), Some(FailureCause::Denied), out);
+                    return self.cannot_begin(task, message!("call-refused"), Some(FailureCause::Denied), out);
                 };
                 if !remember.is_empty() {
                     let rules = remember.iter().map(ToString::to_string).collect();
@@ -286,7 +290,7 @@ impl RunMachine {
         }
         let mut conclusion = self.with_origins(task, conclusion.clone());
         let (outcome, text) = end_of_call(&conclusion);
-        self.report_call_end(task, outcome, text, duration_ms, out);
+        self.report_call_end(task, outcome, &text, duration_ms, out);
         self.report_checks(Some(task), checks, out);
         if !conflicts.is_empty() {
             let conflicts = conflicts.iter().map(|found| found.conflict.clone()).collect();
@@ -297,14 +301,15 @@ impl RunMachine {
         if conclusion.cause == Some(FailureCause::Steps) && self.is_led() && self.return_result(task, OUT_OF_STEPS, out) {
             return self.advance(out);
         }
-        let unmet: Vec<String> = checks.iter().filter_map(CriterionResult::fault).collect();
+        let unmet: Vec<Message> = checks.iter().filter_map(CriterionResult::fault).collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
             let failed = checks.iter().any(CriterionResult::is_fault_of_worker);
-            if failed && self.return_result(task, &unmet.join("; "), out) {
+            let reason = Message::list("; ", &unmet);
+            if failed && self.return_result(task, &reason.to_string(), out) {
                 return self.advance(out);
             }
             conclusion.outcome = Outcome::Failure;
-            conclusion.error = Some(format!("reported as done, but {}", unmet.join("; ")));
+            conclusion.error = Some(message!("reported-done", reason));
             conclusion.cause = Some(if is_open { FailureCause::Conflict } else { FailureCause::Criteria });
         }
         if is_open && conclusion.outcome != Outcome::Interrupted {
@@ -319,7 +324,7 @@ impl RunMachine {
     /// Records the result of the call of a tool task, whose criteria are checked next.
     pub(super) fn tool_called(&mut self, task: &TaskId, call: &ValidatedCall, result: &Conclusion, duration_ms: u64, out: &mut Out) {
         let (outcome, text) = end_of_call(result);
-        self.report_call_end(task, outcome, text, duration_ms, out);
+        self.report_call_end(task, outcome, &text, duration_ms, out);
         self.executions.finish_call(task, FinishedCall { call: call.clone(), result: Box::new(result.clone()) });
     }
 
@@ -362,7 +367,7 @@ impl RunMachine {
     }
 
     /// Fails a task for good before it starts, because another attempt would end the same way.
-    fn cannot_begin(&mut self, task: &TaskId, error: String, cause: Option<FailureCause>, out: &mut Out) {
+    fn cannot_begin(&mut self, task: &TaskId, error: Message, cause: Option<FailureCause>, out: &mut Out) {
         self.replans.growth_mut().failed(task.as_str());
         self.attempt_ended(task, &failure(error.clone(), cause), out);
         self.change_task(task, TaskStatus::Failed, true, Some(error), out);
@@ -393,7 +398,7 @@ impl RunMachine {
             Some(FailureCause::Conflict) if self.has_open_conflict(task) => false,
             _ => may_fail_so_often,
         };
-        let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
+        let error = conclusion.explanation();
         if grows && !again {
             return self.hold_back(task, &error, out);
         }
@@ -401,7 +406,7 @@ impl RunMachine {
         // A failed TODO waits until the planner has seen its error.
         let waits = grows && conclusion.cause != Some(FailureCause::Model);
         if again && !waits {
-            self.set_task(task, TaskStatus::Pending, Some(TRIED_AGAIN.to_owned()), out);
+            self.set_task(task, TaskStatus::Pending, Some(message!("task-again")), out);
         }
         if conclusion.cause == Some(FailureCause::Model) {
             let output = self.failed(FailureCode::ModelUnavailable, error, self.repair_model(conclusion.hint.clone()));
@@ -412,7 +417,7 @@ impl RunMachine {
     /// Adds an error as evidence for the planner: an unknown outcome, because the call must not be repeated blindly, or
     /// a conflict, because other tasks may change the same files.
     fn error_seen(&mut self, name: &str, task: &TaskId, what: &str, conclusion: &Conclusion, out: &mut Out) {
-        let content = format!("{what} ({task}): {}", conclusion.error.as_ref().unwrap_or(&conclusion.summary));
+        let content = format!("{what} ({task}): {}", conclusion.explanation());
         self.error_added(name, task, content, conclusion.origins.clone(), out);
     }
 
@@ -463,19 +468,24 @@ fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> String {
     format!("{task}/{execution}/{attempt}")
 }
 
-pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
+pub(super) fn failure(error: impl Into<Message>, cause: Option<FailureCause>) -> Conclusion {
     Conclusion::without_result(Outcome::Failure, error, cause)
 }
 
 /// Returns the outcome and the text of a call with this conclusion.
-fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, &str) {
+fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, String) {
     let outcome = match conclusion.outcome {
         Outcome::Success => CallOutcome::Ok,
         Outcome::Failure => CallOutcome::Error,
         Outcome::Interrupted => CallOutcome::Cancelled,
         Outcome::InDoubt => CallOutcome::InDoubt,
     };
-    (outcome, conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary))
+    let text = match (&conclusion.error, &conclusion.text) {
+        (Some(error), _) => error.to_string(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => conclusion.summary.clone(),
+    };
+    (outcome, text)
 }
 
 /// Returns whether an event is about the actor's own task and decides nothing about the run.

@@ -32,14 +32,15 @@ pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, 
         section(&mut lines, "What worked:", worked);
     }
     let failed = tasks.iter().filter(|task| !completed(task)).map(|task| {
-        let error = task.conclusion.as_ref().and_then(|end| end.error.as_deref());
-        (task.spec.title(), error.or(task.reason.as_deref()))
+        let error = task.conclusion.as_ref().and_then(|end| end.error.clone());
+        (task.spec.title(), error.or_else(|| task.reason.clone()).map(String::from))
     });
-    section(&mut lines, "What failed:", failed);
+    let failed: Vec<(&str, Option<String>)> = failed.collect();
+    section(&mut lines, "What failed:", failed.iter().map(|(task, error)| (*task, error.as_deref())));
     let replans = state.decisions.iter().filter(|decision| !decision.only_grows());
     let why: Vec<(String, &str)> = replans
         .map(|decision| {
-            let reasons: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
+            let reasons: Vec<String> = decision.triggers.iter().map(|reason| reason.detail.to_string()).collect();
             (reasons.join("; "), decision.patch.reasoning.as_str())
         })
         .collect();

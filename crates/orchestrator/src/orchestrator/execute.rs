@@ -6,6 +6,7 @@ use std::{
 };
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
+use aime_messages::message;
 use aime_progress_management::{LiveStore, ModelCost, ProgressState, RunId};
 use aime_tools::BackgroundProcesses;
 use tokio::{
@@ -229,7 +230,7 @@ impl WriteGate {
 pub(super) async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
     stop.cancelled().await;
     // Sending fails only if the run has ended, and then it needs no stop.
-    let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
+    let _gone = facts.send(RunFact::StopRequested { reason: message!("stopped-by-person") });
 }
 
 #[cfg(test)]

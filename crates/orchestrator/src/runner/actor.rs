@@ -49,7 +49,6 @@ const UNATTENDED_EDITS: &str = "- Nobody is there to allow a call. Commands, and
                                 files can be changed. Do not repeat a refused call: say what could not be run.\n";
 const UNATTENDED_ASK: &str = "- Nobody is there to allow a call. Every change and every command is refused unless a rule of the user allows it. Do not \
                               repeat a refused call: say what could not be done.\n";
-const NO_MODEL: &str = "no model is configured for actors";
 
 /// One execution of a task: state shared by the actor that works for the plan and the actors below it.
 pub(super) struct Attempt {
@@ -336,7 +335,11 @@ impl Attempt {
             tool_context = private.context(tool_context);
         }
         tool_context.background = tool_context.background.map(|all| all.of_owner(&owner));
-        let model = if input.spec.agent { self.agent(&input, &tool_context)? } else { self.model(&input.spec.model).ok_or(NO_MODEL)? };
+        let model = if input.spec.agent {
+            self.agent(&input, &tool_context)?
+        } else {
+            self.model(&input.spec.model).ok_or("no model is configured for actors")?
+        };
         Ok(ActorRunner {
             attempt: Arc::clone(self),
             input,

@@ -267,7 +267,7 @@ fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
         ActorOutput::Ended(Conclusion { outcome: Outcome::Success, result, .. }) => {
             serde_json::from_value(result).map_err(|_| "the auditor ended without verdicts".to_owned())
         }
-        ActorOutput::Ended(conclusion) => Err(conclusion.error.unwrap_or(conclusion.summary)),
+        ActorOutput::Ended(conclusion) => Err(conclusion.explanation().into()),
         ActorOutput::Rested(_) => Err("the auditor ended without verdicts".to_owned()),
     }
 }

@@ -33,10 +33,10 @@ pub(super) fn of_run(state: &ProgressState, whole: bool) -> String {
             continue;
         };
         let text = match task.status {
-            TaskStatus::Completed => conclusion.text.as_ref().unwrap_or(&conclusion.summary),
-            _ => conclusion.error.as_ref().unwrap_or(&conclusion.summary),
+            TaskStatus::Completed => conclusion.text().to_owned(),
+            _ => conclusion.explanation().to_string(),
         };
-        lines.push(format!("- {} ({}): {}", task.spec.title(), task.status, if whole { text.clone() } else { cut(text) }));
+        lines.push(format!("- {} ({}): {}", task.spec.title(), task.status, if whole { text.clone() } else { cut(&text) }));
         if !conclusion.references.is_empty() {
             lines.push(format!("  made: {}", conclusion.references.join(", ")));
         }

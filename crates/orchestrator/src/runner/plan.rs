@@ -14,7 +14,7 @@ use aime_dynamic_planner::{
     RouteDecision, RouteSettings, UndecidedGoal, ask_route, check_update, route,
 };
 use aime_llm::{Effort, InvalidAnswer, Model, ModelError};
-use aime_messages::{Message, message};
+use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{
     Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, lowering,
 };
@@ -81,7 +81,7 @@ impl RunRunner {
     pub(super) async fn plan(&self, id: EffectId, mode: PlanMode, category: &str, known: String, context: &Context) -> RunFact {
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
-            let outcome = Planning::ModelFailed { message: "no model is configured".to_owned(), hint: None };
+            let outcome = Planning::ModelFailed { message: message!("none-configured"), hint: None };
             return RunFact::Planned { id, outcome, calls: Vec::new() };
         };
         let request = PlanRequest {
@@ -137,7 +137,7 @@ impl RunRunner {
     ) -> RunFact {
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
-            let outcome = Replanning::NoPatch { message: "no model is configured".to_owned(), refused: Vec::new() };
+            let outcome = Replanning::NoPatch { message: message!("none-configured"), refused: Vec::new() };
             return RunFact::Replanned { id, outcome, repairs: Vec::new(), calls: Vec::new() };
         };
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
@@ -226,7 +226,7 @@ fn complex(undecided: UndecidedGoal, why: Message) -> RouteDecision {
 /// unchanged.
 fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
-    let mut faults = check_update(state, &after, patch, growth);
+    let mut faults: Vec<Message> = check_update(state, &after, patch, growth).into_iter().map(Message::text).collect();
     faults.extend(lowering(state, patch).err().into_iter().flatten());
     if faults.is_empty() { Ok(after.plan()) } else { Err(faults.into_iter().map(|fault| PlanFault::new("patch", fault)).collect()) }
 }
@@ -235,13 +235,13 @@ fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSetting
 /// `whole`, it has to deal with every task that failed for good.
 fn check_patch(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
-    let left: Vec<String> = after
+    let left: Vec<Message> = after
         .tasks
         .values()
         .filter(|task| task.status == TaskStatus::Failed && task.failed_for_good)
         .map(|task| {
             let id = &task.spec.id;
-            format!("task {id:?} failed for good and is left as it is: put smaller tasks in its place (add_task with \"replaces\": [\"{id}\"]), or modify_task or remove_task it", id = id.as_str())
+            message!("rule-left", task = id)
         })
         .collect();
     let mut faults = lowering(state, patch).err().unwrap_or_default();
@@ -278,10 +278,10 @@ const fn is_blocked(error: &ModelError) -> bool {
 }
 
 /// Formats an error with its causes, and returns the hint of the model client if it has one.
-fn explain(error: &PlannerError) -> (String, Option<String>) {
+fn explain(error: &PlannerError) -> (Message, Option<Message>) {
     let source: Option<&ModelError> = if let PlannerError::Model { source, .. } = error { Some(source) } else { None };
     match source {
-        Some(source) => (format!("{error}: {source}"), source.hint().map(|hint| hint.to_string())),
-        None => (error.to_string(), None),
+        Some(source) => (Message::list(": ", &[error.describe(), source.describe()]), source.hint().map(|hint| hint.describe())),
+        None => (error.describe(), None),
     }
 }

@@ -160,7 +160,7 @@ fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
             let cause = matches!(error, ToolError::Denied(_)).then_some(FailureCause::Denied);
             let message = error.to_string();
             let summary: String = message.chars().take(SUMMARY_CHARS).collect();
-            Conclusion { error: Some(message), cause, ..Conclusion::new(Outcome::Failure, summary) }
+            Conclusion { error: Some(message.into()), cause, ..Conclusion::new(Outcome::Failure, summary) }
         }
     }
 }

@@ -104,7 +104,7 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
     // The first fact revokes all effects in progress, so nobody needs their purpose any more.
     let snapshot = load_machine(&journal, &run).unwrap();
-    for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new(), message: None }] {
+    for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: "".into(), message: None }] {
         let (mut machine, mut out) = (snapshot.state.machine().clone(), Outbox::default());
         machine.apply(1, &first, &mut out);
         let revoked = |id: &EffectId| out.orders().iter().any(|order| matches!(order, Order::Revoke(revoked, _) if revoked == id));

@@ -54,7 +54,7 @@ pub(crate) fn check(bench: &Bench, result: &RunResult, when: &str) {
             // A call of the plan was interrupted, and the planner had no solution: it is reported, not repeated.
             let failed = state.tasks.values().find(|task| task.status == TaskStatus::Failed).unwrap();
             assert_eq!(failed.conclusion.as_ref().unwrap().outcome, Outcome::InDoubt, "{when}");
-            assert!(result.error.as_ref().unwrap().message.contains("its outcome is unknown"), "{when}: {result:#?}");
+            assert!(result.error.as_ref().unwrap().message.to_string().contains("its outcome is unknown"), "{when}: {result:#?}");
             assert!(state.evidence.iter().any(|evidence| evidence.task.as_ref() == Some(&failed.spec.id)));
         }
     }

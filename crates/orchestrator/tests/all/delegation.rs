@@ -385,7 +385,7 @@ async fn one_below_can_ask_a_person_now_or_over_a_restart() {
 
     let bench = Bench::new(asks());
     let result = bench.run("the goal", Some(whole(json!({})))).await;
-    assert_eq!((result.status, result.error.unwrap().message.as_str()), (RunStatus::WaitingForHuman, "Which colour?"));
+    assert_eq!((result.status, result.error.unwrap().message.to_string().as_str()), (RunStatus::WaitingForHuman, "Which colour?"));
     assert_eq!(bench.resume().await.status, RunStatus::WaitingForHuman, "nothing has changed");
     let question = bench.state().questions[0].id.clone();
     assert_eq!(question.as_str(), "whole-1-1-1-d-1-1");

@@ -63,7 +63,7 @@ async fn an_answer_from_another_process_is_found_at_the_resume() {
     let (model, plan) = painter();
     let bench = Bench::new(model);
     let result = bench.run("Paint", Some(plan)).await;
-    assert_eq!((result.status, result.error.unwrap().message.as_str()), (RunStatus::WaitingForHuman, "Which colour?"));
+    assert_eq!((result.status, result.error.unwrap().message.to_string().as_str()), (RunStatus::WaitingForHuman, "Which colour?"));
     assert_eq!(bench.resume().await.status, RunStatus::WaitingForHuman, "nothing has changed");
     answer(&bench, "red").await;
     let result = bench.resume().await;

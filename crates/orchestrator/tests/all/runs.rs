@@ -146,7 +146,7 @@ async fn a_bound_on_money_is_kept_before_it_is_spent() {
     let result = bench.orchestrator().run(request).await.unwrap();
     let error = result.error.unwrap();
     assert_eq!(error.code.word(), "bound_reached");
-    assert!(error.message.contains("0.0000 of 100.0000 USD are spent or reserved"), "{}", error.message);
+    assert!(error.message.to_string().contains("0.0000 of 100.0000 USD are spent or reserved"), "{}", error.message);
     assert!(bench.model.requests().is_empty(), "nothing was spent");
     let raised = Bounds { max_cost_usd: Some(1_000_000.0), ..Bounds::default() };
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
@@ -172,7 +172,11 @@ async fn a_plan_that_breaks_a_rule_is_a_result_with_the_faults() {
     let result = bench.run("Do it", Some(plan(tasks))).await;
     let error = result.error.unwrap();
     assert_eq!(error.code.word(), "goal_not_reached");
-    assert!(error.message.contains("the plan is not valid") && error.message.contains("\"b\""), "{}", error.message);
+    assert!(
+        error.message.to_string().contains("the plan is not valid") && error.message.to_string().contains("\"b\""),
+        "{}",
+        error.message
+    );
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ fn a_task_keeps_count_of_what_happens_to_it() {
     state.apply(at(5), &failure).unwrap();
     let failed = task(&state);
     assert_eq!((failed.failures, failed.failed_for_good, failed.activity, failed.finished_at), (1, false, None, Some(at(5))));
-    assert_eq!(failed.reason.as_deref(), Some("why"));
+    assert_eq!(failed.reason.as_ref().map(ToString::to_string).as_deref(), Some("why"));
     state.apply(at(6), &status("a", Failed, Pending, 1)).unwrap();
     assert_eq!((task(&state).failures, task(&state).reason), (1, None));
     state.apply(at(7), &status("a", Pending, Ready, 1)).unwrap();
@@ -181,7 +181,7 @@ fn evidence_and_questions_are_unique_and_known() {
     let added = ProgressEvent::EvidenceAdded { evidence: evidence("e1") };
     let state = after(state, &added).unwrap();
     assert!(matches!(after(state.clone(), &added), Err(FoldError::DuplicateEvidence { .. })));
-    let processed = |name: &str| ProgressEvent::EvidenceProcessed { evidence: vec![name.parse().unwrap()], reason: String::new() };
+    let processed = |name: &str| ProgressEvent::EvidenceProcessed { evidence: vec![name.parse().unwrap()], reason: "".into() };
     assert!(matches!(after(state.clone(), &processed("e2")), Err(FoldError::UnknownEvidence { .. })));
     let state = after(state, &processed("e1")).unwrap();
     assert!(state.evidence[0].processed);
@@ -248,9 +248,9 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         ProgressEvent::PlanningStarted { purpose: "plan".into() },
         ProgressEvent::PlanRefused { attempt: 1, faults: vec![] },
         ProgressEvent::TriggersFired { reasons: vec![] },
-        ProgressEvent::ReplanSuppressed { reason: String::new(), triggers: vec![] },
-        ProgressEvent::RunInterrupted { reason: String::new() },
-        ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
+        ProgressEvent::ReplanSuppressed { reason: "".into(), triggers: vec![] },
+        ProgressEvent::RunInterrupted { reason: "".into() },
+        ProgressEvent::BoundReached { bound: "tokens".into(), detail: "".into() },
         ProgressEvent::ActorNudged { task: Some(task()), kind: "stuck".into(), text: String::new() },
         ProgressEvent::HistoryCompacted { task: Some(task()), tokens_before: 2, tokens_after: 1 },
         ProgressEvent::Answered { text: "yes".into() },

@@ -41,7 +41,7 @@ fn waits(from: &str) -> PlanChange {
 
 /// Returns how the changes deal with `convert`, as text.
 fn made(changes: Vec<PlanChange>) -> Result<String, String> {
-    let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| faults.join("\n"))?;
+    let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| Message::list("\n", &faults).to_string())?;
     assert_eq!(lowered.len(), 2, "each task that failed is told of: {lowered:?}");
     Ok(lowered.iter().find(|lowered| lowered.task == id("convert")).unwrap().to_string())
 }
@@ -240,8 +240,9 @@ fn the_second_replan_splits_or_changes_the_means() {
                 assert_eq!(lowered.iter().find(|lowered| lowered.task == id(failed)).map(|lowered| lowered.how), Some(how), "{second:#?}");
             }
             (Err(faults), Err(why)) => {
-                assert!(faults.concat().starts_with(&why), "{faults:?}\n{why}");
-                assert!(faults.concat().contains("smaller tasks in its place"), "{faults:?}");
+                let faults: String = faults.iter().map(ToString::to_string).collect();
+                assert!(faults.starts_with(&why), "{faults}\n{why}");
+                assert!(faults.contains("smaller tasks in its place"), "{faults}");
             }
             (found, expected) => panic!("{found:?}, not {expected:?}: {second:#?}"),
         }

@@ -25,11 +25,22 @@ fn only_a_failure_for_good_blocks() {
     state.failed("a", true);
     assert_eq!(state.statuses(), "a:failed b:blocked c:pending", "c waits for b, which is open");
     assert_eq!(state.settle_dependencies(&id("b")), DependencyState::Unsatisfiable);
-    assert_eq!(state.tasks[&id("b")].reason.as_deref(), Some("waits for what cannot be had: \"a\" is failed"));
+    assert_eq!(
+        state.tasks[&id("b")].reason.as_ref().map(ToString::to_string).as_deref(),
+        Some("waits for what cannot be had: \"a\" is failed")
+    );
     assert!(!state.tasks[&id("b")].held);
     state.close();
     assert_eq!(state.statuses(), "a:failed b:skipped c:skipped");
-    assert!(state.tasks[&id("c")].reason.as_deref().unwrap().starts_with("given up: waits for what cannot be had: \"b\" is skipped"));
+    assert!(
+        state.tasks[&id("c")]
+            .reason
+            .as_ref()
+            .map(ToString::to_string)
+            .as_deref()
+            .unwrap()
+            .starts_with("given up: waits for what cannot be had: \"b\" is skipped")
+    );
 }
 
 // Requirement: 3.22
@@ -132,8 +143,14 @@ fn an_unmet_condition_skips_the_target_and_what_hangs_only_on_it() {
     let mut state = state_of(tasks, edges);
     state.conclude("a", done("", json!({"n": 1})));
     assert_eq!(state.statuses(), "a:completed yes:ready no:skipped after:skipped last:skipped join:pending");
-    assert_eq!(state.tasks[&id("no")].reason.as_deref(), Some("the condition `@{steps.a.result.n} == 0` does not hold"));
-    assert_eq!(state.tasks[&id("after")].reason.as_deref(), Some("it hangs only on \"no\", which was skipped"));
+    assert_eq!(
+        state.tasks[&id("no")].reason.as_ref().map(ToString::to_string).as_deref(),
+        Some("the condition `@{steps.a.result.n} == 0` does not hold")
+    );
+    assert_eq!(
+        state.tasks[&id("after")].reason.as_ref().map(ToString::to_string).as_deref(),
+        Some("it depends only on \"no\", which was skipped")
+    );
     assert_eq!(state.dependency_state(&id("no")), Some(DependencyState::Void));
     assert_eq!(state.complete("yes").status("join"), TaskStatus::Ready, "it also hangs on what was done");
 }
@@ -195,7 +212,10 @@ fn rollbacks_run_only_after_a_failure_for_good() {
     let mut state = state_of(specs(tasks), edges);
     state.complete("a");
     assert_eq!(state.statuses(), "a:completed undo:skipped undo2:skipped b:ready");
-    assert_eq!(state.tasks[&id("undo")].reason.as_deref(), Some("there is nothing to undo: \"a\" did not fail"));
+    assert_eq!(
+        state.tasks[&id("undo")].reason.as_ref().map(ToString::to_string).as_deref(),
+        Some("there is nothing to undo: \"a\" did not fail")
+    );
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn a_token_budget_that_runs_out_fires_once() {
     let settled = |state: &mut ProgressState| state.tasks.values_mut().for_each(|task| task.status = TaskStatus::Completed);
     check(settled, 0, Some((1_000, 900)), &settings, &[]);
     let decided = |state: &mut ProgressState| {
-        let budget = TriggerReason { kind: TriggerKind::TokenBudget, priority: 60, detail: String::new(), tasks: vec![], evidence: vec![] };
+        let budget = TriggerReason { kind: TriggerKind::TokenBudget, priority: 60, detail: "".into(), tasks: vec![], evidence: vec![] };
         let patch = PlanPatch { schema: PATCH_SCHEMA.into(), reasoning: String::new(), changes: vec![] };
         state.decisions.push(Decision {
             version: 2,

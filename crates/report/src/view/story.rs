@@ -26,7 +26,7 @@ pub(super) fn story(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, rea
 }
 
 fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
-    let because = |reason: &Option<String>| reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let because = |reason: &Option<Message>| reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let triggers = |reasons: &[TriggerReason]| {
         reasons.iter().map(|reason| format!("{} ({})", reason.detail, word(&reason.kind))).collect::<Vec<_>>().join("; ")
     };
@@ -46,14 +46,14 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             format!("a plan of before is used again{}", run.as_deref().map(|run| format!(", of run {run}")).unwrap_or_default())
         }
         ProgressEvent::PlanCreated { plan, fallback, .. } => {
-            format!("v1 with {}{}", count(plan.tasks.len(), "task"), because(&fallback.as_ref().map(Message::to_string)))
+            format!("v1 with {}{}", count(plan.tasks.len(), "task"), because(fallback))
         }
         ProgressEvent::PlanChanged { decision } => format!("v{}: {}", decision.version, decision.patch.reasoning),
         ProgressEvent::TaskStatusChanged { task, to, reason, .. } => format!("{}: {to}{}", titles.title(task), because(reason)),
         ProgressEvent::EvidenceAdded { evidence } => format!("{}: {}", word(&evidence.significance), evidence.content),
         ProgressEvent::TriggersFired { reasons } => triggers(reasons),
         ProgressEvent::ReplanSuppressed { reason, triggers: by } => format!("{reason}; asked for by {}", triggers(by)),
-        ProgressEvent::EvidenceProcessed { reason, .. } | ProgressEvent::RunInterrupted { reason } => reason.clone(),
+        ProgressEvent::EvidenceProcessed { reason, .. } | ProgressEvent::RunInterrupted { reason } => reason.to_string(),
         ProgressEvent::TaskClaimed { task, by, .. } => {
             format!("{} was taken over by the worker of {}", titles.title(task), titles.title(by))
         }

@@ -44,7 +44,7 @@ pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader:
             attempts: if spec.kind == TaskKind::Group { 0 } else { task.attempts },
             worked_ms: times.worked_ms(id),
             summary: reader.text(conclusion.map(aime_progress_management::Conclusion::text).unwrap_or_default(), LONG * 2),
-            error: error.map(|error| reader.text(error, LONG)),
+            error: error.map(|error| reader.text(&error.to_string(), LONG)),
             references: conclusion
                 .map_or(&[][..], |conclusion| &conclusion.references)
                 .iter()
@@ -147,11 +147,11 @@ impl<'a> Work<'a> {
             }
             ProgressEvent::TaskStatusChanged { from, to, attempt, reason, .. } => {
                 let attempt = if *to == TaskStatus::Running { format!(", attempt {attempt}") } else { String::new() };
-                let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 told("status", &format!("{from} → {to}{attempt}{reason}"))
             }
             ProgressEvent::TaskConcluded { conclusion, .. } => {
-                let error = conclusion.error.as_deref().map(|error| format!("\n{error}")).unwrap_or_default();
+                let error = conclusion.error.as_ref().map(|error| format!("\n{error}")).unwrap_or_default();
                 told("conclusion", &format!("{}: {}{error}", word(&conclusion.outcome), conclusion.summary))
             }
             ProgressEvent::QuestionAsked { id, kind, question, .. } => {

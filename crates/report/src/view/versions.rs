@@ -44,7 +44,11 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
             }
             ProgressEvent::PlanChanged { decision } => Version {
                 reasoning: reader.text(&decision.patch.reasoning, LONG),
-                triggers: decision.triggers.iter().map(|reason| (word(&reason.kind), reader.text(&reason.detail, LONG))).collect(),
+                triggers: decision
+                    .triggers
+                    .iter()
+                    .map(|reason| (word(&reason.kind), reader.text(&reason.detail.to_string(), LONG)))
+                    .collect(),
                 evidence: used(state, decision, reader),
                 lowered: {
                     let lowered = decision.lowered.iter().map(|lowered| reader.line(&lowered.to_string(), VALUE));
@@ -107,8 +111,9 @@ fn changes(before: Option<&ProgressState>, state: &ProgressState, titles: &Title
         let title = titles.title(id);
         changes.push(change('+', title.clone(), if description == title { "" } else { description }));
     }
-    changes
-        .extend(diff.removed.iter().map(|removed| change('-', titles.title(&removed.id), removed.reason.as_deref().unwrap_or_default())));
+    changes.extend(
+        diff.removed.iter().map(|removed| change('-', titles.title(&removed.id), &removed.reason.clone().unwrap_or_default().to_string())),
+    );
     for changed in &diff.changed {
         let members: Vec<String> = changed.members.iter().map(|changed| member(changed, reader)).collect();
         changes.push(change('~', titles.title(&changed.id), &members.join("\n")));

@@ -206,6 +206,11 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((found, wanted)) = other.and_then(|rest| rest.rsplit_once(", expected ")) {
         let found =
             ["string ", "integer ", "boolean ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
+        let found = match found {
+            "sequence" => message!("want-list"),
+            "map" => message!("want-table"),
+            other => Message::text(other),
+        };
         return ConfigFault::new(place, message!("wanted", kind = kind(wanted), found));
     }
     if let Some(missing) = message.strip_prefix("missing field ") {

@@ -230,7 +230,7 @@ pub fn outcome(run: &RunId, seen: &RunView, driven: bool) -> RunOutput {
         None if driven || seen.is_over => RunOutput { status: seen.state.status, error: None },
         None => {
             let next = NextStep::Resume { run: run.clone() };
-            let error = RunFailure::new(FailureCode::Interrupted, "the run was cut off", Some(next));
+            let error = RunFailure::new(FailureCode::Interrupted, message!("run-cut-off"), Some(next));
             RunOutput { status: RunStatus::Interrupted, error: Some(error) }
         }
     }

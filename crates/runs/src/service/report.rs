@@ -40,8 +40,8 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     notes.extend(under_way.then(|| "The run is under way; this is how it stood.".to_owned()));
     let failure = outcome(run, seen, driven).error.map(|error| aime_report::Failure {
         code: error.code.word().to_owned(),
-        message: error.message,
-        hint: error.hint,
+        message: error.message.to_string(),
+        hint: error.hint.map(String::from),
     });
     let events = seen.events.iter().map(|event| (event.at, &event.event)).collect();
     let made_at = Timestamp::from_millis(SystemClock.now());

@@ -40,7 +40,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.push(Line::from(vec![Span::raw("  ["), eye.span(tone, mark), Span::raw(format!("] {text}"))]));
     }
     if let Some(conclusion) = &task.conclusion {
-        let error = conclusion.error.as_deref().map(|error| (Tone::Bad, screen.phrase(Phrase::Reason(error))));
+        let error = conclusion.error.as_ref().map(|error| (Tone::Bad, screen.phrase(Phrase::Reason(error))));
         let (tone, text) = error.unwrap_or_else(|| (Tone::Good, conclusion.summary.clone()));
         lines.extend(block(eye, tone, &screen.phrase(Phrase::CameTo(&text)), width));
     }

@@ -85,11 +85,11 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
 
 /// Describes the activity of a task, its result, or the reason for its status.
 fn task_detail(screen: &Screen, task: &Task) -> (String, Tone) {
-    let why = || task.reason.as_deref().map(|reason| screen.phrase(Phrase::Reason(reason)));
+    let why = || task.reason.as_ref().map(|reason| screen.phrase(Phrase::Reason(reason)));
     // The actor wrote the summary itself, so it is not translated.
     let concluded = || {
         let conclusion = task.conclusion.as_ref()?;
-        Some(conclusion.error.as_deref().map_or_else(|| conclusion.summary.clone(), |error| screen.phrase(Phrase::Reason(error))))
+        Some(conclusion.error.as_ref().map_or_else(|| conclusion.summary.clone(), |error| screen.phrase(Phrase::Reason(error))))
     };
     match task.status {
         TaskStatus::Running if task.spec.kind == TaskKind::Group => (String::new(), Tone::Dim),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::ToolDefinition;
+use aime_messages::{Message, message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -54,7 +55,7 @@ pub struct McpOffer {
     pub software: String,
     /// Notes on omissions, with their reasons.
     #[serde(default)]
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 impl McpTool {
@@ -73,7 +74,7 @@ impl McpOffer {
     /// Adds the usable tools of a list, and records where aime stopped reading it.
     pub(super) fn take_listed(&mut self, listed: PartialList, settings: &McpServerSettings) {
         self.take(listed.entries.iter().map(McpTool::read), settings);
-        self.notes.extend(listed.stopped.map(|stop| format!("stopped reading the list of tools: {stop}")));
+        self.notes.extend(listed.stopped.map(|stop| message!("mcp-stopped", reason = stop.to_string())));
     }
 
     /// Adds the usable tools, and records why others were rejected.
@@ -83,16 +84,16 @@ impl McpOffer {
                 continue;
             }
             if tool.name.is_empty() {
-                self.notes.push(format!("without the tool at position {} of the list: it has no name", at + 1));
+                self.notes.push(message!("mcp-no-name", number = at + 1));
                 continue;
             }
             match usable(tool) {
                 Ok(tool) if self.tools.iter().any(|known| known.name == tool.name) => {
-                    self.notes.push(format!("without a second tool {:?}", tool.name));
+                    self.notes.push(message!("mcp-second", tool = format!("{:?}", tool.name)));
                 }
                 Ok(tool) if self.tools.len() < MOST_TOOLS => self.tools.push(tool),
                 Ok(_) => {
-                    self.notes.push(format!("without the tools beyond {MOST_TOOLS}"));
+                    self.notes.push(message!("mcp-most", number = MOST_TOOLS));
                     return;
                 }
                 Err(note) => self.notes.push(note),
@@ -102,10 +103,10 @@ impl McpOffer {
 }
 
 /// Returns a tool with bounded texts and a schema that can be checked, or the reason for its rejection.
-fn usable(tool: McpTool) -> Result<McpTool, String> {
+fn usable(tool: McpTool) -> Result<McpTool, Message> {
     let McpTool { name, description, mut parameters } = tool;
     let shown: String = one_line(&name).chars().take(80).collect();
-    let without = |why: &str| format!("without the tool {shown:?}: {why}");
+    let without = |why: &str| message!("mcp-tool", tool = format!("{shown:?}"), why);
     if name.len() > LONGEST_NAME {
         return Err(without("its name is too long"));
     }
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(taken.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good", "none", "inner"]);
         assert_eq!(taken.notes.len(), expected.len(), "{:?}", taken.notes);
         for (note, expected) in taken.notes.iter().zip(expected) {
-            assert!(note.contains(expected), "{note}: {expected}");
+            assert!(note.to_string().contains(expected), "{note}: {expected}");
         }
     }
 

@@ -20,7 +20,7 @@ fn checks_and_needs_are_part_of_the_conclusion() {
     play.calls(vec![call("a", "terminate", &json!({"status": "blocked", "message": "no key", "needs": "the key of the server"}))]);
     let conclusion = play.output.unwrap();
     assert_eq!(conclusion.needs.as_deref(), Some("the key of the server"));
-    assert_eq!(conclusion.error.as_deref(), Some("no key (needs: the key of the server)"));
+    assert_eq!(conclusion.error.as_ref().map(ToString::to_string).as_deref(), Some("no key (needs: the key of the server)"));
 }
 
 // Requirement: 6.1

@@ -48,7 +48,7 @@ fn an_unread_call_is_told_once_and_then_fails() {
         assert_eq!(conclusion.outcome, Outcome::Failure, "{text}");
         let shown: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect();
         let error = conclusion.error.unwrap();
-        assert!(error.starts_with(&format!("the model writes tool calls as text that cannot be read: {shown}")), "{error}");
+        assert!(error.to_string().starts_with(&format!("the model writes tool calls as text that cannot be read: {shown}")), "{error}");
         assert_eq!(conclusion.text, None, "an attempt is no part of the result");
     }
 }

@@ -56,7 +56,7 @@ impl<'a> MessageTarget<'a> {
                 text = aime_tools::Consent::recorded(text);
             }
             question = Some(open.id.clone());
-            told = format!("answered: {}\nit goes on by itself", first_line(&open.question, 100));
+            told = format!("answered: {}\n{}", first_line(&open.question, 100), msg!("engine-goes-on"));
         }
         self.send(RunFact::PersonAnswered { question, text }, &told, setup).await
     }
@@ -81,7 +81,7 @@ impl<'a> MessageTarget<'a> {
             return Err(not_driven(&self.run).into());
         }
         let told = msg!("run-stops", run = self.run);
-        self.send(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
+        self.send(RunFact::StopRequested { reason: message!("paused-by-person") }, &told, setup).await
     }
 
     /// Says when the run reads its messages; none if no worker can report it.
@@ -106,7 +106,7 @@ impl<'a> MessageTarget<'a> {
             (Some(then), Some(task)) => format!("{}\n{then}", msg!("cancel-task", task)),
             _ => msg!("engine-told", then = msg!("engine-cancelled"), run = self.run),
         };
-        let fact = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned(), message: None };
+        let fact = RunFact::CancelRequested { task, reason: message!("cancelled-by-person"), message: None };
         if ends && then.is_some() {
             self.put(fact, setup).await?;
             return self.until_it_has_ended().await;

@@ -1,6 +1,6 @@
 //! Whole-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
-use aime_messages::Language;
+use aime_messages::{Language, message};
 use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 use aime_terminal::{Help, Hint, Key, Limits, Part, Phrase, Screen, Theme, english};
 use ratatui_core::{buffer::Buffer, layout::Rect};
@@ -133,6 +133,7 @@ fn every_phrase_is_said_in_both_languages() {
     use Phrase as P;
     let id = TaskId::new("port").unwrap();
     let (used, most) = ("1", "2");
+    let stalled = message!("trigger-stalled", seconds = 7);
     let mut each = vec![
         P::Beginning,
         P::Planning,
@@ -177,7 +178,7 @@ fn every_phrase_is_said_in_both_languages() {
         P::CameTo("x"),
         P::Tool { tool: "grep", parameters: "{}" },
         P::Actor { profile: "atlas", model: "m", requests: 1, tokens: "12,345" },
-        P::Reason("no progress for 7 s"),
+        P::Reason(&stalled),
         P::Kind("approval"),
         P::Question("Run this command?\n    ls"),
         P::Approves { always: true },

@@ -37,7 +37,7 @@ fn a_failed_task_wakes_the_lead() {
 #[test]
 fn nothing_can_start() {
     let mut state = at_work();
-    task(&mut state, "slow", |task| (task.status, task.reason) = (TaskStatus::Skipped, Some("cancelled by the lead".to_owned())));
+    task(&mut state, "slow", |task| (task.status, task.reason) = (TaskStatus::Skipped, Some("cancelled by the lead".into())));
     task(&mut state, "report", |task| task.status = TaskStatus::Blocked);
     let wake = Wake { settled: vec![id("slow")], may_write: true, ..Wake::new(3, WakeKind::NothingReady) };
     insta::assert_snapshot!(message(&wake, &state, 2_000));

@@ -45,7 +45,7 @@ async fn only_faults_of_the_model_fall_back() {
         (refused("a"), false),
         (ModelError::ContextOverflow { model: m(), message: String::new() }, false),
         (ModelError::NotRecorded { model: m(), reason: String::new() }, false),
-        (ModelError::OutOfBudget { model: m(), bound: "tokens".into(), detail: String::new() }, false),
+        (ModelError::OutOfBudget { model: m(), bound: "tokens".into(), detail: "".into() }, false),
     ];
     for (error, falls) in cases {
         let (a, b) = (scripted("a", [Reply::error(error.clone())]), scripted("b", [Reply::text("from b")]));

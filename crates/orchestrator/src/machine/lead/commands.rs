@@ -2,7 +2,7 @@
 
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::{Wake, check_update};
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
     ProgressEvent, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason, lowering,
@@ -59,7 +59,7 @@ impl RunMachine {
         if !faults.is_empty() {
             self.handle(&wake.reasons);
             self.lead.refuse(format!("no change of the plan was made: {}", faults.join("; ")));
-            self.set_status(RunStatus::Executing, Some("the change of the plan was refused"), out);
+            self.set_status(RunStatus::Executing, Some(&message!("plan-change-refused")), out);
             return self.advance(out);
         }
         if let Some(mode) = route {
@@ -75,7 +75,7 @@ impl RunMachine {
         // Changes that do not fit are dropped later.
         let Ok(RebasedPatch { patch, .. }) = state.rebase(patch) else { return Vec::new() };
         let Ok(after) = state.patched(&patch, self.now) else { return Vec::new() };
-        let mut faults = lowering(state, &patch).err().unwrap_or_default();
+        let mut faults = lowering(state, &patch).err().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
         if mode == Some(PlanMode::Emergent) {
             faults.extend(check_update(state, &after, &patch, &self.input.settings.growth));
         }
@@ -106,7 +106,7 @@ impl RunMachine {
     fn change_by_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>, out: &mut Out) {
         if patch.changes.is_empty() {
             self.handle(&wake.reasons);
-            let why = if patch.reasoning.is_empty() { "the plan stays as it is".to_owned() } else { patch.reasoning };
+            let why = if patch.reasoning.is_empty() { message!("plan-unchanged") } else { Message::text(patch.reasoning) };
             self.set_status(RunStatus::Executing, Some(&why), out);
             self.process(handled, why, out);
             return self.advance(out);
@@ -153,7 +153,7 @@ impl RunMachine {
     }
 
     /// Marks evidence as processed that needs no change of the plan.
-    pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
+    pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: Message, out: &mut Out) {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
         let evidence: Vec<EvidenceId> = handled.into_iter().filter(open).collect();
         if !evidence.is_empty() {
@@ -189,7 +189,7 @@ impl RunMachine {
     /// Blocks a held task whose actor has stopped.
     pub(in crate::machine) fn hold_stopped(&mut self, task: &TaskId, out: &mut Out) {
         if self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running) {
-            self.set_task(task, TaskStatus::Blocked, Some("held by the lead".to_owned()), out);
+            self.set_task(task, TaskStatus::Blocked, Some(message!("task-held-by-lead")), out);
         }
     }
 
@@ -199,7 +199,7 @@ impl RunMachine {
             return;
         }
         match self.state.tasks.get(task) {
-            Some(known) if known.held => self.set_task(task, TaskStatus::Pending, Some("released by the lead".to_owned()), out),
+            Some(known) if known.held => self.set_task(task, TaskStatus::Pending, Some(message!("task-released")), out),
             _ => self.lead.refuse(format!("`{task}` was not released: it is not held")),
         }
     }

@@ -61,6 +61,7 @@ impl RunMachine {
         let failed = checks.iter().filter(|check| check.is_fault_of_worker());
         let numbered = failed.filter_map(|check| {
             let fault = check.fault()?;
+            let fault = fault.to_string();
             Some(number_of(check).map_or_else(|| fault.clone(), |at| format!("success criterion {}: {fault}", at + 1)))
         });
         numbered.collect()
@@ -69,5 +70,5 @@ impl RunMachine {
 
 /// Returns the faults of the checks.
 pub(super) fn faults(checks: &[CriterionResult]) -> Vec<String> {
-    checks.iter().filter_map(CriterionResult::fault).collect()
+    checks.iter().filter_map(CriterionResult::fault).map(String::from).collect()
 }

@@ -149,7 +149,7 @@ fn an_actor_decides_nothing_about_the_run() {
             duration_ms: 0,
         },
         ProgressEvent::EvidenceProcessed { evidence: vec![], reason: "no".into() },
-        ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
+        ProgressEvent::BoundReached { bound: "tokens".into(), detail: "".into() },
         ProgressEvent::RunInterrupted { reason: "no".into() },
         ProgressEvent::RunResumed {},
         ProgressEvent::Answered { text: "done".into() },

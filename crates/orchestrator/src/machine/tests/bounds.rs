@@ -32,7 +32,7 @@ fn is_reached(world: &mut World, bound: &str, raised: Bounds) {
 fn tokens_and_money_are_reserved_by_the_runner_which_tells_of_the_bound() {
     for bound in ["tokens", "money"] {
         let mut world = World::of("a; b");
-        world.send(RunFact::BoundReached { bound: bound.to_owned(), detail: "100 of 100".to_owned() });
+        world.send(RunFact::BoundReached { bound: bound.to_owned(), detail: "100 of 100".into() });
         is_reached(&mut world, bound, Bounds::default());
         assert_eq!((world.effect("a").as_str(), world.effect("b").as_str()), ("a/1/2", "b/1/2"), "both go on where they were");
     }
@@ -179,7 +179,7 @@ fn a_bound_is_told_once() {
     let mut world = World::of("a");
     world.acknowledges = false;
     for _ in 0..3 {
-        world.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".to_owned() });
+        world.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".into() });
     }
     assert_eq!(world.events_named("bound_reached").len(), 1);
 }
@@ -193,5 +193,8 @@ fn who_ran_out_of_steps_is_told_which_bounds_to_raise() {
     }
     world.no_patch();
     let failure = world.output.and_then(|output| output.error).unwrap();
-    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("[run]") && hint.contains("profile")), "{failure:?}");
+    assert!(
+        failure.hint.as_ref().is_some_and(|hint| hint.to_string().contains("[run]") && hint.to_string().contains("profile")),
+        "{failure:?}"
+    );
 }

@@ -80,7 +80,7 @@ pub(super) fn patch(changes: Vec<PlanChange>) -> PlanPatch {
 }
 
 pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<FailureCause>) -> Conclusion {
-    Conclusion { error: error.map(str::to_owned), cause, ..Conclusion::new(outcome, "what was done") }
+    Conclusion { error: error.map(Into::into), cause, ..Conclusion::new(outcome, "what was done") }
 }
 
 pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {

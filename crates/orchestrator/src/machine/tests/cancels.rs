@@ -10,7 +10,7 @@ use super::{
 use crate::{NextStep, RunFact};
 
 fn cancelled(world: &mut World, task: Option<&str>) {
-    world.send(RunFact::CancelRequested { task: task.map(id), reason: "cancelled by a person".to_owned(), message: None });
+    world.send(RunFact::CancelRequested { task: task.map(id), reason: "cancelled by a person".into(), message: None });
 }
 
 // Requirement: 7.3

@@ -50,7 +50,7 @@ const CUT: [(&str, CallOutcome); 3] = [("c1", CallOutcome::Ok), ("c2", CallOutco
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
     let mut world = died_in_calls();
     assert_eq!(ends(&world), CUT[..1], "its actor may still tell");
-    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned(), message: None });
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".into(), message: None });
     assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()));
     // Reports of a given-up actor, for example from a runner that was aborted too late, are ignored.
     world.reports("b", 4, finished("c2")).done("a");
@@ -60,7 +60,7 @@ fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
 #[test]
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_the_run_is_cancelled() {
     let mut world = died_in_calls();
-    world.send(RunFact::CancelRequested { task: None, reason: "not needed".to_owned(), message: None });
+    world.send(RunFact::CancelRequested { task: None, reason: "not needed".into(), message: None });
     assert_eq!((world.ended(), ends(&world)), ("cancelled", CUT.to_vec()));
 }
 

@@ -238,7 +238,7 @@ fn a_lead_that_gives_the_goal_up_stops_what_runs() {
     let mut world = World::led();
     world.submits("a; b: a; c").fails_for_good("c");
     world.concludes(conclusion(Outcome::Failure, Some("there is no water"), None));
-    assert_eq!((world.ended(), world.message()), ("goal_not_reached", "there is no water"));
+    assert_eq!((world.ended(), world.message().as_str()), ("goal_not_reached", "there is no water"));
     assert_eq!(world.statuses(), "a:skipped b:skipped c:failed");
     world.replayed();
 }
@@ -372,7 +372,7 @@ fn a_lead_that_is_blocked_in_its_own_work_waits_and_goes_on() {
         world.lead_reports(0, Some("main")).concludes(blocked("a key"));
         assert_eq!((world.statuses(), world.open()), ("main:blocked".to_owned(), "ask-blocked".to_owned()));
         world.deferred("blocked");
-        assert_eq!((world.ended(), world.message()), ("waiting_for_human", "what was done\nneeds: a key"));
+        assert_eq!((world.ended(), world.message().as_str()), ("waiting_for_human", "what was done\nneeds: a key"));
         world.resumed();
         match answer {
             Some(answer) => world.person(answer),

@@ -49,7 +49,7 @@ fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
     assert_eq!(world.ended(), "waiting_for_human");
     let error = world.output.as_ref().unwrap().error.as_ref().unwrap();
     assert_eq!(
-        (error.message.as_str(), error.hint.as_deref(), &error.next),
+        (error.message.to_string().as_str(), error.hint.as_ref().map(ToString::to_string).as_deref(), &error.next),
         ("Which one?", Some("answer, then resume the run"), &Some(NextStep::Answer { run: RunId::new("run").unwrap() }))
     );
     assert_eq!(world.statuses(), "a:pending b:completed");
@@ -81,7 +81,7 @@ fn who_stops_a_run_that_is_about_to_wait_has_stopped_it() {
     asks(&mut world, "a", "q");
     world.deferred("question");
     world.stopped();
-    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "cancelled by a person".to_owned(), message: None });
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "cancelled by a person".into(), message: None });
     world.acknowledge_all();
     assert_eq!(world.ended(), "interrupted");
     world.acknowledges = true;
@@ -312,10 +312,13 @@ fn modes_of_approval_hold_for_tool_tasks() {
 fn a_refusal_says_who_refused() {
     let world = World::with("a=shell; b", |settings| settings.unattended = true);
     let error = world.state().tasks[&id("a")].conclusion.clone().unwrap().error.unwrap();
-    assert!(error.starts_with("not allowed: nobody is there to answer"), "{error}");
+    assert!(error.to_string().starts_with("not allowed: nobody is there to answer"), "{error}");
     let mut world = World::given(asking("a=shell; b"));
     world.person("no");
-    assert_eq!(world.state().tasks[&id("a")].conclusion.clone().unwrap().error.as_deref(), Some("a person refused the call"));
+    assert_eq!(
+        world.state().tasks[&id("a")].conclusion.clone().unwrap().error.as_ref().map(ToString::to_string).as_deref(),
+        Some("a person refused the call")
+    );
 }
 
 #[test]
@@ -343,7 +346,7 @@ fn what_a_person_says_unasked_changes_the_plan_at_once() {
     let said = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: None, text: "not by train".to_owned() };
     world.send(said("person-1"));
     let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
-    assert_eq!((reasons[0].kind, reasons[0].detail.as_str()), (TriggerKind::Person, "a person says: not by train"));
+    assert_eq!((reasons[0].kind, reasons[0].detail.to_string().as_str()), (TriggerKind::Person, "a person says: not by train"));
     assert_eq!(world.open(), "a replan", "what runs goes on");
     world.send(said("person-1"));
     assert_eq!(world.state().evidence.len(), 1, "what was heard is not heard twice");

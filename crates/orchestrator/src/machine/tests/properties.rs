@@ -91,7 +91,7 @@ impl World {
                 self.person(text);
             }
             Happening::Bound => {
-                self.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".to_owned() });
+                self.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".into() });
             }
             Happening::Stop => {
                 self.stopped();
@@ -112,7 +112,7 @@ impl World {
     }
 
     fn cancel(&mut self, task: Option<aime_progress_management::TaskId>) {
-        self.send(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned(), message: None });
+        self.send(RunFact::CancelRequested { task, reason: "cancelled by a person".into(), message: None });
     }
 
     fn pick(&self, pick: &Index, revoked: bool) -> Option<(aime_durable::EffectId, RunEffect)> {

@@ -159,6 +159,6 @@ fn a_failure_is_remembered_where_something_was_tried() {
 
     let mut world = self::world();
     world.recalled(KnownContext::default()).routed(PlanMode::Complex);
-    world.plans(crate::Planning::NoPlan { message: "no idea".to_owned(), refused: Vec::new() });
+    world.plans(crate::Planning::NoPlan { message: "no idea".into(), refused: Vec::new() });
     assert_eq!(world.ended(), "goal_not_reached", "nothing was tried, so nothing was learnt");
 }

@@ -134,7 +134,7 @@ fn repairs_of_a_patch_are_told_before_it() {
 #[test]
 fn without_a_plan_the_run_ends() {
     let mut world = World::new();
-    world.routed(PlanMode::Simple).plans(Planning::NoPlan { message: "nothing to be read".to_owned(), refused: vec![] });
+    world.routed(PlanMode::Simple).plans(Planning::NoPlan { message: "nothing to be read".into(), refused: vec![] });
     assert_eq!(world.ended(), "goal_not_reached");
     assert!(world.state().answer.as_deref().unwrap().contains("nothing to be read"));
 }
@@ -158,7 +158,7 @@ fn a_plan_that_breaks_a_rule_is_refused_and_no_fault() {
 fn an_unusable_model_leaves_a_run_that_resumes() {
     let mut world = World::new();
     world.routed(PlanMode::Simple);
-    world.plans(Planning::ModelFailed { message: "nobody listens".to_owned(), hint: Some("start it".to_owned()) });
+    world.plans(Planning::ModelFailed { message: "nobody listens".into(), hint: Some("start it".into()) });
     assert_eq!(world.ended(), "model_unavailable");
     assert!(!world.machine.is_over());
     world.resumed();

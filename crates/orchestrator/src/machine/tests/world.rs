@@ -230,8 +230,8 @@ impl World {
         output.error.as_ref().map_or(output.status.word(), |error| error.code.word())
     }
 
-    pub(super) fn message(&self) -> &str {
-        &self.output.as_ref().unwrap().error.as_ref().unwrap().message
+    pub(super) fn message(&self) -> String {
+        self.output.as_ref().unwrap().error.as_ref().unwrap().message.to_string()
     }
 
     pub(super) fn routed(&mut self, mode: PlanMode) -> &mut Self {
@@ -272,7 +272,7 @@ impl World {
 
     pub(super) fn no_patch(&mut self) -> &mut Self {
         let refused = vec![RefusedAnswer { attempt: 1, faults: vec!["no JSON".into()] }];
-        self.replans(Replanning::NoPatch { message: "the model had no idea".to_owned(), refused })
+        self.replans(Replanning::NoPatch { message: "the model had no idea".into(), refused })
     }
 
     pub(super) fn ends(&mut self, task: &str, conclusion: Conclusion) -> &mut Self {
@@ -332,7 +332,7 @@ impl World {
     }
 
     pub(super) fn stopped(&mut self) -> &mut Self {
-        self.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() })
+        self.send(RunFact::StopRequested { reason: "stopped by a person".into() })
     }
 
     pub(super) fn resumed(&mut self) -> &mut Self {

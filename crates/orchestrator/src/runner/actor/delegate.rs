@@ -137,7 +137,7 @@ pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOut
     let (status, said) = match conclusion.outcome {
         Outcome::Success => ("success", conclusion.text().to_owned()),
         Outcome::Failure | Outcome::InDoubt => {
-            let error = conclusion.error.as_ref().unwrap_or(&conclusion.summary);
+            let error = conclusion.explanation();
             let words = conclusion.text.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
             ("failure", format!("{error}{words}"))
         }
@@ -154,8 +154,8 @@ pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOut
 /// Returns the reason for the status of a task, or its result.
 fn ending(task: &Task) -> String {
     let concluded = task.conclusion.as_ref();
-    let error = concluded.and_then(|conclusion| conclusion.error.clone());
-    error.or_else(|| task.reason.clone()).or_else(|| concluded.map(|conclusion| conclusion.text().to_owned())).unwrap_or_default()
+    let error = concluded.and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());
+    error.map(String::from).or_else(|| concluded.map(|conclusion| conclusion.text().to_owned())).unwrap_or_default()
 }
 
 /// Describes a task of the plan to an actor that does a part of it.

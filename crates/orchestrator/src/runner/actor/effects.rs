@@ -9,13 +9,14 @@ use std::{
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault, QuestionKind};
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
+use aime_messages::message;
 use aime_progress_management::{CallOutcome, QuestionId};
 use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Attempt, NO_MODEL, agent::AgentGuard, reports::RefusedCalls};
+use super::{Attempt, agent::AgentGuard, reports::RefusedCalls};
 use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
@@ -47,7 +48,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
             match issue.effect {
                 ActorEffect::Model(request) => {
                     let Some(model) = &self.model else {
-                        let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: NO_MODEL.to_owned(), hint: None };
+                        let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: message!("none-for-actors"), hint: None };
                         return ActorFact::ModelAnswered { id, answer, duration_ms: 0 };
                     };
                     // An external agent may change files at any time while it works.

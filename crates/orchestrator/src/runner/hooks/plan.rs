@@ -204,7 +204,7 @@ fn plan_payload(request: &PlanRequest, plan: Option<Value>) -> HookPayload {
 }
 
 fn patch_payload(request: &ReplanRequest, patch: Option<Value>) -> HookPayload {
-    let reasons = request.triggers.iter().map(|trigger| trigger.detail.clone()).collect();
+    let reasons = request.triggers.iter().map(|trigger| trigger.detail.to_string()).collect();
     HookPayload::Patch { goal: request.goal.clone(), reasons, patch }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aime_actor_factory::{ActorMachine, effect_prefix};
 use aime_durable::{EffectId, Issue};
+use aime_messages::message;
 use aime_progress_management::{Conclusion, FailureCause, Outcome, TaskId, TaskSpec};
 
 use crate::{
@@ -61,7 +62,7 @@ impl RunRunner {
                 None => return stopped(id),
                 Some(Err(reason)) if conclusion.outcome == Outcome::Success => {
                     conclusion.outcome = Outcome::Failure;
-                    conclusion.error = Some(format!("reported as done, but {reason}"));
+                    conclusion.error = Some(message!("reported-done", reason));
                 }
                 Some(_) => {}
             }

@@ -60,7 +60,7 @@ fn tool(name: &str) -> Value {
 
 fn tools_and_notes(world: &World) -> (Vec<String>, Vec<String>) {
     let offer = world.servers.offers().into_values().next().unwrap();
-    (offer.tools.into_iter().map(|tool| tool.name).collect(), offer.notes)
+    (offer.tools.into_iter().map(|tool| tool.name).collect(), offer.notes.iter().map(ToString::to_string).collect())
 }
 
 /// Returns a list with one entry of each kind of fault between two good ones.

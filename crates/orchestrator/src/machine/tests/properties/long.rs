@@ -208,11 +208,11 @@ fn checked_result(world: &World) -> RunResult {
     let output = world.output.as_ref().unwrap();
     let result = RunResult::new(world.input.run.clone(), world.state(), output);
     for task in result.tasks.iter().filter(|task| task.status != TaskStatus::Completed) {
-        assert!(task.error.as_deref().is_some_and(|why| !why.is_empty()), "{} is {} in silence", task.id, task.status);
+        assert!(task.error.as_ref().is_some_and(|why| !why.is_empty()), "{} is {} in silence", task.id, task.status);
     }
     assert!(!result.answer.is_empty());
-    let failure = result.error.as_ref().map(|error| error.message.as_str());
-    assert_eq!(result.status == RunStatus::Failed, failure.is_some_and(|message| !message.is_empty()), "{failure:?}");
+    let failure = result.error.as_ref().map(|error| error.message.to_string());
+    assert_eq!(result.status == RunStatus::Failed, failure.as_ref().is_some_and(|message| !message.is_empty()), "{failure:?}");
     result
 }
 
