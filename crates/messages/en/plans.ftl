@@ -219,3 +219,5 @@ forecast-small = a rule of thumb for small models: there are too few completed r
 forecast-mixed = rules of thumb for small and capable models: there are too few completed runs here
 review-how = Save and close to run this plan, changed as you like. Empty the file to run nothing.
 review-comment = A line that begins with > is a comment: the plan is made again with it, and shown again.
+review-without-lead = no lead can change the plan: the run is planned by rules
+review-gave-up = the lead did not change the plan: it cannot keep to its tools

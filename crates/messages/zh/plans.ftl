@@ -216,3 +216,5 @@ forecast-small = 小模型的经验值：这里已完成的运行太少
 forecast-mixed = 小模型和强模型的经验值：这里已完成的运行太少
 review-how = 保存并关闭即运行此计划，可以随意修改；清空文件则什么也不运行。
 review-comment = 以 > 开头的行是意见：会据此重新制定计划，并再次显示。
+review-without-lead = 没有主导者可以修改计划：此运行按规则制定计划
+review-gave-up = 主导者没有修改计划：它无法正确使用自己的工具

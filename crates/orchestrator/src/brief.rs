@@ -1,6 +1,7 @@
 //! Brief of an actor: the part of the run that it needs at its start. Its size does not grow with the plan.
 
 use aime_actor_factory::marked;
+use aime_messages::Message;
 use aime_progress_management::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +99,7 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
             };
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
         } else if before.status == TaskStatus::Skipped && is_cancelled(state, &before.spec.id) {
-            let why = before.reason.as_deref().unwrap_or("cancelled");
+            let why = before.reason.as_ref().map_or_else(|| "cancelled".to_owned(), Message::to_string);
             parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", before.spec.title()));
         }
     }

@@ -16,7 +16,7 @@ pub use self::plan::PlanResult;
 use crate::{
     Bounds, LeadConversation, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine,
     RunRequest, RunResult, RunSettings, TransientWorkspace,
-    inbox::{CANCELLED, fact_in},
+    inbox::fact_in,
     messages::MessageChannel,
     questions::Answers,
     run_status::{RunStatusView, load_machine},

@@ -2,6 +2,7 @@
 
 use aime_actor_factory::LEAD_PREFIX;
 use aime_dynamic_planner::WakeKind;
+use aime_messages::message;
 use aime_progress_management::{EvidenceId, ProgressEvent, RunStatus};
 
 use super::{super::Phase, FailureCode, Out, RunMachine};
@@ -20,7 +21,7 @@ impl RunMachine {
     /// Wakes the lead with a person's comments on the plan.
     pub(in crate::machine) fn review_plan(&mut self, comments: &str, out: &mut Out) {
         if !self.is_led() {
-            let message = "no lead can change the plan: the run is planned by rules".to_owned();
+            let message = message!("review-without-lead");
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
         let Ok(id) = EvidenceId::new(format!("comment-{}", self.lead.answered)) else { return };
@@ -32,7 +33,7 @@ impl RunMachine {
 
     /// Reports why the lead left the plan unchanged.
     pub(super) fn keep_plan(&mut self, why: &str, out: &mut Out) {
-        self.set_status(RunStatus::Executing, Some(&format!("the plan stays as it is: {why}")), out);
+        self.set_status(RunStatus::Executing, Some(&message!("plan-stays", reason = why)), out);
     }
 
     /// Ends the planning after a wake of the lead, unless the lead has to correct its change.
@@ -41,7 +42,7 @@ impl RunMachine {
             return;
         }
         if self.lead.gave_up && self.input.comments.is_some() {
-            let message = "the lead did not change the plan: it cannot keep to its tools".to_owned();
+            let message = message!("review-gave-up");
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
         if !self.answer_lead(out) {
