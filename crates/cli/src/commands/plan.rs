@@ -103,7 +103,7 @@ pub(super) fn forecast_line(plan: &Plan, models: &Models, runs: &Runs) -> Result
 fn planning_line(published: &PublishedEvent) -> Option<String> {
     match &published.event {
         // The lead says why it leaves a plan as it is.
-        ProgressEvent::RunStatusChanged { to: RunStatus::Executing, reason: Some(reason), .. } => Some(plain(reason).into_owned()),
+        ProgressEvent::RunStatusChanged { to: RunStatus::Executing, reason: Some(reason), .. } => Some(plain(&print(reason)).into_owned()),
         ProgressEvent::RunStarted { .. } | ProgressEvent::RunStatusChanged { .. } => None,
         ProgressEvent::PlanCreated { repairs, fallback, .. } => {
             let notes = plan_notes(repairs, fallback.as_ref());
