@@ -14,7 +14,10 @@ empty-goal-hint = write the goal: aime run "…"
 image-base64 = {$image} is not written in base64
 image-format = {$image} is no PNG, JPEG, GIF or WebP image
 image-format-hint = convert it to one of these formats, or check that it is the right file
-image-bytes = the image {$image} has {$bytes} bytes, and models take at most {$most}: make it smaller first
+image-bytes = the image {$image} has { $bytes ->
+    [one] {$bytes} byte
+   *[other] {$bytes} bytes
+}, and models take at most {$most}: make it smaller first
 image-pixels = the image {$image} has {$size} pixels, and models take at most {$most} a side: make it smaller first
 many-images = { $count ->
     [one] {$count} image was given

@@ -156,17 +156,26 @@ limit-calls = { $number ->
     [one] {$number} tool call was allowed
    *[other] {$number} tool calls were allowed
 }
-limit-calls-made = {$number} of {$limit} tool calls were made
+limit-calls-made = {$number} of {$limit} { $limit ->
+    [one] tool call was
+   *[other] tool calls were
+} made
 limit-calls-used = { $number ->
     [one] {$number} tool call is allowed, and it is used
    *[other] {$number} tool calls are allowed, and all are used
 }
-limit-actors = {$number} of {$limit} actors were used
+limit-actors = {$number} of {$limit} { $limit ->
+    [one] actor was
+   *[other] actors were
+} used
 limit-actors-used = { $number ->
     [one] {$number} actor is allowed, and it is used
    *[other] {$number} actors are allowed, and all are used
 }
-limit-tokens = {$used} of {$limit} tokens are used or reserved, and the next request needs about {$wanted}
+limit-tokens = {$used} of {$limit} { $limit ->
+    [one] token is
+   *[other] tokens are
+} used or reserved, and the next request needs about {$wanted}
 limit-money = {$used} of {$limit} USD are spent or reserved, and the next request costs about {$wanted}
 quota-back = it answers again at {$time}
 

@@ -25,9 +25,5 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
 
 /// Returns the error without the name of a temporary file, which is of no use to anybody.
 pub(crate) fn without_path(error: io::Error) -> io::Error {
-    if error.raw_os_error().is_some() {
-        return error;
-    }
-    let inner = error.get_ref().and_then(|error| error.source()).and_then(|source| source.downcast_ref::<io::Error>());
-    inner.and_then(io::Error::raw_os_error).map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+    if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }
