@@ -138,7 +138,7 @@ fn an_auditor_without_verdicts_fails_what_a_person_asks_for() {
     for (of_person, code) in [(true, 5), (false, 0)] {
         let task = worker("wash", "WASH all", &["the cups are clean"]);
         let script = Script::new()
-            .on(lead(), [submit(&[task.clone()]), done("Done.")])
+            .on(lead(), [submit(std::slice::from_ref(&task)), done("Done.")])
             .on(auditor(), [Reply::text("I am tired.")])
             .on(When::tools(), [done("washed")]);
         let mut world = World::led(script);

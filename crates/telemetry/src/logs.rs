@@ -104,7 +104,7 @@ fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -
         }
         E::PlanRefused { attempt, faults } => {
             RecordContent::new("aime.plan.refused", Warn, vec![count("aime.plan.attempt", (*attempt).into())])
-                .words(&faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+                .words(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
         }
         E::TaskStatusChanged { to: TaskStatus::Ready | TaskStatus::Pending, .. } => return None,
         E::TaskStatusChanged { task, to, attempt, reason, .. } => {
@@ -134,7 +134,7 @@ fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -
         }
         E::TriggersFired { reasons } => {
             let details: Vec<String> = reasons.iter().map(|reason| reason.detail.to_string()).collect();
-            RecordContent::new("aime.replan.triggered", Info, vec![triggers(reasons)]).words(&details.join("\n"))
+            RecordContent::new("aime.replan.triggered", Info, vec![triggers(reasons)]).words(details.join("\n"))
         }
         E::ReplanSuppressed { reason, triggers: by } => {
             RecordContent::new("aime.replan.suppressed", Info, vec![triggers(by)]).words(reason)
