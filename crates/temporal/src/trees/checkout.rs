@@ -152,11 +152,11 @@ impl TransientWorkspace for Passing {
         async move {
             let turn = turn.ok_or(PassingError::Ended)?;
             // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
-            let brought = tokio::spawn(async move {
+            let import = tokio::spawn(async move {
                 folder.import_past(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
                 Ok(Box::new(turn) as WorkspaceLease)
             });
-            importer.await.map_err(|error| PassingError::Failed(error.into()))?
+            import.await.map_err(|error| PassingError::Failed(error.into()))?
         }
         .boxed()
     }
