@@ -12,6 +12,7 @@ pub(crate) fn hint(hint: &Hint) -> Message {
         Hint::Next(next) => next_step(next),
         Hint::StartRun => message!("no-run-yet"),
         Hint::ListRuns => message!("no-run-hint"),
+        Hint::AwaitOrPause => message!("locked-hint"),
         Hint::NewestRun => message!("last-is-newest"),
         Hint::ShowRun(run) => message!("show-run", run),
         Hint::OtherId => message!("other-id"),

@@ -114,7 +114,7 @@ check-valid = valid
 check-fault = fault
 
 cancel-done = cancelled {$run}
-cancel-stopping = run {$run} was told, and is still stopping
+cancel-stopping = run {$run} has the request, and is still stopping
 cancel-task = to be cancelled: {$task}
 
 permissions-forgotten = forgotten: {$rule}

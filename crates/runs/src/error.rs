@@ -128,7 +128,7 @@ impl From<OrchestratorError> for RunsError {
             OrchestratorError::NoFollowUp { run, .. } => (ErrorKind::Usage, Some(Hint::ResumeOrStart(run.clone()))),
             OrchestratorError::CannotCommit { .. } => (ErrorKind::Usage, Some(Hint::MakeRepository)),
             OrchestratorError::SecretName => (ErrorKind::Usage, Some(Hint::OtherId)),
-            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(message!("locked-hint").into())),
+            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(Hint::AwaitOrPause)),
             OrchestratorError::Unreplayable { .. } => (internal, None),
             OrchestratorError::Journal(error) => match error {
                 JournalError::RunExists { .. } => (ErrorKind::Usage, Some(Hint::OtherIdOrResume)),

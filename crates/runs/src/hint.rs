@@ -18,6 +18,8 @@ pub enum Hint {
     StartRun,
     /// List the runs of the folder.
     ListRuns,
+    /// Wait until the run that a process works on ends, or pause it.
+    AwaitOrPause,
     /// The name `last` means the newest run.
     NewestRun,
     /// Look at the state of a run, its tasks and the versions of its plan.
@@ -99,6 +101,7 @@ impl fmt::Display for Hint {
             Self::Next(next) => next.fmt(f),
             Self::StartRun => f.write_str("nothing has run there yet"),
             Self::ListRuns => f.write_str("look at the list of runs of this folder"),
+            Self::AwaitOrPause => f.write_str("wait until it ends, or pause it"),
             Self::NewestRun => f.write_str("`last` is the newest run"),
             Self::ShowRun(_) => f.write_str("look at the state of the run"),
             Self::OtherId => f.write_str("choose another name"),

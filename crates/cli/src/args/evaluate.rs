@@ -130,7 +130,7 @@ impl ValueEnum for FaultArg {
             }
             Self::Some(Fault::WrongPlan) => PossibleValue::new(Fault::WrongPlan.name()).help("the run begins with the task's wrong plan"),
             Self::Some(Fault::WrongTasks) => {
-                PossibleValue::new(Fault::WrongTasks.name()).help("the same plan without its calls of tools: actors are told wrong")
+                PossibleValue::new(Fault::WrongTasks.name()).help("the same plan without its calls of tools: actors get wrong instructions")
             }
         })
     }

@@ -213,8 +213,8 @@ fn what_is_typed_wrong_is_told_in_chinese() {
         (&["--plain"], "'aime' 需要一个子命令，但没有给出", "[子命令：run, plan"),
         (&["eval", "--settings", "x"], "值 'x' 对 '--settings <SETTINGS>' 无效：请写 NAME=FILE", ""),
     ] {
-        let fault = with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err());
-        let told = in_language(Language::Chinese, || explained(&fault));
+        let fault = Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err();
+        let told = in_language(Language::Chinese, || explained(&with_tip(fault)));
         assert!(told.starts_with(first) && told.contains(also), "{told}");
         let left: Vec<&str> = told.lines().filter(|line| line.starts_with("error") || line.contains("tip:")).collect();
         assert!(left.is_empty() && english(&told).is_empty(), "{told}");

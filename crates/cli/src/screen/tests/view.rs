@@ -1,6 +1,6 @@
 //! Whole-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
-use aime_messages::{Language, message};
+use aime_messages::{Language, Message, message, stored::with_ids};
 use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 use aime_terminal::{Help, Hint, Key, Limits, Part, Phrase, Screen, Theme, english};
 use ratatui_core::{buffer::Buffer, layout::Rect};
@@ -34,8 +34,11 @@ fn at_work(words: bool) -> Screen {
     );
     events.push(goes("look", "running", "completed"));
     events.extend(starts("ci"));
-    events.push(json!({"type": "task_status_changed", "task": "ci", "from": "running", "to": "failed", "attempt": 1, "for_good": true, "reason": "no progress for 7 s"}));
-    events.push(json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "task_failed", "priority": 90, "detail": "task ci failed 3 times: no progress for 7 s"}],
+    let stalled = message!("trigger-stalled", seconds = 7);
+    let failed = message!("trigger-failed", number = 3, task = "ci", reason = stalled.clone());
+    let stored = |message: &Message| with_ids(|| serde_json::to_value(message).unwrap());
+    events.push(json!({"type": "task_status_changed", "task": "ci", "from": "running", "to": "failed", "attempt": 1, "for_good": true, "reason": stored(&stalled)}));
+    events.push(json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "task_failed", "priority": 90, "detail": stored(&failed)}],
         "patch": {"reasoning": "说明书有自己的构建。", "changes": [{"op": "add_task", "task": task("docs", "迁移说明书的构建", &["look"])}]}, "evidence": []}}));
     events.extend(starts("port"));
     events.push(json!({"type": "actor_created", "task": "port", "actor": "port-1", "profile": "sisyphus", "model": "gpt-5-mini", "tools": [], "reasons": []}));

@@ -212,7 +212,7 @@ fn an_update_that_the_plan_has_overtaken_is_asked_for_again() {
 fn the_bounds_of_growth_can_be_set() {
     let mut world = emergent_with("a; b; c", |settings| settings.growth = GrowthSettings { update_every: 1, ..settings.growth.clone() });
     world.done("a");
-    assert_eq!(why(&world), "1 TODOs were completed since the last look");
+    assert_eq!(why(&world), "1 TODO was completed since the last look");
     assert_eq!(world.status("b"), TaskStatus::Running);
     assert_eq!(
         world
