@@ -364,7 +364,7 @@ fn manual_pages_are_printed_and_written() {
     assert!(page.contains(".TH aime 1") && page.contains("doctor"), "{page}");
     world.aime(["man", "-o", "pages"]).must(0).stderr_contains(&["pages"]);
     let show = world.read("pages/aime-runs-show.1");
-    assert!(show.contains("aime\\-runs\\-show") && show.contains("One run"), "{show}");
+    assert!(show.contains("aime\\-runs\\-show") && show.contains("Show one run"), "{show}");
     for page in ["aime.1", "aime-run.1", "aime-acp.1", "aime-mcp-serve.1"] {
         assert!(world.exists(&format!("pages/{page}")), "{page}");
     }

@@ -1,5 +1,7 @@
 //! Brief of an actor: the part of the run that it needs at its start. Its size does not grow with the plan.
 
+use std::collections::BTreeSet;
+
 use aime_actor_factory::marked;
 use aime_messages::Message;
 use aime_progress_management::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
@@ -83,7 +85,7 @@ impl ActorBrief {
     }
 }
 
-/// Returns the results of the tasks before this one and of its own failed attempts.
+/// Returns the results of the tasks before this one, the tasks that were cancelled, and the findings of its own failed attempts.
 fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     for before in dependencies {
@@ -98,18 +100,16 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
                 _ => conclusion_text(conclusion),
             };
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
-        } else if before.status == TaskStatus::Skipped && is_cancelled(state, &before.spec.id) {
-            let why = before.reason.as_ref().map_or_else(|| "cancelled".to_owned(), Message::to_string);
-            parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", before.spec.title()));
         }
+    }
+    // A cancelled task is no dependency any more, and its dependents do not know its result.
+    let cancelled: BTreeSet<&TaskId> = state.decisions.iter().flat_map(|decision| decision.patch.cancelled()).collect();
+    for cancelled in cancelled.into_iter().filter_map(|id| state.tasks.get(id)).filter(|cancelled| cancelled.status == TaskStatus::Skipped) {
+        let why = cancelled.reason.as_ref().map_or_else(|| "cancelled".to_owned(), Message::to_string);
+        parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", cancelled.spec.title()));
     }
     parts.extend(task.conclusion.as_ref().and_then(earlier_attempt));
     parts.join("\n\n")
-}
-
-/// Returns true if a person or the lead cancelled a task.
-fn is_cancelled(state: &ProgressState, task: &TaskId) -> bool {
-    state.decisions.iter().any(|decision| decision.patch.cancelled().any(|cancelled| cancelled == task))
 }
 
 /// Sums up the findings and the remaining work of a failed attempt, for the next one.

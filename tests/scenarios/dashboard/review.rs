@@ -28,16 +28,18 @@ impl Asked<'_> {
 // Requirement: 12.7
 #[test]
 fn a_plan_is_commented_on_edited_and_run() {
-    let submit = |id: &str, text: &str| Reply::call("submit_plan", plan(&[actor(id, text, &[])]));
+    let change = json!({"reasoning": "by bicycle", "handled": ["comment-1"], "changes": [
+        {"op": "modify_task", "id": "go", "change": {"description": "RIDE-THERE"}},
+    ]});
     let script = Script::new()
-        .on(When::tool("submit_plan").and_contains("by bicycle"), [submit("ride", "RIDE-THERE")])
-        .once(When::tool("submit_plan"), [submit("walk", "WALK-THERE")])
+        .on(When::tool("submit_plan").and_contains("by bicycle"), [Reply::call("change_plan", change), done("I am there.")])
+        .once(When::tool("submit_plan"), [Reply::call("submit_plan", plan(&[actor("go", "WALK-THERE", &[])]))])
         .on(When::tools(), [done("there")]);
     let world = World::led(script);
     let dashboard = Asked::start(&world);
     let draft = dashboard.plan("go there");
     let first = dashboard.draft(&draft);
-    assert_eq!(first["plan"]["tasks"][0]["id"], "walk", "{first}");
+    assert_eq!(first["plan"]["tasks"][0]["description"], "WALK-THERE", "{first}");
     assert!(first["forecast"]["requests"].as_u64() > Some(0), "{first}");
     assert!(first["forecast"]["text"].as_str().unwrap().starts_with("forecast: about "), "{first}");
     assert_eq!(dashboard.ask("GET", "/api/v1/runs", "").1["runs"], json!([]), "nothing has begun");
@@ -53,7 +55,7 @@ fn a_plan_is_commented_on_edited_and_run() {
     let (status, started) = dashboard.review(&draft, "run", &json!({"plan": changed}));
     assert_eq!((status, &started["run"]), (200, &json!(draft)), "{started}");
     let result = dashboard.wait_for_end(&draft);
-    assert_eq!((&result["status"], &result["tasks"][0]["id"]), (&json!("completed"), &json!("ride")), "{result}");
+    assert_eq!((&result["status"], &result["tasks"][0]["id"]), (&json!("completed"), &json!("go")), "{result}");
     assert!(!world.actor_requests("RIDE-SLOWLY").is_empty(), "the person's edit is what is done");
     assert_eq!(result["tasks"].as_array().unwrap().len(), 1, "the first plan is no part of the run");
     assert_eq!(result["usage"]["requests"], world.server().requests().len(), "each plan is counted");
