@@ -1,7 +1,6 @@
 //! Output streams: standard output carries results, standard error everything else. A closed pipe is no error.
 
 use std::{
-    borrow::Cow,
     io::{self, ErrorKind, IsTerminal, Write},
     sync::{
         OnceLock,
@@ -15,7 +14,7 @@ use aime_progress_management::CostByRole;
 use aime_redact::Redactor;
 use aime_runs::Environment;
 pub(crate) use aime_terminal::plain;
-use aime_terminal::steers;
+use aime_terminal::{escaped_json, with_colors};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
@@ -118,7 +117,7 @@ pub(crate) fn result(text: &str) {
     // Only known secret values are removed here. Texts that look like keys are removed at their source, because the pattern could swallow
     // the end of a document.
     let text = redactor().values(text);
-    write_result(&if is_seen() { steady(&text) } else { text });
+    write_result(&if is_seen() { with_colors(&text) } else { text });
 }
 
 fn write_result(text: &str) {
@@ -139,20 +138,8 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure>
     let mut document = serde_json::to_value(value).map_err(Failure::internal)?;
     redactor().own_document(&mut document);
     let text = if pretty { serde_json::to_string_pretty(&document) } else { serde_json::to_string(&document) };
-    write_result(&harmless(&text.map_err(Failure::internal)?));
+    write_result(&escaped_json(&text.map_err(Failure::internal)?));
     Ok(())
-}
-
-/// Escapes characters that would control a terminal (RFC 8259, section 7). In JSON they occur only within strings, and each has one escape.
-fn harmless(json: &str) -> Cow<'_, str> {
-    if !json.contains(steers) {
-        return Cow::Borrowed(json);
-    }
-    let mut escaped = String::with_capacity(json.len());
-    for character in json.chars() {
-        if steers(character) { escaped.push_str(&format!("\\u{:04x}", u32::from(character))) } else { escaped.push(character) }
-    }
-    Cow::Owned(escaped)
 }
 
 /// True if only the result is printed.
@@ -178,7 +165,7 @@ pub(crate) fn note(text: &str) {
 
 /// Prints an important line that is never suppressed: a failure or a question.
 pub(crate) fn alert(text: &str) {
-    drop(writeln!(anstream::stderr(), "{}", steady(&redactor().text(text))));
+    drop(writeln!(anstream::stderr(), "{}", with_colors(&redactor().text(text))));
 }
 
 /// Prints the answer of a run: unchanged for programs, with control characters spelt out for a terminal.
@@ -188,40 +175,8 @@ pub(crate) fn answer(text: &str) {
 
 /// Returns a text with its colours, or without if standard error takes none.
 pub(crate) fn painted(text: &str) -> String {
-    let text = steady(text);
+    let text = with_colors(text);
     if has_colors() { text.into_owned() } else { anstream::adapter::strip_str(&text).to_string() }
-}
-
-/// Keeps the colours of a text and escapes all other control sequences, since models, tools and servers contribute to it.
-fn steady(text: &str) -> Cow<'_, str> {
-    if !text.contains(ESCAPE) {
-        return plain(text);
-    }
-    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, escaped)) = rest.split_once(ESCAPE) {
-        shown.push_str(&plain(before));
-        rest = match color(escaped) {
-            Some((codes, behind)) => {
-                shown.extend([ESCAPE, "[", codes, "m"]);
-                behind
-            }
-            None => {
-                shown.push_str(&plain(ESCAPE));
-                escaped
-            }
-        };
-    }
-    shown.push_str(&plain(rest));
-    Cow::Owned(shown)
-}
-
-/// First character of a sequence that controls a terminal.
-const ESCAPE: &str = "\u{1b}";
-
-/// Splits off a colour sequence (SGR of ECMA-48): its codes, and the rest of the text.
-fn color(escaped: &str) -> Option<(&str, &str)> {
-    let (codes, behind) = escaped.strip_prefix('[')?.split_once('m')?;
-    codes.bytes().all(|code| code.is_ascii_digit() || code == b';').then_some((codes, behind))
 }
 
 /// Prints a failure with its hint.
@@ -283,36 +238,6 @@ mod tests {
         let expected = "lead 40 tokens in 1 request (30 from the cache, $0.2500), actors 90 tokens in 2 requests (80 from the cache), \
                         checks 7 tokens in 1 request";
         assert_eq!(told(all).as_deref(), Some(expected));
-    }
-
-    #[test]
-    fn nothing_but_colours_reaches_a_terminal() {
-        for (text, shown) in [
-            ("plain\ttext\n好".to_owned(), "plain\ttext\n好"),
-            (format!("{RED}red{RED:#} and {BOLD}bold{BOLD:#}"), "\u{1b}[31mred\u{1b}[0m and \u{1b}[1mbold\u{1b}[0m"),
-            ("\u{1b}[38;5;9mred\u{1b}[m".to_owned(), "\u{1b}[38;5;9mred\u{1b}[m"),
-            // These sequences control the screen, the clipboard, the title, and the reading order.
-            (format!("{DIM}\u{1b}[2Jgone{DIM:#}"), "\u{1b}[2m\\u{1b}[2Jgone\u{1b}[0m"),
-            ("\u{1b}]52;c;bWU=\u{7}".to_owned(), "\\u{1b}]52;c;bWU=\\u{7}"),
-            ("\u{1b}[?25lm \u{1b}[1 m \u{1b}\u{1b}[1m".to_owned(), "\\u{1b}[?25lm \\u{1b}[1 m \\u{1b}\u{1b}[1m"),
-            ("over\rwritten \u{9b}2J \u{202e}dna \u{1b}".to_owned(), "over\\u{d}written \\u{9b}2J \\u{202e}dna \\u{1b}"),
-        ] {
-            assert_eq!(steady(&text), shown);
-        }
-    }
-
-    #[test]
-    fn json_stays_json_and_steers_nothing() {
-        for (text, written) in [
-            ("plain\ttext\n好", r#"["plain\ttext\n好"]"#),
-            ("a\u{202e}b \u{200f}c \u{9b}2J \u{7f}d \u{1b}[2J", r#"["a\u202eb \u200fc \u009b2J \u007fd \u001b[2J"]"#),
-            ("\\\u{202e}", r#"["\\\u202e"]"#),
-        ] {
-            let json = json!([text]);
-            assert_eq!(harmless(&json.to_string()), written);
-            let pretty = serde_json::to_string_pretty(&json).unwrap();
-            assert_eq!(serde_json::from_str::<Value>(&harmless(&pretty)).unwrap(), json);
-        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod plans;
 mod remember;
 mod report;
 mod settings;
+mod undo;
 mod watch;
 
 use std::{
@@ -30,12 +31,13 @@ use crate::{Environment, Notice, RunsError, Setup, models};
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
-    inspect::{has_ended, list_document, matching_runs, outcome, rfc3339},
+    inspect::{has_ended, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
     people::{AnswerReceipt, Cancelled, asks_nothing, hearer, not_driven, part_of},
     plans::CheckerParts,
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},
+    undo::{ChangeTurns, UndoReport, may_have_changed_files, task_scope},
     watch::{RunWatch, WatchNews},
 };
 

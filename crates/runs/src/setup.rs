@@ -30,6 +30,7 @@ use aime_messages::{Message, message};
 use aime_orchestrator::{
     HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, OrchestratorError, ProjectWords, RunMemory, RunMemorySettings,
 };
+use aime_progress_management::{ProgressState, RunStatus};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, Launcher, clean_environment};
 use aime_tools::{BuiltinSettings, Diagnostics, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
@@ -231,6 +232,13 @@ impl Setup {
     /// Returns true if a run was ever started in this folder.
     pub fn has_runs(&self) -> bool {
         self.data_folder().join("aime.db").exists()
+    }
+
+    /// Returns true if no run of this folder has ended yet; `before` is the state of a resumed run.
+    pub fn is_first_run(&self, before: Option<&ProgressState>) -> bool {
+        let Some(before) = before else { return !self.has_runs() };
+        let runs = self.existing_journal().ok().flatten().and_then(|journal| journal.runs().ok());
+        before.status != RunStatus::Completed && runs.is_some_and(|runs| runs.len() == 1)
     }
 
     /// Returns the tools.

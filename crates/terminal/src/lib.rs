@@ -16,6 +16,6 @@ pub use key::Key;
 pub use labels::{Help, Hint, Phrase, PhraseTranslator, english};
 pub use order::tree_order;
 pub use screen::{Act, Limits, Part, Screen};
-pub use text::{clock, first_line, fit, plain, span, steers, summary_line};
+pub use text::{clock, escaped_json, first_line, fit, plain, span, steers, summary_line, with_colors};
 pub use theme::Theme;
 pub use view::{ActHandler, Tty, View, forget_typed};

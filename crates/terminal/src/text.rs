@@ -24,6 +24,52 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Escapes characters that would control a terminal (RFC 8259, section 7). In JSON they occur only within strings, and each has one escape.
+#[must_use]
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(steers) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if steers(character) { escaped.push_str(&format!("\\u{:04x}", u32::from(character))) } else { escaped.push(character) }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Keeps the colours of a text and escapes all other control sequences, since models, tools and servers contribute to it.
+#[must_use]
+pub fn with_colors(text: &str) -> Cow<'_, str> {
+    if !text.contains(ESCAPE) {
+        return plain(text);
+    }
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, escaped)) = rest.split_once(ESCAPE) {
+        shown.push_str(&plain(before));
+        rest = match color(escaped) {
+            Some((codes, behind)) => {
+                shown.extend([ESCAPE, "[", codes, "m"]);
+                behind
+            }
+            None => {
+                shown.push_str(&plain(ESCAPE));
+                escaped
+            }
+        };
+    }
+    shown.push_str(&plain(rest));
+    Cow::Owned(shown)
+}
+
+/// First character of a sequence that controls a terminal.
+const ESCAPE: &str = "\u{1b}";
+
+/// Splits off a colour sequence (SGR of ECMA-48): its codes, and the rest of the text.
+fn color(escaped: &str) -> Option<(&str, &str)> {
+    let (codes, behind) = escaped.strip_prefix('[')?.split_once('m')?;
+    codes.bytes().all(|code| code.is_ascii_digit() || code == b';').then_some((codes, behind))
+}
+
 /// Returns the first line of an external text, cut to `limit` columns.
 #[must_use]
 pub fn first_line(text: &str, limit: usize) -> String {
@@ -109,6 +155,8 @@ pub(crate) fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -123,6 +171,36 @@ mod tests {
             ("\u{9b}2J", "\\u{9b}2J"),
         ] {
             assert_eq!(plain(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_but_colours_reaches_a_terminal() {
+        for (text, shown) in [
+            ("plain\ttext\n好", "plain\ttext\n好"),
+            ("\u{1b}[31mred\u{1b}[0m and \u{1b}[1mbold\u{1b}[0m", "\u{1b}[31mred\u{1b}[0m and \u{1b}[1mbold\u{1b}[0m"),
+            ("\u{1b}[38;5;9mred\u{1b}[m", "\u{1b}[38;5;9mred\u{1b}[m"),
+            // These sequences control the screen, the clipboard, the title, and the reading order.
+            ("\u{1b}[2m\u{1b}[2Jgone\u{1b}[0m", "\u{1b}[2m\\u{1b}[2Jgone\u{1b}[0m"),
+            ("\u{1b}]52;c;bWU=\u{7}", "\\u{1b}]52;c;bWU=\\u{7}"),
+            ("\u{1b}[?25lm \u{1b}[1 m \u{1b}\u{1b}[1m", "\\u{1b}[?25lm \\u{1b}[1 m \\u{1b}\u{1b}[1m"),
+            ("over\rwritten \u{9b}2J \u{202e}dna \u{1b}", "over\\u{d}written \\u{9b}2J \\u{202e}dna \\u{1b}"),
+        ] {
+            assert_eq!(with_colors(text), shown);
+        }
+    }
+
+    #[test]
+    fn json_stays_json_and_steers_nothing() {
+        for (text, written) in [
+            ("plain\ttext\n好", r#"["plain\ttext\n好"]"#),
+            ("a\u{202e}b \u{200f}c \u{9b}2J \u{7f}d \u{1b}[2J", r#"["a\u202eb \u200fc \u009b2J \u007fd \u001b[2J"]"#),
+            ("\\\u{202e}", r#"["\\\u202e"]"#),
+        ] {
+            let json = json!([text]);
+            assert_eq!(escaped_json(&json.to_string()), written);
+            let pretty = serde_json::to_string_pretty(&json).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&escaped_json(&pretty)).unwrap(), json);
         }
     }
 

@@ -110,6 +110,18 @@ pub struct Change {
     pub after: Option<Entry>,
 }
 
+impl Change {
+    /// Returns the effect on the path in one word: `delete`, `recreate` or `restore`.
+    #[must_use]
+    pub const fn effect(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (_, None) => "delete",
+            (None, _) => "recreate",
+            _ => "restore",
+        }
+    }
+}
+
 /// Author of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Author {

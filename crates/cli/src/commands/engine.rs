@@ -34,7 +34,6 @@ use super::{
     outcome::print_outcome,
     run_display::DisplayedRun,
     settings::bounds,
-    undo::recorder,
     watch::{print_event, print_result},
 };
 use crate::{
@@ -269,7 +268,7 @@ async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Opti
 async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<bool, Failure> {
     let trees = trees(Side::Client, global, setup).await?;
     // The changes are recorded like any other work, so that they can be undone.
-    let recorder = if setup.config.undo.enabled { Some(recorder(run, setup)?) } else { None };
+    let recorder = if setup.config.undo.enabled { Some(setup.recorder(run)?) } else { None };
     let taken = trees.take_back(run.as_str(), tree, recorder.clone()).await;
     if let Some(recorder) = recorder {
         recorder.finish();

@@ -13,7 +13,7 @@ use super::{
     outcome::{print_failure_as_result, print_interrupted, print_outcome},
     plan::{forecast_line, plan_here},
     review::{ReviewOutcome, editor, review},
-    run_display::{DisplayedRun, RunDisplay, finish_screen, is_first, show, stopped_twice, teach},
+    run_display::{DisplayedRun, RunDisplay, finish_screen, show, stopped_twice, teach},
     settings::settings,
 };
 use crate::{
@@ -156,7 +156,7 @@ pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs,
         Work::Resume { before, .. } => Some(before.as_ref()),
         Work::Start(_) => None,
     };
-    let first = is_first(before, setup);
+    let first = setup.is_first_run(before);
     let seen = RunDisplay::begin(&carry, global, setup, before)?;
     let DisplayedRun { run, output, models, .. } = carry;
     let drive = Drive::default().models(models).human(Arc::clone(&seen.human));

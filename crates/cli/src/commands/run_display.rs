@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_orchestrator::{Bounds, HumanChannel, Models, NobodyThere};
-use aime_progress_management::{ProgressState, RunId, RunStatus};
+use aime_progress_management::{ProgressState, RunId};
 use aime_runs::{RunNews, Setup};
 use tokio::{
     sync::{Notify, mpsc},
@@ -78,13 +78,6 @@ impl Drop for RunDisplay {
         // The terminal must be restored however the run ends.
         self.screen.close();
     }
-}
-
-/// Returns true if no run of this folder has ended yet; `before` is the state of a resumed run.
-pub(super) fn is_first(before: Option<&ProgressState>, setup: &Setup) -> bool {
-    let Some(before) = before else { return !setup.has_runs() };
-    let runs = setup.existing_journal().ok().flatten().and_then(|journal| journal.runs().ok());
-    before.status != RunStatus::Completed && runs.is_some_and(|runs| runs.len() == 1)
 }
 
 /// Explains the commands for a run to someone who has seen none here before.

@@ -1,8 +1,8 @@
 //! `aime runs`.
 
-use aime_orchestrator::{CriterionOutcome, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, ProgressState, RunId, Task, TaskId};
-use aime_runs::{Runs, RunsError, list_document, outcome};
+use aime_orchestrator::{CriterionOutcome, RunOutput, RunResult, RunView};
+use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, RunId, Task, TaskId};
+use aime_runs::{Runs, list_document, outcome, state_of_version};
 use serde_json::{Value, json};
 
 use super::outcome::hint_of;
@@ -98,7 +98,7 @@ pub(super) fn show(
     (form, format): (Output, ShowFormat),
 ) -> Result<(), Failure> {
     if let Some(version) = at {
-        seen.state = version_of(&run, &seen, version)?;
+        seen.state = state_of_version(&run, &seen, version)?;
         seen.output = Some(RunOutput { status: seen.state.status, error: None });
     }
     let output = outcome(&run, &seen, driven);
@@ -233,15 +233,8 @@ fn file_changes(seen: &RunView) -> Vec<String> {
     lines
 }
 
-/// Returns the state of a run when its plan reached a version.
-fn version_of(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState, Failure> {
-    let latest = seen.state.version;
-    let no_such = || RunsError::from(OrchestratorError::no_version(run, version, latest)).into();
-    state_at(seen, version).ok_or_else(no_such)
-}
-
 pub(super) fn diff(run: &RunId, seen: &RunView, (from, to): (u32, u32), form: Output) -> Result<(), Failure> {
-    let diff = PlanDiff::between(&version_of(run, seen, from)?, &version_of(run, seen, to)?);
+    let diff = PlanDiff::between(&state_of_version(run, seen, from)?, &state_of_version(run, seen, to)?);
     if form != Output::Text {
         return output::json(&json!({"run_id": run, "from": from, "to": to, "diff": diff}), form == Output::Json);
     }

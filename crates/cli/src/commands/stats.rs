@@ -1,9 +1,8 @@
 //! `aime runs stats`.
 
-use aime_dynamic_planner::PlanningMetrics;
 use aime_orchestrator::RunStats;
 use aime_progress_management::{PartUse, TimeUse};
-use serde_json::{Value, json};
+use aime_runs::stats_document;
 
 use crate::{
     args::Output,
@@ -22,24 +21,7 @@ pub(super) fn print_stats(stats: &RunStats, form: Output) -> Result<(), Failure>
         output::result(&text(stats));
         return Ok(());
     }
-    output::json(&document(stats), form == Output::Json)
-}
-
-/// Returns `aime.stats/v1`. A rate (0 to 1) or mean is null if there is no data for it.
-fn document(stats: &RunStats) -> Value {
-    let RunStats { runs, metrics, time, left_out } = stats;
-    let PlanningMetrics { asked, made, reused, executed, succeeded, .. } = metrics;
-    json!({
-        "schema": "aime.stats/v1",
-        "runs": runs,
-        "planning": {
-            "asked": asked, "made": made, "success_rate": metrics.planning_success_rate(),
-            "mean_ms": metrics.mean_planning_ms(), "reused": reused,
-        },
-        "execution": {"ended": executed, "succeeded": succeeded, "success_rate": metrics.execution_success_rate()},
-        "time": time,
-        "left_out": left_out,
-    })
+    output::json(&stats_document(stats), form == Output::Json)
 }
 
 fn text(stats: &RunStats) -> String {

@@ -1,38 +1,33 @@
 //! `aime runs undo` and `aime runs redo`, for runs in this folder and on an engine.
 
-mod turns;
-
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use aime_durable::RunLock;
 use aime_messages::{Describe, Message, message};
-use aime_orchestrator::{RunView, with_children};
-#[cfg(feature = "temporal")]
-use aime_progress_management::ProgressEvent;
+use aime_orchestrator::RunView;
 use aime_progress_management::RunId;
-use aime_runs::{Runs, Setup};
-use aime_sandbox::ConfinedFolder;
+#[cfg(feature = "temporal")]
+use aime_runs::may_have_changed_files;
+use aime_runs::{ChangeTurns, Runs, Setup, UndoReport, task_scope};
 #[cfg(feature = "temporal")]
 use aime_undo::{Author, UndoData};
-use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UndoResult, UnrecordedEntry, UnrecordedReason};
+use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UnrecordedEntry, UnrecordedReason};
 use anstyle::Style;
-use serde_json::{Value, json};
 
-use self::turns::Turns;
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
     i18n::{msg, print, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
-    screen::{column, head},
+    screen::{column, first_line, head},
 };
-
-/// Value of the `schema` member in JSON output.
-const SCHEMA: &str = "aime.undo/v1";
 
 /// Largest number of paths in the list for a person.
 const LISTED: usize = 200;
+
+/// Longest goal in a heading, in characters.
+const WIDTH: usize = 100;
 
 /// Reverts the file changes of a run or of one of its tasks.
 pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs: &Runs) -> Result<u8, Failure> {
@@ -41,9 +36,9 @@ pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs
 }
 
 async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(run, seen, task))?;
+    let scope = task.map_or(Ok(Scope::Run {}), |task| task_scope(run, seen, task))?;
     let what = task.map_or_else(|| msg!("undo-run", run), |task| msg!("undo-task", task, run));
-    carry_out((run, &Turns::of(seen)), &what, args, form, setup, move |_| Ok(Some(scope))).await
+    carry_out((run, &ChangeTurns::of(seen)), &what, args, form, setup, move |_| Ok(Some(scope))).await
 }
 
 /// Reverts the last undo of a run.
@@ -55,7 +50,7 @@ pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u
 async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let what = msg!("undo-last", run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
-    carry_out((run, &Turns::default()), &what, args, form, setup, last).await
+    carry_out((run, &ChangeTurns::default()), &what, args, form, setup, last).await
 }
 
 /// Does the same for a run of an engine. The record of its file changes is in the folder where it worked or, if that travelled between
@@ -90,35 +85,14 @@ fn load_undo_data((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Opti
         return Err(Failure::usage(message!("engine-under-way", run)).hint(message!("stop-first")));
     }
     let kept = UndoData::read(&setup.data_folder(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    if kept.is_none() && may_have_changed(seen) {
+    if kept.is_none() && may_have_changed_files(seen) {
         return Err(Failure::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
     }
     Ok(kept)
 }
 
-/// Returns true if a run has called a tool that may change a file.
-#[cfg(feature = "temporal")]
-fn may_have_changed(seen: &RunView) -> bool {
-    let only_reads = |tool: &str| seen.tools().iter().any(|sheet| sheet.name() == tool && sheet.read_only);
-    seen.events.iter().any(|published| matches!(&published.event, ProgressEvent::ToolCallStarted { tool, .. } if !only_reads(tool)))
-}
-
-fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
-    if seen.state.tasks.keys().any(|id| id.as_str() == task) {
-        return Ok(Scope::Tasks { tasks: with_children(&seen.state, task) });
-    }
-    let known: Vec<&str> = seen.state.tasks.keys().map(aime_progress_management::TaskId::as_str).collect();
-    Err(Failure::usage(message!("run-no-task", run, task = format!("{task:?}"))).hint(message!("undo-tasks", names = known.join(", "))))
-}
-
-/// Returns the record of a run in this folder.
-pub(super) fn recorder(run: &RunId, setup: &Setup) -> Result<Arc<Recorder>, Failure> {
-    let folder = ConfinedFolder::open(&setup.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    Ok(Arc::new(Recorder::new(folder, &setup.data_folder(), run.as_str(), setup.config.undo.settings())))
-}
-
 async fn carry_out(
-    (run, turns): (&RunId, &Turns),
+    (run, turns): (&RunId, &ChangeTurns),
     what: &str,
     args: &UndoArgs,
     form: Output,
@@ -128,7 +102,7 @@ async fn carry_out(
     let kept = setup.data_folder().join("runs").join(run.as_str());
     let lock = RunLock::take(&kept.join("lock"));
     let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("stop-first")))?;
-    let recorder = recorder(run, setup)?;
+    let recorder = setup.recorder(run)?;
     let failed = |error: UndoError| Failure::caused(code::USAGE, &error);
     let Some(scope) = scope(&recorder).map_err(failed)? else {
         return Err(Failure::usage(message!("undo-none", run)));
@@ -149,9 +123,9 @@ async fn carry_out(
         Some(recorder.undo(&plan).map_err(failed)?)
     };
     recorder.finish();
-    let report = Report { run, turns, plan: &plan, result: done.as_ref(), lost_reason: lost.as_deref(), left_out: &left_out };
+    let report = UndoReport { run, turns, plan: &plan, result: done.as_ref(), lost_reason: lost.as_deref(), left_out: &left_out };
     match form {
-        Output::Text => output::result(&report.text(what)),
+        Output::Text => output::result(&text(&report, what)),
         Output::Json | Output::Jsonl => output::json(&report.document(), form == Output::Json)?,
     }
     if form == Output::Text && plan.conflicts.iter().any(|conflict| conflict.kind.can_be_forced()) {
@@ -171,13 +145,13 @@ async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
 }
 
 /// Lists the planned changes, by the turns of a continued run.
-fn listing(plan: &UndoPlan, what: &str, turns: &Turns) -> String {
+fn listing(plan: &UndoPlan, what: &str, turns: &ChangeTurns) -> String {
     let mut lines = vec![format!("{}{}", head(BOLD, "head-undo"), msg!("undo-listing", what, paths = count(plan.changes.len(), "path")))];
     let mut changes: Vec<(Option<usize>, &Change)> = plan.changes.iter().map(|change| (turns.of_path(&change.path), change)).collect();
     changes.sort_by_key(|(turn, _)| *turn);
     changes.truncate(LISTED);
     for listed in changes.chunk_by(|(one, _), (next, _)| one == next) {
-        lines.extend(listed.first().and_then(|(turn, _)| *turn).map(|turn| turns.heading(turn)));
+        lines.extend(listed.first().and_then(|(turn, _)| *turn).map(|turn| heading(turns, turn)));
         lines.extend(listed.iter().map(|(_, change)| change_line(change)));
     }
     lines.extend(more(plan.changes.len()));
@@ -188,13 +162,10 @@ fn more(number: usize) -> Option<String> {
     (number > LISTED).then(|| format!("  {DIM}{}{DIM:#}", msg!("undo-more", number = number - LISTED)))
 }
 
-/// Returns the change of a path in one word.
-const fn deed(change: &Change) -> &'static str {
-    match (&change.before, &change.after) {
-        (_, None) => "delete",
-        (None, _) => "recreate",
-        _ => "restore",
-    }
+/// Returns the heading of the changes of a turn.
+fn heading(turns: &ChangeTurns, turn: usize) -> String {
+    let goal = turns.goal(turn).unwrap_or_default();
+    format!("{DIM}{}{DIM:#}", msg!("undo-turn", number = turn + 1, goal = plain(&first_line(goal, WIDTH))))
 }
 
 fn display_path(path: &Path) -> String {
@@ -202,7 +173,7 @@ fn display_path(path: &Path) -> String {
 }
 
 fn change_line(change: &Change) -> String {
-    let (deed, path) = (deed(change), display_path(&change.path));
+    let (deed, path) = (change.effect(), display_path(&change.path));
     let color = match deed {
         "delete" => RED,
         "recreate" => GREEN,
@@ -221,71 +192,27 @@ fn of_path(path: &Path, why: &Message) -> String {
     msg!("undo-path", path = display_path(path), why = plain(&print(why)))
 }
 
-/// Result of the undo.
-struct Report<'a> {
-    run: &'a RunId,
-    turns: &'a Turns,
-    plan: &'a UndoPlan,
-    result: Option<&'a UndoResult>,
-    lost_reason: Option<&'a str>,
-    left_out: &'a (Vec<UnrecordedEntry>, usize),
-}
-
-impl Report<'_> {
-    /// Returns true if everything that was requested was done.
-    fn is_whole(&self) -> bool {
-        self.plan.conflicts.is_empty() && self.result.is_none_or(|done| done.failed.is_empty()) && self.lost_reason.is_none()
-    }
-
-    fn text(&self, what: &str) -> String {
-        let mut lines = Vec::new();
-        match self.result {
-            Some(done) => {
-                lines.push(format!("{GREEN}{}{GREEN:#} {}", msg!("undo-put-back"), count(done.changes.len(), "path")));
-                for failed in &done.failed {
-                    lines.push(format!(
-                        "  {}{}",
-                        word(RED, &word_name("did", "failed")),
-                        of_path(&failed.path, &Message::text(&failed.error))
-                    ));
-                }
+fn text(report: &UndoReport<'_>, what: &str) -> String {
+    let mut lines = Vec::new();
+    match report.result {
+        Some(done) => {
+            lines.push(format!("{GREEN}{}{GREEN:#} {}", msg!("undo-put-back"), count(done.changes.len(), "path")));
+            for failed in &done.failed {
+                lines.push(format!("  {}{}", word(RED, &word_name("did", "failed")), of_path(&failed.path, &Message::text(&failed.error))));
             }
-            None if self.plan.is_empty() && self.lost_reason.is_none() => lines.push(msg!("undo-nothing-for", what)),
-            None => lines.push(msg!("undo-nothing-changed")),
         }
-        for Conflict { path, kind: why } in self.plan.conflicts.iter().take(LISTED) {
-            lines.push(format!("  {}{}", word(YELLOW, &msg!("undo-left")), of_path(path, &why.describe())));
-        }
-        lines.extend(more(self.plan.conflicts.len()));
-        if let Some(lost) = self.lost_reason {
-            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(lost)));
-        }
-        lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
-        lines.join("\n")
+        None if report.plan.is_empty() && report.lost_reason.is_none() => lines.push(msg!("undo-nothing-for", what)),
+        None => lines.push(msg!("undo-nothing-changed")),
     }
-
-    fn document(&self) -> Value {
-        let path = |path: &Path| path.to_string_lossy().into_owned();
-        let done = self.result.map(|done| done.changes.as_slice()).unwrap_or_default();
-        let changes = done.iter().map(|change| {
-            let mut document = json!({"path": path(&change.path), "did": deed(change)});
-            if let (Some(turn), Some(members)) = (self.turns.of_path(&change.path), document.as_object_mut()) {
-                members.insert("turn".to_owned(), json!(turn + 1));
-            }
-            document
-        });
-        let failed = self.result.map(|done| done.failed.as_slice()).unwrap_or_default();
-        let failed = failed.iter().map(|failed| json!({"path": path(&failed.path), "reason": failed.error.to_string()}));
-        let conflicts = self.plan.conflicts.iter().map(
-            |conflict| json!({"path": path(&conflict.path), "reason": conflict.kind.describe(), "can_be_forced": conflict.kind.can_be_forced()}),
-        );
-        let left_out = self.left_out.0.iter().map(|left| json!({"path": path(&left.path), "reason": left.why.describe()}));
-        json!({
-            "schema": SCHEMA, "run_id": self.run, "undo": self.result.and_then(|done| done.number),
-            "changes": changes.collect::<Vec<_>>(), "conflicts": conflicts.collect::<Vec<_>>(), "failed": failed.collect::<Vec<_>>(),
-            "not_covered": left_out.collect::<Vec<_>>(), "lost": self.lost_reason,
-        })
+    for Conflict { path, kind: why } in report.plan.conflicts.iter().take(LISTED) {
+        lines.push(format!("  {}{}", word(YELLOW, &msg!("undo-left")), of_path(path, &why.describe())));
     }
+    lines.extend(more(report.plan.conflicts.len()));
+    if let Some(lost) = report.lost_reason {
+        lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(lost)));
+    }
+    lines.extend(not_covered(report.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
+    lines.join("\n")
 }
 
 /// Names in one line the parts of the folder that an undo does not cover.

@@ -3,11 +3,12 @@
 use std::io;
 
 use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock};
+use aime_dynamic_planner::PlanningMetrics;
 use aime_memory::MemoryStore;
 use aime_messages::{Message, message};
 use aime_orchestrator::{
     FailureCode, NextStep, OrchestratorError, PublishedEvent, RunCheck, RunFailure, RunOutput, RunResult, RunStats, RunStatusView, RunView,
-    check_run, fork, new_run_id, run_status, stats, view,
+    check_run, fork, new_run_id, run_status, state_at, stats, view,
 };
 use aime_progress_management::{ProgressState, RunId, RunStatus, Timestamp};
 use serde_json::{Value, json};
@@ -221,6 +222,28 @@ pub fn rfc3339(millis: i64) -> String {
 pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
     let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
     runs.into_iter().map(document).collect()
+}
+
+/// Returns `aime.stats/v1`. A rate (0 to 1) or mean is null if there is no data for it.
+pub fn stats_document(stats: &RunStats) -> Value {
+    let RunStats { runs, metrics, time, left_out } = stats;
+    let PlanningMetrics { asked, made, reused, executed, succeeded, .. } = metrics;
+    json!({
+        "schema": "aime.stats/v1",
+        "runs": runs,
+        "planning": {
+            "asked": asked, "made": made, "success_rate": metrics.planning_success_rate(),
+            "mean_ms": metrics.mean_planning_ms(), "reused": reused,
+        },
+        "execution": {"ended": executed, "succeeded": succeeded, "success_rate": metrics.execution_success_rate()},
+        "time": time,
+        "left_out": left_out,
+    })
+}
+
+/// Returns the state of a run when its plan reached a version.
+pub fn state_of_version(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState, RunsError> {
+    state_at(seen, version).ok_or_else(|| OrchestratorError::no_version(run, version, seen.state.version).into())
 }
 
 /// Returns the outcome of a run, or its present status. A run that is neither over nor left, and that no process drives, was cut off.
