@@ -105,7 +105,7 @@ fn a_command_validates_the_plan() {
     let settings = "[[hooks.after_plan]]\nname = \"rule\"\ncommand = \"sh validate.sh\"\n";
     let (wash, dry) = (actor("wash", "WASH", &[]), actor("dry", "DRY", &["wash"]));
     let script = Script::new()
-        .on(When::schema("aime_plan"), [Reply::json(plan(&[wash.clone()])), Reply::json(plan(&[wash, dry]))])
+        .on(When::schema("aime_plan"), [Reply::json(plan(std::slice::from_ref(&wash))), Reply::json(plan(&[wash, dry]))])
         .on(When::tools(), [done("it is done")])
         .on(When::plain(), [Reply::text("All is dry.")]);
     let world = world(script, settings);

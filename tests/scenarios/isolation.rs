@@ -417,7 +417,7 @@ fn a_conflict_of_tool_tasks_is_reported_and_kept() {
 fn actors_do_not_notice_their_copies() {
     let mut world = World::with(Script::new()).settings(SETTINGS);
     let folder = world.work().canonicalize().unwrap().to_str().unwrap().to_owned();
-    let part = |name: &str, turn| When::tools().and_contains(&format!("{name}-PART")).and_turn(turn);
+    let part = |name: &str, turn| When::tools().and_contains(format!("{name}-PART")).and_turn(turn);
     let text = format!("{folder}/text");
     let script = Script::new()
         .on(part("A", 0), [Reply::call("read_file", json!({"path": text}))])

@@ -221,7 +221,7 @@ fn one_that_does_not_start_says_what_was_denied_and_what_gives_it() {
 // Requirement: 9.1
 #[test]
 fn a_call_from_a_copy_is_recorded_in_the_folder() {
-    let part = |name: &str, turn| When::tools().and_contains(&format!("{name}-PART")).and_turn(turn);
+    let part = |name: &str, turn| When::tools().and_contains(format!("{name}-PART")).and_turn(turn);
     let script = Script::new()
         .on(part("A", 0), [reads("Paris")])
         .on(part("A", 1), [done("it is noon")])

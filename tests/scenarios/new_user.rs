@@ -95,7 +95,10 @@ fn the_readme_is_enough() {
 fn who_asks_for_a_run_where_there_is_none_is_told_how_one_begins() {
     let world = World::with(model(0));
     for command in [&["resume", "last"][..], &["runs", "report", "last"], &["runs", "undo", "last"], &["answer", "last", "yes"]] {
-        world.aime(command).must(2).stderr_contains(&["there is no run \"last\"", "start one with `aime run \"…\"`, or name another folder with -C"]);
+        world
+            .aime(command)
+            .must(2)
+            .stderr_contains(&["there is no run \"last\"", "start one with `aime run \"…\"`, or name another folder with -C"]);
     }
     world.aime(["run", "list what is to be done", "--mode", "complex", "--approve", "all"]).must(0);
     world.aime(["resume", "ghost"]).must(2).stderr_contains(&["there is no run \"ghost\"", "`aime runs` lists the runs of this folder"]);

@@ -104,7 +104,8 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
     }
     // A cancelled task is no dependency any more, and its dependents do not know its result.
     let cancelled: BTreeSet<&TaskId> = state.decisions.iter().flat_map(|decision| decision.patch.cancelled()).collect();
-    for cancelled in cancelled.into_iter().filter_map(|id| state.tasks.get(id)).filter(|cancelled| cancelled.status == TaskStatus::Skipped) {
+    for cancelled in cancelled.into_iter().filter_map(|id| state.tasks.get(id)).filter(|cancelled| cancelled.status == TaskStatus::Skipped)
+    {
         let why = cancelled.reason.as_ref().map_or_else(|| "cancelled".to_owned(), Message::to_string);
         parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", cancelled.spec.title()));
     }
