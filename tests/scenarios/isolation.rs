@@ -148,7 +148,8 @@ fn tasks_that_cannot_have_a_copy_write_one_at_a_time() {
     let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
     let ended = world.aime(run).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
-    assert_eq!(ended.events("folder_awaited").len(), 1, "{ended}");
+    // The other one may have waited for the attempt to make a copy, too.
+    assert!(!ended.events("folder_awaited").is_empty(), "{ended}");
 }
 
 /// No copy is made of a folder that is too large for that.

@@ -98,7 +98,7 @@ fn a_run_that_deletes_half_of_the_folder_is_undone() {
     // An undo is something that can be taken back, and done again.
     world.aime(["runs", "redo", "r", "--yes"]).must(0);
     assert_eq!(tree(&world), after);
-    world.aime(["runs", "redo", "r", "--yes"]).must(2).stderr_contains(&["no undo that could be put back"]);
+    world.aime(["runs", "redo", "r", "--yes"]).must(2).stderr_contains(&["no undo to take back"]);
     world.aime(["runs", "undo", "last", "--yes"]).must(0);
     assert_eq!(tree(&world), before);
 }
