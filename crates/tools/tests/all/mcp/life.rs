@@ -109,7 +109,11 @@ async fn one_that_always_fails_is_left_alone_longer_each_time_and_given_up() {
     }
     assert!(faults[..5].iter().all(|fault| fault.contains("could not be reached")), "{faults:?}");
     assert!(faults[0].ends_with("its output:\nno licence found"), "{}", faults[0]);
-    assert!(faults[5].starts_with("the MCP server `odd` failed 5 times in a row, so aime does not start it again in this run"), "{}", faults[5]);
+    assert!(
+        faults[5].starts_with("the MCP server `odd` failed 5 times in a row, so aime does not start it again in this run"),
+        "{}",
+        faults[5]
+    );
     assert!(begun.elapsed() >= Duration::from_millis(5 + 10 + 20 + 40), "{:?}", begun.elapsed());
 }
 
