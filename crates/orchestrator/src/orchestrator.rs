@@ -316,7 +316,7 @@ impl Orchestrator {
     ///
     /// # Errors
     ///
-    /// [`OrchestratorError`]; [`LockError::Held`] while a process executes the run.
+    /// [`OrchestratorError`]; [`LockError::Locked`] while a process executes the run.
     pub async fn cancel(&self, run: &RunId, control: RunControl) -> Result<RunResult, OrchestratorError> {
         self.take_up(run, RunFact::CancelRequested { task: None, reason: message!("cancelled-by-person"), message: None }, control).await
     }
