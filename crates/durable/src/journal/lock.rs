@@ -45,7 +45,7 @@ impl RunLock {
     /// for the holder, only for brief [checks](RunLock::is_held) by others.
     ///
     /// # Errors
-    /// [`LockError::Held`] if another process, or this one, holds it.
+    /// [`LockError::Locked`] if another process, or this one, holds it.
     pub fn take(path: &Path) -> Result<Self, LockError> {
         let fault = |source| LockError::Io { path: path.to_owned(), source: Arc::new(source) };
         if let Some(folder) = path.parent() {
