@@ -6,7 +6,7 @@ use aime_progress_management::ProgressEvent;
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, done, gives_up, plan, tool, write};
+use crate::harness::{World, actor, done, gives_up, plan, task, tool, write};
 
 /// A server whose actors write a file and end.
 fn worker() -> World {
@@ -192,6 +192,22 @@ fn three_when_a_run_cannot_go_on_without_a_key() {
     world.file("aime.toml", "[models.default]\nmodel = \"m\"\nbase_url = \"https://models.example/v1\"\napi_key_env = \"MY_KEY\"\n");
     let result = world.aime(["resume", "r", "--output", "json"]).must(3).json();
     assert_eq!((&result["run_id"], &result["error"]["code"]), (&json!("r"), &json!("model_unavailable")));
+}
+
+/// A model that refuses the key spoils no plan of tool tasks, and one with an actor waits for it.
+#[test]
+fn zero_when_a_plan_of_tools_is_done_without_a_model() {
+    let note = tool("note", "write_file", json!({"path": "note.txt", "content": "done"}), &[]);
+    for (tasks, code) in [(vec![note.clone()], 0), (vec![note, actor("tell", "TELL it", &["note"])], 3)] {
+        let world = World::led(Script::new().on(When::any(), [Reply::status(401, json!({}), [])]));
+        world.plan("plan.json", &plan(&tasks));
+        let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(code);
+        assert_eq!(
+            (world.read("note.txt").as_str(), task(&ended.json(), "note")["status"].as_str()),
+            ("done", Some("completed")),
+            "{ended}"
+        );
+    }
 }
 
 /// An address at which nothing listens.

@@ -126,6 +126,8 @@ fn who_names_no_run_or_no_command_is_told_what_to_type() {
     assert!(goal.contains("tip: write `run` before a goal") && !goal.contains("similar"), "{goal}");
     assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
     assert!(!told(&["tools", "show"]).contains("newest run"));
+    assert!(told(&["delete", "last"]).contains("tip: write `runs` before it: aime runs delete"));
+    assert!(!told(&["memory", "delete", "x"]).contains("runs delete"), "another command's word is no command on runs");
 }
 
 #[cfg(not(feature = "temporal"))]

@@ -24,10 +24,19 @@ const OF_TEMPORAL: [&str; 12] = [
 /// Commands on runs that people try without `runs`.
 const OF_RUNS: [&str; 10] = ["list", "show", "diff", "fork", "watch", "events", "report", "undo", "redo", "delete"];
 
+fn usage(fault: &Error) -> String {
+    fault.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default()
+}
+
 /// Returns whether a fault is about `aime run` or `aime plan`.
 fn takes_goal(fault: &Error) -> bool {
-    let usage = fault.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let usage = usage(fault);
     usage.contains("[GOAL]") || usage.contains("<GOAL>")
+}
+
+/// Returns whether a fault is about `aime` itself and not about one of its commands.
+fn is_of_program(fault: &Error) -> bool {
+    usage(fault).split("aime ").nth(1).is_some_and(|rest| rest.starts_with(['[', '<']))
 }
 
 /// Adds a tip to the fault, if there is one.
@@ -49,7 +58,9 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
             fault.remove(ContextKind::SuggestedSubcommand);
             msg!("typed-goal")
         }
-        (ErrorKind::InvalidSubcommand, _, Some(ContextValue::String(name))) if OF_RUNS.contains(&name.as_str()) => {
+        (ErrorKind::InvalidSubcommand, _, Some(ContextValue::String(name)))
+            if OF_RUNS.contains(&name.as_str()) && is_of_program(&fault) =>
+        {
             let tip = msg!("typed-of-runs", name);
             fault.remove(ContextKind::SuggestedSubcommand);
             tip

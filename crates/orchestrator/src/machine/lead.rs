@@ -15,7 +15,7 @@ use aime_durable::Reason;
 use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
 use aime_messages::{Message, message};
 use aime_progress_management::{
-    Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
+    Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus,
     TriggerKind, TriggerReason, is_replan,
 };
 use serde::{Deserialize, Serialize};
@@ -179,6 +179,12 @@ impl RunMachine {
         due
     }
 
+    /// Returns true if the plan has tool tasks only, and all of them are completed.
+    fn is_done_by_tools(&self) -> bool {
+        let by_tool = |task: &Task| task.spec.kind != TaskKind::Actor && task.status == TaskStatus::Completed;
+        !self.state.tasks.is_empty() && self.state.tasks.values().all(by_tool)
+    }
+
     /// Counts a wake. Returns whether there were too many since the last attempt at a task.
     fn is_idle(&mut self) -> bool {
         let attempts = self.state.tasks.values().map(|task| u64::from(task.attempts)).sum();
@@ -325,6 +331,10 @@ impl RunMachine {
     /// Handles a conclusion of the lead, which ends the run or the lead's own work.
     fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
         if conclusion.cause == Some(aime_progress_management::FailureCause::Model) {
+            // A plan of tool tasks needs no model, so its results answer the goal.
+            if self.is_done_by_tools() {
+                return self.answered(None, out);
+            }
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
             let output = self.failed(FailureCode::ModelUnavailable, message, self.repair_model(conclusion.hint.clone()));
