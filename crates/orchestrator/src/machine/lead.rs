@@ -240,7 +240,7 @@ impl RunMachine {
     }
 
     fn new_wake(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>) -> Wake {
-        let ended = |task: &&aime_progress_management::Task| {
+        let ended = |task: &&Task| {
             let at = (task.status, task.attempts);
             let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
             // The lead knows what it has done itself.
