@@ -167,7 +167,7 @@ fn three_without_a_model() {
         let ended = world.aime(arguments).must(3).stderr_contains(&missing);
         assert!(ended.stderr.starts_with("model "), "the model is the first thing said\n{ended}");
     }
-    world.plan("plan.json", &plan(&[crate::harness::actor("a", "A", &[])]));
+    world.plan("plan.json", &plan(&[actor("a", "A", &[])]));
     world.aime(["run", "--plan", "plan.json"]).must(3).stderr_contains(&missing);
 }
 
@@ -245,7 +245,7 @@ fn three_when_the_server_refuses_and_the_run_goes_on_once_it_does_not() {
         assert!(!ended.stderr.contains("sk-secret") && !ended.stdout.contains("sk-secret"), "a key is never shown");
         world.serve(
             Script::new()
-                .on(When::schema("aime_plan"), [Reply::json(plan(&[crate::harness::actor("a", "write it", &[])]))])
+                .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("a", "write it", &[])]))])
                 .on(When::tools().and_turn(0), [write("out.txt", "out\n")])
                 .on(When::tools(), [done("written")]),
         );
