@@ -116,7 +116,7 @@ impl Setup {
     #[cfg(not(feature = "mcp"))]
     pub async fn with_servers<T, E: From<RunsError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         if self.config.mcp.used().next().is_some() {
-            self.note(message!("mcp-unused"));
+            self.note(aime_messages::message!("mcp-unused"));
         }
         work.await
     }
