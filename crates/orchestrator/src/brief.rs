@@ -1,10 +1,9 @@
 //! Brief of an actor: the part of the run that it needs at its start. Its size does not grow with the plan.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use aime_actor_factory::marked;
-use aime_messages::Message;
-use aime_progress_management::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
+use aime_progress_management::{Conclusion, Origin, PlanChange, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of tasks of the plan in a brief, including the actor's own.
@@ -103,11 +102,17 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
         }
     }
     // A cancelled task is no dependency any more, and its dependents do not know its result.
-    let cancelled: BTreeSet<&TaskId> = state.decisions.iter().flat_map(|decision| decision.patch.cancelled()).collect();
-    for cancelled in cancelled.into_iter().filter_map(|id| state.tasks.get(id)).filter(|cancelled| cancelled.status == TaskStatus::Skipped)
-    {
-        let why = cancelled.reason.as_ref().map_or_else(|| "cancelled".to_owned(), Message::to_string);
-        parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", cancelled.spec.title()));
+    let changes = state.decisions.iter().flat_map(|decision| &decision.patch.changes);
+    let cancelled: BTreeMap<&TaskId, &str> = changes
+        .filter_map(|change| match change {
+            PlanChange::CancelTask { id, reason, .. } => Some((id, reason.as_str())),
+            _ => None,
+        })
+        .collect();
+    for (cancelled, why) in cancelled.into_iter().filter_map(|(id, why)| Some((state.tasks.get(id)?, why))) {
+        if cancelled.status == TaskStatus::Skipped {
+            parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", cancelled.spec.title()));
+        }
     }
     parts.extend(task.conclusion.as_ref().and_then(earlier_attempt));
     parts.join("\n\n")
