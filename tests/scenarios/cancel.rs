@@ -116,7 +116,7 @@ fn one_task_is_taken_out_and_the_rest_goes_on() {
     }
     assert!(world.schema_requests("aime_patch").is_empty());
     let first = messages_text(&world.actor_requests("REST-THERE")[0]);
-    let cancelled = "### walk\nThere is no result: cancelled by a person. Do not wait for it, and do not build on it.";
+    let cancelled = "### walk\\nThere is no result: cancelled by a person. Do not wait for it, and do not build on it.";
     assert!(first.contains(cancelled), "a dependent that starts later is told: {first}");
     let told = |text: &str| {
         messages_text(world.actor_requests(text).last().unwrap()).contains("The task `walk` was cancelled (cancelled by a person)")
