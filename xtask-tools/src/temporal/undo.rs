@@ -38,7 +38,7 @@ impl World {
         let mut events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
         events.retain(|event| event.get("type").is_some_and(|kind| kind == "file_changed"));
         for members in events.iter_mut().filter_map(Value::as_object_mut) {
-            members.retain(|name, _| name != "time" && name != "seq");
+            members.retain(|name, _| !["time", "seq", "tool"].contains(&name.as_str()));
         }
         Ok(events)
     }
