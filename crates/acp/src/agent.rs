@@ -128,7 +128,7 @@ fn no_login(method: &str) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, message)
 }
 
-/// What the agent tells a client of itself.
+/// The description of the agent that a client gets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Introduction {
     /// Version of aime.

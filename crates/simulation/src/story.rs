@@ -132,13 +132,13 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
     world.aside(false);
     let wrong = match (run_status(journal, &run_id()), view(journal, &run_id())) {
         _ if !matches!(kept, Some(Ok(()))) => Some("it was not kept".to_owned()),
-        (Ok(stands), Ok(seen)) => {
-            let whole = (&stands.state, &stands.bounds, stands.actors, stands.is_over, stands.events, stands.replayed);
+        (Ok(loaded), Ok(seen)) => {
+            let whole = (&loaded.state, &loaded.bounds, loaded.actors, loaded.is_over, loaded.events, loaded.replayed);
             let expected = (&seen.state, &seen.bounds, seen.actors, seen.is_over, seen.events.len(), 0);
-            (whole != expected || !stands.unused.is_empty())
-                .then(|| format!("{whole:?} {:?}, where all facts make {expected:?}", stands.unused))
+            (whole != expected || !loaded.unused.is_empty())
+                .then(|| format!("{whole:?} {:?}, where all facts make {expected:?}", loaded.unused))
         }
-        (stands, seen) => Some(format!("{:?} {:?}", stands.err(), seen.err())),
+        (loaded, seen) => Some(format!("{:?} {:?}", loaded.err(), seen.err())),
     };
     let checked = journal.check_snapshots::<RunMachine>(RUN, RUN_STREAM);
     let wrong = wrong.or_else(|| match checked {

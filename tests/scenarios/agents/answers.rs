@@ -1,4 +1,4 @@
-//! Who chooses an agent, and who answers it.
+//! The choice of an agent, and the answers to its questions.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What an agent uses, and the limits that end it.
+//! The usage of an agent, and the limits that end it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What an undo needs to know of a run, and the document of its result.
+//! Turns and scopes of an undo, and the document of its result.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 

@@ -51,16 +51,16 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
 fn head(screen: &Screen, task: &Task, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let mut lines = block(eye, Tone::Strong, &format!("{}: {}", task.spec.id, first_line(task.spec.title(), 400)), width);
     let (mark, tone) = tree::mark(task.status);
-    let mut stands = vec![screen.phrase(Phrase::Status(task.status))];
+    let mut status = vec![screen.phrase(Phrase::Status(task.status))];
     if task.attempts > 1 {
-        stands.push(screen.phrase(Phrase::AttemptNumber(task.attempts)));
+        status.push(screen.phrase(Phrase::AttemptNumber(task.attempts)));
     }
-    stands.extend(tree::time_of(task, eye).map(clock));
+    status.extend(tree::time_of(task, eye).map(clock));
     if task.status == TaskStatus::Failed && task.failed_for_good {
-        stands.push(screen.phrase(Phrase::ForGood));
+        status.push(screen.phrase(Phrase::ForGood));
     }
-    let stands = format!("] {}", stands.join(&screen.phrase(Phrase::Comma)));
-    lines.push(Line::from(vec![Span::raw("["), eye.span(tone, mark), Span::raw(stands)]));
+    let status = format!("] {}", status.join(&screen.phrase(Phrase::Comma)));
+    lines.push(Line::from(vec![Span::raw("["), eye.span(tone, mark), Span::raw(status)]));
     if let Some(reason) = &task.reason {
         lines.extend(block(eye, Tone::Warn, &screen.phrase(Phrase::Reason(reason)), width));
     }

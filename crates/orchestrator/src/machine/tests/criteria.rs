@@ -42,7 +42,11 @@ fn a_task_is_completed_by_its_claim_and_its_criteria() {
     for (checks, completed) in table {
         let mut world = World::of("a");
         claims(&mut world, checks);
-        assert_eq!(world.events_named("criterion_checked").len(), checks.len(), "what nobody could look at is told of too: {checks:?}");
+        assert_eq!(
+            world.events_named("criterion_checked").len(),
+            checks.len(),
+            "a criterion that nobody could check is reported, too: {checks:?}"
+        );
         if completed {
             assert_eq!(world.ended(), "completed", "{checks:?}");
             continue;
