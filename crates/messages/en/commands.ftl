@@ -20,9 +20,9 @@ undo-none = run {$run} has no undo to take back
 undo-nobody = {$paths} would be put back, and nobody is here to agree
 
 # Changes of a path: eight columns at most.
-deed-delete = delete
-deed-recreate = recreate
-deed-restore = restore
+undo-effect-delete = delete
+undo-effect-recreate = recreate
+undo-effect-restore = restore
 
 # Why a path is left, or is not covered.
 left-since = changed since then, by you or by another run

@@ -157,7 +157,7 @@ fn code_and_catalogues_have_the_same_messages() {
         "answer-",
         "bound-",
         "thing-",
-        "deed-",
+        "undo-effect-",
         "permissions-",
         "place-",
         "spent-",

@@ -20,9 +20,9 @@ undo-none = 运行 {$run} 没有可以取消的撤销
 undo-nobody = 将要恢复{$paths}，但没有人在场同意
 
 # 对路径做什么，最多八列宽。
-deed-delete = 删除
-deed-recreate = 重建
-deed-restore = 恢复
+undo-effect-delete = 删除
+undo-effect-recreate = 重建
+undo-effect-restore = 恢复
 
 # 为什么保留，或不在范围内。
 left-since = 此后被你或别的运行改动过

@@ -13,7 +13,7 @@ use std::{
 use aime_actor_factory::ActorMachine;
 use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
 use aime_messages::{Message, message};
-use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, TimedEvent, fold, read_snapshot, write_snapshot};
 use aime_work_tree::PrivateFolders;
 use serde::Serialize;
 
@@ -157,7 +157,7 @@ fn load_begun_run(journal: &Journal, run: &RunId) -> Result<Result<RunView, Mess
 /// in `told`, and the state if the caller knows that the run has made no progress meanwhile. Repairs nothing, because
 /// the engine rebuilds these parts from its history.
 #[must_use]
-pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&ProgressState>) -> RunCheck {
+pub fn check_told(run: &RunId, seen: &RunView, told: &[TimedEvent], state: Option<&ProgressState>) -> RunCheck {
     let wrong = |place: Place, detail: Message| Finding { place, detail, repair: None, repaired: false };
     let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
     let follow = seen.events.iter().zip(told);
@@ -175,7 +175,7 @@ pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&Pr
 
 /// Returns the contradictions within a run.
 fn contradictions(seen: &RunView) -> Vec<Message> {
-    let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+    let events: Vec<TimedEvent> = seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
     let folded = match fold(&events) {
         Ok(state) if state == seen.state => None,
         Ok(_) => Some(message!("find-other-state")),

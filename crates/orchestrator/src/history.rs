@@ -2,7 +2,7 @@
 
 use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput};
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
-use aime_progress_management::{Outcome, PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
+use aime_progress_management::{Outcome, PlanId, ProgressEvent, ProgressState, RunId, TimedEvent, fold};
 
 use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 
@@ -10,8 +10,8 @@ use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 #[must_use]
 pub fn state_at(view: &RunView, version: u32) -> Option<ProgressState> {
     let last = view.events.iter().position(|published| created_version(&published.event) == Some(version))?;
-    let events: Vec<Timed> =
-        view.events.iter().take(last + 1).map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+    let events: Vec<TimedEvent> =
+        view.events.iter().take(last + 1).map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
     // The events of an existing view can always be folded.
     fold(&events).ok()
 }

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::RunResult;
 
 pub use aime_progress_management::HookPoint;
-use aime_progress_management::{HookAct, HookDeed};
+use aime_progress_management::{HookAct, HookOutcome};
 pub use command::{CommandHook, CommandHookSettings, HookSettingsError, ToolPatterns};
 pub use event::{HookEvent, HookMessage, HookPayload, HookToolResult};
 
@@ -125,7 +125,7 @@ impl Hooks {
                 Ok(HookAnswer::Continue) => continue,
                 Ok(HookAnswer::Change(change)) => match heard.event.change(&change) {
                     Ok(()) => {
-                        heard.record(name, HookDeed::Changed, &change.to_string());
+                        heard.record(name, HookOutcome::Changed, &change.to_string());
                         continue;
                     }
                     Err(fault) => fault,
@@ -140,7 +140,7 @@ impl Hooks {
                 heard.block(name, &format!("it is required and failed: {problem}"));
                 break;
             }
-            heard.record(name, HookDeed::Failed, &problem);
+            heard.record(name, HookOutcome::Failed, &problem);
         }
         heard
     }
@@ -154,27 +154,27 @@ impl Hooks {
         let payload = HookPayload::Stop { result: Box::new(result.clone()) };
         let heard = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
         let note = |act: HookAct| match act.did {
-            HookDeed::Failed => format!("the hook {} at {} failed: {}", act.hook, act.point, act.detail),
+            HookOutcome::Failed => format!("the hook {} at {} failed: {}", act.hook, act.point, act.detail),
             // Nothing can be changed or blocked after the end.
-            HookDeed::Changed | HookDeed::Blocked => format!("the hook {} at {} blocks in vain: {}", act.hook, act.point, act.detail),
+            HookOutcome::Changed | HookOutcome::Blocked => format!("the hook {} at {} blocks in vain: {}", act.hook, act.point, act.detail),
         };
         result.notes.extend(heard.acts.into_iter().map(note));
     }
 }
 
 impl HookResponse {
-    fn record(&mut self, hook: &str, did: HookDeed, detail: &str) {
+    fn record(&mut self, hook: &str, did: HookOutcome, detail: &str) {
         self.acts.push(event::act(hook, &self.event, did, detail));
     }
 
     fn block(&mut self, hook: &str, reason: &str) {
-        self.record(hook, HookDeed::Blocked, reason);
+        self.record(hook, HookOutcome::Blocked, reason);
         self.blocked = Some(format!("blocked by the hook {hook}: {reason}"));
     }
 
     /// Returns the names of the hooks that changed the event, for the report of a change that does not fit.
     pub(crate) fn changed_by(&self) -> Option<String> {
-        let names: Vec<&str> = self.acts.iter().filter(|act| act.did == HookDeed::Changed).map(|act| act.hook.as_str()).collect();
+        let names: Vec<&str> = self.acts.iter().filter(|act| act.did == HookOutcome::Changed).map(|act| act.hook.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 }

@@ -15,7 +15,7 @@ pub const EVENT_SCHEMA: &str = "aime.event/v1";
 
 /// An event and its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Timed {
+pub struct TimedEvent {
     /// Time at which the fact behind the event was recorded.
     pub at: Timestamp,
     /// The event.

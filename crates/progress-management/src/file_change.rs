@@ -8,7 +8,7 @@ use crate::TaskId;
 /// Kind of a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FileDeed {
+pub enum FileChangeKind {
     /// The file was created.
     Created,
     /// The file was changed.
@@ -21,7 +21,7 @@ pub enum FileDeed {
     NotPutBack,
 }
 
-impl FileDeed {
+impl FileChangeKind {
     /// Returns the name of the kind, as documents write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -47,7 +47,7 @@ pub struct FileChange {
     /// Path relative to the working folder. Bytes that are not UTF-8 are replaced.
     pub path: String,
     /// Kind of change.
-    pub did: FileDeed,
+    pub did: FileChangeKind,
     /// Number of added lines.
     pub added: usize,
     /// Number of removed lines.

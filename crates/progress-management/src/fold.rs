@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     CheckedCriterion, CostByRole, EvidenceId, EvidenceKind, Faults, IllegalTransition, ModelCost, PlanId, ProgressEvent, ProgressState,
-    Question, QuestionId, RunStatus, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp, TriedCriterion, Turn,
+    Question, QuestionId, RunStatus, Strategic, Task, TaskActor, TaskId, TaskStatus, TimedEvent, Timestamp, TriedCriterion, Turn,
 };
 
 /// Reason why an event does not follow from the state.
@@ -114,11 +114,11 @@ pub enum FoldError {
 /// # Errors
 ///
 /// [`FoldError::At`] with the first event that does not follow, or [`FoldError::NotStarted`].
-pub fn fold<'a>(events: impl IntoIterator<Item = &'a Timed>) -> Result<ProgressState, FoldError> {
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a TimedEvent>) -> Result<ProgressState, FoldError> {
     let mut events = events.into_iter().enumerate();
     let (_, first) = events.next().ok_or(FoldError::NotStarted { found: "nothing" })?;
     let mut state = ProgressState::start(first.at, &first.event)?;
-    for (position, Timed { at, event }) in events {
+    for (position, TimedEvent { at, event }) in events {
         state.apply(*at, event).map_err(|source| FoldError::At { position, name: event.name(), source: Box::new(source) })?;
     }
     Ok(state)

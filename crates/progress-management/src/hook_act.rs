@@ -86,7 +86,7 @@ pub struct HookAct {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// Kind of action.
-    pub did: HookDeed,
+    pub did: HookOutcome,
     /// The change, the reason, or the error message; cut to a limit.
     pub detail: String,
 }
@@ -94,7 +94,7 @@ pub struct HookAct {
 /// Kind of a hook's action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum HookDeed {
+pub enum HookOutcome {
     /// The hook changed something.
     Changed,
     /// The hook blocked something.
@@ -103,7 +103,7 @@ pub enum HookDeed {
     Failed,
 }
 
-impl HookDeed {
+impl HookOutcome {
     /// Returns the kind as one word.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -53,14 +53,14 @@ pub use criterion::{
     Check, CommandCheck, CommandResult, Criterion, Expectation, FileCheck, FileFact, InvalidExpectation, JsonPath, Owner, Pattern,
 };
 pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};
-pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, Timed};
+pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, TimedEvent};
 pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason, is_replan};
 pub use fault::{Fault, Faults, Problem};
-pub use file_change::{FileChange, FileDeed};
+pub use file_change::{FileChange, FileChangeKind};
 pub use fold::{FoldError, fold};
 pub use frontier::Frontier;
 pub use graph::TaskGraph;
-pub use hook_act::{HookAct, HookDeed, HookPoint};
+pub use hook_act::{HookAct, HookOutcome, HookPoint};
 pub use id::{ActorId, EvidenceId, InvalidId, MAX_ID_BYTES, PlanId, QuestionId, RunId, TaskId};
 pub use lead::LeadCommand;
 pub use lowering::{Lowered, Lowering, lowering};

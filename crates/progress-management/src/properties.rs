@@ -140,7 +140,7 @@ struct Run {
     /// Index of the due changes, updated with each event.
     frontier: Frontier,
     census: Census,
-    events: Vec<Timed>,
+    events: Vec<TimedEvent>,
 }
 
 impl Run {
@@ -148,7 +148,7 @@ impl Run {
         let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() };
         let state = ProgressState::start(at(0), &started).unwrap();
         let mut run =
-            Self { frontier: Frontier::new(&state), census: Census::new(&state), state, events: vec![Timed { at: at(0), event: started }] };
+            Self { frontier: Frontier::new(&state), census: Census::new(&state), state, events: vec![TimedEvent { at: at(0), event: started }] };
         let valid = plan.check().is_ok();
         let taken = run.apply(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None });
         assert_eq!(taken, valid, "the check and the fold agree");
@@ -172,7 +172,7 @@ impl Run {
                 );
                 self.census.follow(&self.state, &event);
                 assert_eq!(self.census, Census::new(&self.state), "after {event:?}");
-                self.events.push(Timed { at: now, event });
+                self.events.push(TimedEvent { at: now, event });
                 true
             }
             Err(_) => {

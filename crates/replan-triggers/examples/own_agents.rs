@@ -5,7 +5,7 @@
 use std::{error::Error, sync::mpsc, thread};
 
 use aime_progress_management::{
-    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, Timed, Timestamp, fold,
+    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, TimedEvent, Timestamp, fold,
 };
 use aime_replan_triggers::{FrequencyDecision, FrequencySettings, ReplanHistory, TriggerSettings, decide_replan, evaluate};
 use serde_json::json;
@@ -21,7 +21,7 @@ fn work(task: &TaskSpec) -> Result<String, String> {
 /// State of a run, and the events that led to it: the content of a journal.
 struct Board {
     state: ProgressState,
-    events: Vec<Timed>,
+    events: Vec<TimedEvent>,
 }
 
 impl Board {
@@ -30,7 +30,7 @@ impl Board {
         let at = self.state.last_progress_at.plus_millis(1_000);
         self.state.apply(at, &event)?;
         let follows = self.state.settle_all(at)?;
-        self.events.extend([event].into_iter().chain(follows).map(|event| Timed { at, event }));
+        self.events.extend([event].into_iter().chain(follows).map(|event| TimedEvent { at, event }));
         Ok(())
     }
 
@@ -39,7 +39,7 @@ impl Board {
         let at = self.state.last_progress_at.plus_millis(1_000);
         let (_, events) = self.state.fail(at, task, Conclusion::failure(error), 0)?;
         let follows = self.state.settle_all(at)?;
-        self.events.extend(events.into_iter().chain(follows).map(|event| Timed { at, event }));
+        self.events.extend(events.into_iter().chain(follows).map(|event| TimedEvent { at, event }));
         Ok(())
     }
 
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ]}))?;
     let started = ProgressEvent::RunStarted { plan_id: "shop".parse()?, goal: "Open the shop".to_owned(), images: Vec::new() };
     let now = Timestamp::from_millis(0);
-    let mut board = Board { state: ProgressState::start(now, &started)?, events: vec![Timed { at: now, event: started }] };
+    let mut board = Board { state: ProgressState::start(now, &started)?, events: vec![TimedEvent { at: now, event: started }] };
     board.take(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None })?;
 
     let (send, finished) = mpsc::channel();

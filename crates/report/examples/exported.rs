@@ -7,7 +7,7 @@ use std::{
     io::{Read, Write, stdin, stdout},
 };
 
-use aime_progress_management::{ProgressEvent, RunId, Timed, Timestamp, fold};
+use aime_progress_management::{ProgressEvent, RunId, TimedEvent, Timestamp, fold};
 use aime_redact::Redactor;
 use aime_report::{ReportView, Source};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (Some(time), Some(id)) = (member("time"), member("run_id")) else { continue };
         let at = Timestamp::from_millis(time.parse::<jiff::Timestamp>()?.as_millisecond());
         run = Some(RunId::new(id)?);
-        events.push(Timed { at, event: serde_json::from_value::<ProgressEvent>(document)? });
+        events.push(TimedEvent { at, event: serde_json::from_value::<ProgressEvent>(document)? });
     }
     let run = run.ok_or("there are no events")?;
     let state = fold(&events)?;

@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::Journal;
 use aime_orchestrator::{PublishedEvent, RunResult, RunView};
-use aime_progress_management::{CallOutcome, ProgressEvent, ProgressState, RunStatus, TaskId, TaskStatus, Timed, fold};
+use aime_progress_management::{CallOutcome, ProgressEvent, ProgressState, RunStatus, TaskId, TaskStatus, TimedEvent, fold};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{
@@ -39,7 +39,7 @@ pub(crate) async fn watch(world: Arc<World>, journal: Journal, mut events: Unbou
         last = seq;
         let applied = match &mut state {
             Some(state) => state.apply(at, &event).map_err(|error| error.to_string()),
-            None => fold(&[Timed { at, event: event.clone() }]).map(|first| state = Some(first)).map_err(|error| error.to_string()),
+            None => fold(&[TimedEvent { at, event: event.clone() }]).map(|first| state = Some(first)).map_err(|error| error.to_string()),
         };
         if let Err(error) = applied {
             world.fault(format!("event {seq}, {}, does not fit: {error}", event.name()));
@@ -54,10 +54,10 @@ fn consistent(world: &World, state: Option<&ProgressState>, when: &str) {
     }
 }
 
-fn timed(journal: &Journal) -> Vec<Timed> {
+fn timed(journal: &Journal) -> Vec<TimedEvent> {
     let records = journal.events(RUN, 1, usize::MAX).unwrap_or_default();
     let event = |record: &aime_durable::EventRecord| {
-        Some(Timed { at: aime_progress_management::Timestamp::from_millis(record.at), event: serde_json::from_str(&record.body).ok()? })
+        Some(TimedEvent { at: aime_progress_management::Timestamp::from_millis(record.at), event: serde_json::from_str(&record.body).ok()? })
     };
     records.iter().filter_map(event).collect()
 }

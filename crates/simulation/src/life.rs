@@ -10,7 +10,7 @@ use tokio::{runtime::Builder, select, time::timeout};
 use crate::{
     Stage, check,
     model::WorldModel,
-    people::{Person, deeds},
+    people::{Person, external_events},
     world::{World, lock},
 };
 
@@ -66,7 +66,7 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
         *lock(&world.carrier) = Some(orchestrator.clone());
         let (control, events) = RunControl::new();
         let watching = tokio::spawn(check::watch(Arc::clone(world), journal.clone(), events));
-        let doing = tokio::spawn(deeds(Arc::clone(world), journal.clone(), control.clone()));
+        let doing = tokio::spawn(external_events(Arc::clone(world), journal.clone(), control.clone()));
         let carried = async {
             match beginning {
                 LifeStart::Fresh => {

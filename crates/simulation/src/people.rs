@@ -39,14 +39,14 @@ pub(crate) fn answer(rng: &mut fastrand::Rng) -> String {
 }
 
 /// Performs the actions of people that are due in this life.
-pub(crate) async fn deeds(world: Arc<World>, journal: Journal, control: RunControl) {
+pub(crate) async fn external_events(world: Arc<World>, journal: Journal, control: RunControl) {
     let mut now = 0;
     loop {
-        let Some((at, deed)) = world.scenario.deeds.get(world.deeds.load(Ordering::Relaxed)) else { return };
+        let Some((at, external_event)) = world.scenario.external_events.get(world.external_events.load(Ordering::Relaxed)) else { return };
         sleep(Duration::from_millis(at.saturating_sub(now))).await;
         now = now.max(*at);
-        world.deeds.fetch_add(1, Ordering::Relaxed);
-        let message = match deed {
+        world.external_events.fetch_add(1, Ordering::Relaxed);
+        let message = match external_event {
             ExternalEvent::Stop => {
                 control.stop.cancel();
                 continue;

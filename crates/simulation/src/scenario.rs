@@ -63,7 +63,7 @@ pub struct Scenario {
     pub(crate) settings: RunSettings,
     pub(crate) odds: FaultRates,
     /// Events with their times in milliseconds since the beginning.
-    pub(crate) deeds: Vec<(u64, ExternalEvent)>,
+    pub(crate) external_events: Vec<(u64, ExternalEvent)>,
     /// True if a person answers at once.
     pub(crate) attended: bool,
 }
@@ -91,10 +91,10 @@ impl Scenario {
             deaths: often(40),
             disk_fails: often(20),
         };
-        let deeds = (0..rng.usize(0..3)).map(|_| (rng.u64(0..40_000), deed(&mut rng))).collect();
+        let external_events = (0..rng.usize(0..3)).map(|_| (rng.u64(0..40_000), external_event(&mut rng))).collect();
         let settings = settings(&mut rng, mode);
         let plan = if given { patches::plan(&mut rng, "p", 5, &odds) } else { None };
-        Self { seed, calm: false, plan, settings, odds, deeds, attended: rng.bool() }
+        Self { seed, calm: false, plan, settings, odds, external_events, attended: rng.bool() }
     }
 
     /// Returns a scenario without faults, unless the process is cut.
@@ -110,11 +110,11 @@ impl Scenario {
             ..RunSettings::default()
         };
         let plan = patches::plan(&mut rng, "p", 4, &odds);
-        Self { seed, calm: true, plan, settings, odds, deeds: Vec::new(), attended: true }
+        Self { seed, calm: true, plan, settings, odds, external_events: Vec::new(), attended: true }
     }
 }
 
-fn deed(rng: &mut Rng) -> ExternalEvent {
+fn external_event(rng: &mut Rng) -> ExternalEvent {
     match rng.u32(0..8) {
         0 => ExternalEvent::Stop,
         1 => ExternalEvent::Pause,

@@ -74,7 +74,7 @@ pub(crate) struct World {
     /// Number of tokens in all answers.
     pub(crate) tokens: AtomicU64,
     /// Number of performed external events.
-    pub(crate) deeds: AtomicUsize,
+    pub(crate) external_events: AtomicUsize,
     /// Violated invariants.
     faults: Mutex<Vec<String>>,
     /// Orchestrator that executes the run now.
@@ -102,7 +102,7 @@ impl World {
             effects: Mutex::default(),
             at_work: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
-            deeds: AtomicUsize::new(0),
+            external_events: AtomicUsize::new(0),
             faults: Mutex::default(),
             carrier: Mutex::default(),
         }

@@ -25,7 +25,7 @@ use temporalio_sdk::{
 use crate::{
     ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects,
     MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, carry,
-    deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
+    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
 };

@@ -10,7 +10,7 @@ use std::{
 
 use aime_durable::{Recorded, UnixMillis};
 use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_told, view_of};
-use aime_progress_management::{ProgressState, RunId, TaskId, Timed, Timestamp};
+use aime_progress_management::{ProgressState, RunId, TaskId, TimedEvent, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
     Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowDescribeOptions, WorkflowHandle,
@@ -285,11 +285,11 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn check(&self, run: &RunId) -> Result<RunCheck, EngineError> {
-        let mut told: Vec<Timed> = Vec::new();
+        let mut told: Vec<TimedEvent> = Vec::new();
         loop {
             let WatchReply { events, all, .. } = self.watch(run, told.len()).await?;
             let nothing = events.is_empty();
-            told.extend(events.into_iter().map(|Timestamped { at, what }| Timed { at: Timestamp::from_millis(at), event: what }));
+            told.extend(events.into_iter().map(|Timestamped { at, what }| TimedEvent { at: Timestamp::from_millis(at), event: what }));
             if told.len() >= all || nothing {
                 break;
             }

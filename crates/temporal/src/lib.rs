@@ -8,7 +8,7 @@ mod carry;
 mod child;
 mod client;
 mod codec;
-mod deeds;
+mod workflow_context;
 mod effect;
 mod effect_queue;
 mod orders;

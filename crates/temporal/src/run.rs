@@ -32,7 +32,7 @@ use temporalio_sdk::{
 use crate::{
     ActorAnswer, ActorWorkflow, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
     PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, carry,
-    deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
+    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     lead_workflow, moves_on,
     orders::RunInput,

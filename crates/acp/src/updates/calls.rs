@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use aime_orchestrator::HumanQuestion;
-use aime_progress_management::{CallOutcome, FileChange, FileDeed, QuestionId, TaskId};
+use aime_progress_management::{CallOutcome, FileChange, FileChangeKind, QuestionId, TaskId};
 use aime_tools::offers_always;
 use serde_json::{Map, Value};
 
@@ -147,7 +147,7 @@ fn diffs(path: &Path, change: &FileChange) -> Option<Vec<ToolCallContent>> {
             }
         }
     }
-    let created = change.did == FileDeed::Created;
+    let created = change.did == FileChangeKind::Created;
     let diff = |(old, new): (String, String)| {
         let diff = Diff::new(path, new);
         ToolCallContent::Diff(if created { diff } else { diff.old_text(old) })

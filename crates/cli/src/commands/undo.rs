@@ -173,13 +173,13 @@ fn display_path(path: &Path) -> String {
 }
 
 fn change_line(change: &Change) -> String {
-    let (deed, path) = (change.effect(), display_path(&change.path));
-    let color = match deed {
+    let (effect, path) = (change.effect(), display_path(&change.path));
+    let color = match effect {
         "delete" => RED,
         "recreate" => GREEN,
         _ => YELLOW,
     };
-    format!("  {}{path}", word(color, &word_name("deed", deed)))
+    format!("  {}{path}", word(color, &word_name("undo-effect", effect)))
 }
 
 /// Formats the leading word of a line, padded.

@@ -1,6 +1,6 @@
 //! File changes of tools, in colour.
 
-use aime_progress_management::{FileChange, FileDeed};
+use aime_progress_management::{FileChange, FileChangeKind};
 
 use crate::{
     i18n::word_name,
@@ -12,14 +12,14 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
     let FileChange { task, path, did, added, removed, diff, .. } = change;
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
     let color = match did {
-        FileDeed::Created => GREEN,
-        FileDeed::Deleted => RED,
+        FileChangeKind::Created => GREEN,
+        FileChangeKind::Deleted => RED,
         _ => YELLOW,
     };
     let mut lines =
         vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", word_name("did", did.name()), plain(path))];
     // The number of lines says enough of a file that is new or deleted.
-    let shown = if *did == FileDeed::Changed { diff.as_str() } else { "" };
+    let shown = if *did == FileChangeKind::Changed { diff.as_str() } else { "" };
     lines.extend(shown.lines().map(|line| {
         let color = match line.chars().next() {
             Some('+') => GREEN,
@@ -36,7 +36,7 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
 mod tests {
     use super::*;
 
-    fn change(did: FileDeed, diff: &str) -> FileChange {
+    fn change(did: FileChangeKind, diff: &str) -> FileChange {
         FileChange {
             task: "edit".parse().ok(),
             tool: "edit_file".into(),
@@ -51,10 +51,10 @@ mod tests {
     // Requirement: 8.25
     #[test]
     fn each_line_has_its_colour_and_none_moves_the_cursor() {
-        let told = describe_file_change(&change(FileDeed::Changed, "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
+        let told = describe_file_change(&change(FileChangeKind::Changed, "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
         insta::assert_snapshot!(told.replace('\u{1b}', "<"));
         assert!(!told.replace("\u{1b}[", "").contains('\u{1b}'), "nothing but colours: {told:?}");
-        for did in [FileDeed::Created, FileDeed::Deleted] {
+        for did in [FileChangeKind::Created, FileChangeKind::Deleted] {
             assert_eq!(describe_file_change(&change(did, "-a")).lines().count(), 1, "{did:?}");
         }
     }

@@ -4,7 +4,7 @@ use aime_messages::Message;
 use aime_orchestrator::PublishedEvent;
 use aime_orchestrator::withdrawal;
 use aime_progress_management::{
-    CallOutcome, GoalImage, HookAct, HookDeed, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId,
+    CallOutcome, GoalImage, HookAct, HookOutcome, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId,
     TaskStatus, TriggerKind, TriggerReason,
 };
 use anstyle::Style;
@@ -255,7 +255,7 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
 /// Describes the action of a hook.
 fn hook_line(HookAct { hook, point, task, did, detail }: &HookAct) -> String {
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
-    let color = if *did == HookDeed::Changed { DIM } else { YELLOW };
+    let color = if *did == HookOutcome::Changed { DIM } else { YELLOW };
     let what = msg!("line-hook", hook = plain(hook), did = word_name("did", did.name()), point = point);
     format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(detail, WIDTH))
 }

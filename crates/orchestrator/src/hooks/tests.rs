@@ -80,8 +80,8 @@ async fn changes_chain_and_the_first_block_wins() {
     let heard = hooks(&list).ask(call(point)).await;
     assert_eq!(heard.blocked.as_deref(), Some("blocked by the hook no: not on Fridays"));
     assert_eq!(heard.changed_by().as_deref(), Some("first, second"));
-    let acts: Vec<(&str, HookDeed)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
-    assert_eq!(acts, [("first", HookDeed::Changed), ("second", HookDeed::Changed), ("no", HookDeed::Blocked)]);
+    let acts: Vec<(&str, HookOutcome)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
+    assert_eq!(acts, [("first", HookOutcome::Changed), ("second", HookOutcome::Changed), ("no", HookOutcome::Blocked)]);
     let seen = |hook: &ScriptedHook| match hook.told.lock().unwrap().first().map(|event| event.payload.clone()) {
         Some(HookPayload::Tool { parameters, .. }) => parameters["command"].as_str().map(str::to_owned),
         _ => None,
@@ -98,8 +98,8 @@ async fn one_that_fails_is_told_of_and_blocks_only_where_it_is_required() {
     for (answer, what) in [(failed(), "it broke"), (misshapen(), "a change at before_tool is {\"parameters\": …} and nothing else")] {
         let list = [hook("weak", HookPoint::BeforeTool, answer.clone(), false), hook("after", HookPoint::BeforeTool, answer, true)];
         let heard = hooks(&list).ask(call(HookPoint::BeforeTool)).await;
-        let acts: Vec<(&str, HookDeed)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
-        assert_eq!(acts, [("weak", HookDeed::Failed), ("after", HookDeed::Blocked)]);
+        let acts: Vec<(&str, HookOutcome)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
+        assert_eq!(acts, [("weak", HookOutcome::Failed), ("after", HookOutcome::Blocked)]);
         assert_eq!(heard.acts[0].detail, what);
         assert_eq!(heard.blocked, Some(format!("blocked by the hook after: it is required and failed: {what}")));
     }
@@ -121,7 +121,7 @@ async fn one_that_never_answers_has_failed() {
     }
     let hooks: Hooks = [Arc::new(Asleep) as Arc<dyn Hook>].into_iter().collect();
     let heard = hooks.ask(call(HookPoint::BeforeTool)).await;
-    assert_eq!((heard.acts[0].did, heard.acts[0].detail.as_str()), (HookDeed::Failed, "it took longer than 30 s"));
+    assert_eq!((heard.acts[0].did, heard.acts[0].detail.as_str()), (HookOutcome::Failed, "it took longer than 30 s"));
     assert!(heard.blocked.is_none());
 }
 
@@ -257,7 +257,7 @@ fn what_no_hook_can_be_made_of_is_told() {
 
 #[test]
 fn the_detail_of_an_action_has_a_limit() {
-    let act = event::act("guard", &call(HookPoint::BeforeTool), HookDeed::Blocked, &"é".repeat(2_000));
-    assert_eq!((act.hook.as_str(), act.point, act.did), ("guard", HookPoint::BeforeTool, HookDeed::Blocked));
+    let act = event::act("guard", &call(HookPoint::BeforeTool), HookOutcome::Blocked, &"é".repeat(2_000));
+    assert_eq!((act.hook.as_str(), act.point, act.did), ("guard", HookPoint::BeforeTool, HookOutcome::Blocked));
     assert_eq!(act.detail.chars().count(), 502);
 }

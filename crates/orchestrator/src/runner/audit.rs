@@ -8,7 +8,7 @@ use std::{
 use aime_actor_factory::ActorOutput;
 use aime_durable::{Journal, Machine, NewRun};
 use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
-use aime_progress_management::{Conclusion, FileDeed, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, FileChangeKind, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Author, Change, Entry, UndoData, line_diff};
@@ -283,9 +283,9 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
 fn unmerged_file(Unmerged { path, content, was_there, is_there }: Unmerged) -> ChangedFile {
     let path = path.to_string_lossy().into_owned();
     let did = match (was_there, is_there) {
-        (false, _) => FileDeed::Created,
-        (true, false) => FileDeed::Deleted,
-        (true, true) => FileDeed::Changed,
+        (false, _) => FileChangeKind::Created,
+        (true, false) => FileChangeKind::Deleted,
+        (true, true) => FileChangeKind::Changed,
     };
     let content = content.filter(|_| !is_credential_file(&path));
     let diff = content.and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));

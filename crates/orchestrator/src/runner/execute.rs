@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use aime_messages::Describe;
-use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileCheck, FileDeed, FileFact, TaskId};
+use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileCheck, FileChangeKind, FileFact, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
 use aime_undo::PathComparison;
@@ -46,7 +46,7 @@ impl RunRunner {
             let path = path.to_string_lossy().into_owned();
             lines.push(format!("it changed `{path}`, which was put back"));
             let (added, removed, diff) = (0, 0, String::new());
-            let (task, tool, did) = (asking.task().cloned(), CHECK.to_owned(), FileDeed::PutBack);
+            let (task, tool, did) = (asking.task().cloned(), CHECK.to_owned(), FileChangeKind::PutBack);
             // A run that is gone has nobody to be told.
             let _gone = asking.facts().send(RunFact::FileChanged { change: FileChange { task, tool, path, did, added, removed, diff } });
         }

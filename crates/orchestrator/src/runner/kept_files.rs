@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_messages::Describe;
-use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
+use aime_progress_management::{FileChange, FileChangeKind, LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{
     Author, Change, ConflictKind, Entry, PathChange, PathComparison, Recorder, RecordingGuard, Scope, UnrecordedReason, line_diff,
@@ -238,8 +238,8 @@ impl KeptFiles {
         let mut lines = Vec::new();
         for (path, why) in done.chain(failed).chain(stays) {
             let (did, line) = match why {
-                None => (FileDeed::PutBack, format!("it changed `{path}`, which was put back")),
-                Some((did, why)) => (FileDeed::NotPutBack, format!("it {did} `{path}`, which could not be put back: {why}")),
+                None => (FileChangeKind::PutBack, format!("it changed `{path}`, which was put back")),
+                Some((did, why)) => (FileChangeKind::NotPutBack, format!("it {did} `{path}`, which could not be put back: {why}")),
             };
             lines.push(line);
             let (added, removed, diff) = (0, 0, String::new());
@@ -329,16 +329,16 @@ impl KeptFiles {
 }
 
 /// Returns the kind of a change of a file; `None` for folders and caches.
-pub(super) fn did(change: &Change) -> Option<FileDeed> {
+pub(super) fn did(change: &Change) -> Option<FileChangeKind> {
     let is_file = |entry: &Option<Entry>| match entry {
         Some(Entry::NotKept { why, .. }) => *why != UnrecordedReason::Cache,
         entry => matches!(entry, Some(Entry::File { .. })),
     };
     match (&change.before, &change.after) {
         (before, after) if !is_file(before) && !is_file(after) => None,
-        (None, _) => Some(FileDeed::Created),
-        (_, None) => Some(FileDeed::Deleted),
-        _ => Some(FileDeed::Changed),
+        (None, _) => Some(FileChangeKind::Created),
+        (_, None) => Some(FileChangeKind::Deleted),
+        _ => Some(FileChangeKind::Changed),
     }
 }
 

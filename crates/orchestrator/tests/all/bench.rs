@@ -11,7 +11,7 @@ use aime_orchestrator::{
     HumanChannel, NobodyThere, Orchestrator, OrchestratorBuilder, PlanRoute, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult,
     RunSettings, view,
 };
-use aime_progress_management::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
+use aime_progress_management::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, TimedEvent, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
 use aime_tools::{Approval, Permissions, ToolContext, ToolOutput, ToolRegistry, ToolScope, TypedTool, ValidatedCall, builtin};
 use aime_undo::UndoSettings;
@@ -189,10 +189,10 @@ impl Bench {
     }
 
     /// Returns the events of the run from its journal.
-    pub(crate) fn events(&self) -> Vec<Timed> {
+    pub(crate) fn events(&self) -> Vec<TimedEvent> {
         let records = self.journal.events(run_id().as_str(), 1, 100_000).unwrap();
         let event = |body: &str| serde_json::from_str::<ProgressEvent>(body).unwrap();
-        records.iter().map(|record| Timed { at: Timestamp::from_millis(record.at), event: event(&record.body) }).collect()
+        records.iter().map(|record| TimedEvent { at: Timestamp::from_millis(record.at), event: event(&record.body) }).collect()
     }
 
     /// Returns the state made from the facts, after comparing it with the state made from the events.

@@ -1,7 +1,7 @@
 //! Checks of the stored parts of a run, and repairs from its facts.
 
 use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run, check_told, view};
-use aime_progress_management::{RunStatus, Timed, Timestamp};
+use aime_progress_management::{RunStatus, TimedEvent, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};
 
@@ -74,15 +74,15 @@ async fn a_run_whose_process_died_right_after_its_end_is_told_of_everywhere_once
 async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
     let bench = after_a_run().await;
     let seen = view(&bench.journal, &run_id()).unwrap();
-    let told: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+    let told: Vec<TimedEvent> = seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
     let places =
-        |told: &[Timed], state| check_told(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect();
+        |told: &[TimedEvent], state| check_told(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect();
     let mut other = told.clone();
     other[3].at = Timestamp::from_millis(7);
     let mut elsewhere = seen.state.clone();
     elsewhere.answer = Some("another".to_owned());
     let more = [told.clone(), told[..1].to_vec()].concat();
-    let cases: [(&[Timed], _, &[Place]); 6] = [
+    let cases: [(&[TimedEvent], _, &[Place]); 6] = [
         (&told, Some(&seen.state), &[]),
         // The run has continued since these events were read.
         (&told[..5], None, &[]),

@@ -62,7 +62,7 @@ async fn a_fork_goes_on_from_a_version_and_repeats_nothing_of_before() {
         let events: Vec<_> = ended
             .events
             .iter()
-            .map(|published| aime_progress_management::Timed { at: published.at, event: published.event.clone() })
+            .map(|published| aime_progress_management::TimedEvent { at: published.at, event: published.event.clone() })
             .collect();
         assert_eq!(fold(&events).unwrap(), ended.state);
     }

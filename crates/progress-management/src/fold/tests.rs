@@ -307,9 +307,9 @@ fn each_turn_keeps_its_goal_and_its_answer() {
 #[test]
 fn a_fold_says_which_event_does_not_follow() {
     let events = [
-        Timed { at: at(0), event: ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() } },
-        Timed { at: at(1), event: ProgressEvent::RunResumed {} },
-        Timed { at: at(2), event: status("a", TaskStatus::Pending, TaskStatus::Ready, 0) },
+        TimedEvent { at: at(0), event: ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() } },
+        TimedEvent { at: at(1), event: ProgressEvent::RunResumed {} },
+        TimedEvent { at: at(2), event: status("a", TaskStatus::Pending, TaskStatus::Ready, 0) },
     ];
     let error = fold(&events).unwrap_err();
     assert_eq!(error.to_string(), "event 2 (task_status_changed) does not follow from those before it");

@@ -1,6 +1,6 @@
 //! Test runs, and their pages read by an HTML parser.
 
-use aime_progress_management::{ProgressEvent, ProgressState, RunId, Timed, Timestamp, fold};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, TimedEvent, Timestamp, fold};
 use aime_redact::Redactor;
 use aime_report::{Failure, FileSource, ReportView, Source};
 use dom_query::Document;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Run with its events.
 pub(crate) struct Run {
     id: RunId,
-    events: Vec<Timed>,
+    events: Vec<TimedEvent>,
     state: ProgressState,
     pub(crate) files: Option<Vec<FileSource>>,
     pub(crate) failure: Option<Failure>,
@@ -29,11 +29,11 @@ impl Run {
 
     /// Builds a run from event documents. An event without a time comes one second after the previous one.
     pub(crate) fn of(documents: impl IntoIterator<Item = Value>) -> Self {
-        let mut events: Vec<Timed> = Vec::new();
+        let mut events: Vec<TimedEvent> = Vec::new();
         for document in documents {
             let time = document["time"].as_str().map(|time| time.parse::<jiff::Timestamp>().unwrap().as_millisecond());
             let at = Timestamp::from_millis(time.unwrap_or(1_000 * events.len() as i64));
-            events.push(Timed { at, event: serde_json::from_value::<ProgressEvent>(document).unwrap() });
+            events.push(TimedEvent { at, event: serde_json::from_value::<ProgressEvent>(document).unwrap() });
         }
         let state = fold(&events).unwrap();
         Self { id: RunId::new("r").unwrap(), events, state, files: None, failure: None, notes: vec![] }

@@ -15,7 +15,7 @@ use crate::{
     ActorBegin, ActorEnd, Capability, DelegateCreation, DelegateOrder, Effects, Handover, MachineStart, RunningEffect, StoppedActor,
     TaskWork, Tree,
     child::drive_child,
-    deeds::now,
+    workflow_context::now,
     effect::lost,
     tree::{conflict_words, merge_reply, tree_now},
 };

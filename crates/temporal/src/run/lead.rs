@@ -16,7 +16,7 @@ use crate::{
     ActorBegin, ActorEnd, Capability, Effects, Handover, MachineStart, Queues, RestOrder, RunningEffect, StoppedActor, TaskWork,
     WakeComposition, WakeOrder,
     child::drive_child,
-    deeds::now,
+    workflow_context::now,
     effect::lost,
     lead_workflow,
     orders::RunInput,

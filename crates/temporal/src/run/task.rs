@@ -19,7 +19,7 @@ use crate::{
     ActorBegin, ActorCreation, ActorEnd, Capability, Effects, Handover, JudgeOrder, MachineStart, MakeOrder, Queues, RunningEffect,
     StoppedActor, TaskWork, Tree, actor_workflow,
     child::drive_child,
-    deeds::{now, until},
+    workflow_context::{now, until},
     effect::lost,
     orders::RunInput,
     tree::{MergeReply, merge_reply, tree_now},

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use aime_orchestrator::{FoundConflict, private_place};
-use aime_progress_management::{FileChange, FileDeed, MergeConflict, RunId, TaskId};
+use aime_progress_management::{FileChange, FileChangeKind, MergeConflict, RunId, TaskId};
 use aime_undo::line_diff;
 use aime_work_tree::{Blob, Changed, Commit, FileConflict, WorkMerged, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
@@ -129,9 +129,9 @@ impl TaskWork {
         let (files, mut shown) = (all.len(), Vec::new());
         for Changed { path, before, after } in all.into_iter().take(SHOWN_FILES) {
             let did = match (&before, &after) {
-                (None, _) => FileDeed::Created,
-                (_, None) => FileDeed::Deleted,
-                _ => FileDeed::Changed,
+                (None, _) => FileChangeKind::Created,
+                (_, None) => FileChangeKind::Deleted,
+                _ => FileChangeKind::Changed,
             };
             let diff = match (text(folder, before).await?, text(folder, after).await?) {
                 (Some(before), Some(after)) => line_diff(&before, &after, DIFF_LINES),

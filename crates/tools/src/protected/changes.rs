@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use aime_progress_management::FileDeed;
+use aime_progress_management::FileChangeKind;
 use aime_sandbox::{ConfinedFolder, FileError};
 
 use super::{
@@ -16,7 +16,7 @@ pub struct PlaceChange {
     /// Path relative to the working folder.
     pub path: String,
     /// Kind of the change: created, changed or deleted.
-    pub did: FileDeed,
+    pub did: FileChangeKind,
     /// Outcome of the change.
     pub outcome: PlaceOutcome,
 }
@@ -45,11 +45,11 @@ pub(super) fn differences<'a>(before: &'a Places, after: &'a Places) -> Vec<&'a 
 }
 
 /// Returns the kind of the change at a path.
-pub(super) fn deed(before: Option<&Entry>, after: Option<&Entry>) -> FileDeed {
+pub(super) fn change_kind(before: Option<&Entry>, after: Option<&Entry>) -> FileChangeKind {
     match (before, after) {
-        (None, _) => FileDeed::Created,
-        (_, None) => FileDeed::Deleted,
-        _ => FileDeed::Changed,
+        (None, _) => FileChangeKind::Created,
+        (_, None) => FileChangeKind::Deleted,
+        _ => FileChangeKind::Changed,
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
 use super::{
-    changes::{PlaceChange, PlaceOutcome, deed, differences, is_harmless, put_back},
+    changes::{PlaceChange, PlaceOutcome, change_kind, differences, is_harmless, put_back},
     scan::{Places, scan},
 };
 use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, permission::Granted};
@@ -113,7 +113,7 @@ impl ProtectedPlaces {
                 true => PlaceOutcome::Stays,
                 false => put_back(folder, path, was).map_or_else(|why| PlaceOutcome::Failed { why }, |()| PlaceOutcome::PutBack),
             };
-            changes.push(PlaceChange { path: path.to_owned(), did: deed(was, is), outcome });
+            changes.push(PlaceChange { path: path.to_owned(), did: change_kind(was, is), outcome });
         }
         state.running_calls.retain(|(known, _)| *known != number);
         if !state.running_calls.is_empty() {

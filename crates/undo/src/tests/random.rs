@@ -6,7 +6,7 @@ use super::*;
 
 /// One change. There are few paths, so that changes collide.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     Write(usize, u8),
     Remove(usize),
     Folder(usize),
@@ -20,7 +20,7 @@ enum Deed {
 struct Turn {
     exact: bool,
     task: u8,
-    deeds: Vec<Deed>,
+    actions: Vec<Action>,
     /// Index of the process, one of two.
     process: usize,
     then: Then,
@@ -41,25 +41,25 @@ enum Then {
 
 const PATHS: [&str; 9] = ["a", "b", "d", "d/a", "d/e", "d/e/f", "sub", "sub/b.txt", "crlf.txt"];
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Action> {
     let path = 0..PATHS.len();
     prop_oneof![
-        (path.clone(), any::<u8>()).prop_map(|(path, content)| Deed::Write(path, content)),
-        path.clone().prop_map(Deed::Remove),
-        path.clone().prop_map(Deed::Folder),
-        (path.clone(), path.clone()).prop_map(|(path, target)| Deed::Link(path, target)),
-        (path.clone(), prop_oneof![Just(0o600), Just(0o755), Just(0o440)]).prop_map(|(path, mode)| Deed::Mode(path, mode)),
-        (path.clone(), path).prop_map(|(from, to)| Deed::Rename(from, to)),
+        (path.clone(), any::<u8>()).prop_map(|(path, content)| Action::Write(path, content)),
+        path.clone().prop_map(Action::Remove),
+        path.clone().prop_map(Action::Folder),
+        (path.clone(), path.clone()).prop_map(|(path, target)| Action::Link(path, target)),
+        (path.clone(), prop_oneof![Just(0o600), Just(0o755), Just(0o440)]).prop_map(|(path, mode)| Action::Mode(path, mode)),
+        (path.clone(), path).prop_map(|(from, to)| Action::Rename(from, to)),
     ]
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
     let then = prop_oneof![7 => Just(Then::Nothing), 1 => Just(Then::Stays), 1 => Just(Then::Leaves), 1 => Just(Then::Killed)];
-    let turn = (any::<bool>(), 0..3_u8, prop::collection::vec(deed(), 1..6), 0..2_usize, then);
-    turn.prop_map(|(exact, task, deeds, process, then)| Turn { exact, task, deeds, process, then })
+    let turn = (any::<bool>(), 0..3_u8, prop::collection::vec(action(), 1..6), 0..2_usize, then);
+    turn.prop_map(|(exact, task, actions, process, then)| Turn { exact, task, actions, process, then })
 }
 
-impl Deed {
+impl Action {
     /// A change that is impossible in the current state has no effect.
     fn at(&self, folder: &ConfinedFolder, exact: bool) {
         let place = |path: &usize| folder.path().join(PATHS[*path]);
@@ -94,14 +94,14 @@ proptest! {
         let before = place.tree();
         let mut processes = [place.recorder(), place.recorder()];
         let mut at_work = [None, None];
-        for Turn { exact, task, deeds, process, then } in turns {
+        for Turn { exact, task, actions, process, then } in turns {
             let (recorder, task) = (Arc::clone(&processes[process]), format!("t{task}"));
             if exact {
                 let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some(&task), "write_file")));
-                deeds.iter().for_each(|deed| deed.at(&watched, true));
+                actions.iter().for_each(|action| action.at(&watched, true));
             } else {
                 let window = recorder.open(author(&task)).unwrap();
-                deeds.iter().for_each(|deed| deed.at(&place.folder, false));
+                actions.iter().for_each(|action| action.at(&place.folder, false));
                 match then {
                     Then::Nothing | Then::Leaves => recorder.close(window),
                     Then::Stays | Then::Killed => if let Some(before) = at_work[process].replace(window) {

@@ -116,7 +116,7 @@ async fn what_is_a_link_or_may_be_run_is_known() {
 
 /// Event on branches of work.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     /// Writes or removes a file on a branch.
     Work { on: usize, file: usize, text: Option<u8> },
     /// Starts a branch at the state of another.
@@ -127,24 +127,24 @@ enum Deed {
 
 const LINES: usize = 4;
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
-    let deed = prop_oneof![
-        4 => (0..LINES, 0..3usize, prop::option::weighted(0.8, 0..3u8)).prop_map(|(on, file, text)| Deed::Work { on, file, text }),
-        1 => (0..LINES, 0..LINES).prop_map(|(on, from)| Deed::Begin { on, from }),
-        2 => (0..LINES, 0..LINES).prop_map(|(on, into)| Deed::Join { on, into }),
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    let action = prop_oneof![
+        4 => (0..LINES, 0..3usize, prop::option::weighted(0.8, 0..3u8)).prop_map(|(on, file, text)| Action::Work { on, file, text }),
+        1 => (0..LINES, 0..LINES).prop_map(|(on, from)| Action::Begin { on, from }),
+        2 => (0..LINES, 0..LINES).prop_map(|(on, into)| Action::Join { on, into }),
     ];
-    prop::collection::vec(deed, 1..14)
+    prop::collection::vec(action, 1..14)
 }
 
-async fn do_all(deeds: Vec<Deed>) {
+async fn do_all(actions: Vec<Action>) {
     let hosts = hosts().await;
     hosts.write("there/0", "0\n1\n2\n3\n4\n5\n6\n7\n");
     let begun = hosts.there.record(None, &[]).await.unwrap();
     // Current state of each branch, and its state when the work that is merged from it began.
     let mut lines = vec![(begun.clone(), begun.clone()); LINES];
-    for deed in deeds {
-        match deed {
-            Deed::Work { on, file, text } => {
+    for action in actions {
+        match action {
+            Action::Work { on, file, text } => {
                 let onto = lines[on].0.clone();
                 hosts.there.check_out(&onto, "run").await.unwrap();
                 let path = hosts.at(&format!("there/{file}"));
@@ -159,8 +159,8 @@ async fn do_all(deeds: Vec<Deed>) {
                 }
                 lines[on].0 = hosts.there.record_for(Some(&onto), &[], &on.to_string()).await.unwrap();
             }
-            Deed::Begin { on, from } => lines[on] = (lines[from].0.clone(), lines[from].0.clone()),
-            Deed::Join { on, into } => {
+            Action::Begin { on, from } => lines[on] = (lines[from].0.clone(), lines[from].0.clone()),
+            Action::Join { on, into } => {
                 let ((theirs, base), (ours, _)) = (lines[on].clone(), lines[into].clone());
                 let taken = if ours == base { Some(theirs) } else { hosts.both(&ours, &theirs).await };
                 if let Some(taken) = taken {
@@ -192,7 +192,7 @@ proptest! {
 
     // Requirement: 18.13
     #[test]
-    fn whatever_is_done_at_once_its_pieces_lead_from_the_first_state_to_the_last(deeds in deeds()) {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(do_all(deeds));
+    fn whatever_is_done_at_once_its_pieces_lead_from_the_first_state_to_the_last(actions in actions()) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(do_all(actions));
     }
 }

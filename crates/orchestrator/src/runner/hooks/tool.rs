@@ -1,6 +1,6 @@
 //! Calls of tools, with hooks around them.
 
-use aime_progress_management::{FileChange, FileDeed, Task, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{FileChange, FileChangeKind, Task, TaskId, TaskKind, TaskStatus};
 use aime_tools::{
     Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall, WriteGuard,
     changes_repository,
@@ -201,8 +201,8 @@ impl RunRunner {
 pub(in crate::runner) fn report_protected_changes(asking: &HookCaller, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
         let did = match &change.outcome {
-            PlaceOutcome::PutBack => FileDeed::PutBack,
-            PlaceOutcome::Failed { .. } => FileDeed::NotPutBack,
+            PlaceOutcome::PutBack => FileChangeKind::PutBack,
+            PlaceOutcome::Failed { .. } => FileChangeKind::NotPutBack,
             PlaceOutcome::Stays => change.did,
         };
         let (added, removed, diff) = (0, 0, String::new());

@@ -3,7 +3,7 @@
 use aime_dynamic_planner::{Adaptive, GrowthSettings};
 use aime_progress_management::{
     Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, RunStatus, Significance, Strategic, Task,
-    TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus, Timed, Timestamp, fold,
+    TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus, TimedEvent, Timestamp, fold,
 };
 use aime_tools::Approval;
 use indexmap::IndexMap;
@@ -221,8 +221,8 @@ fn is_whole(world: &mut World) {
     world.end();
     checked_result(world);
     world.replayed();
-    let timed = |(at, event): &(i64, ProgressEvent)| Timed { at: Timestamp::from_millis(*at), event: event.clone() };
-    let events: Vec<Timed> = world.events.iter().map(timed).collect();
+    let timed = |(at, event): &(i64, ProgressEvent)| TimedEvent { at: Timestamp::from_millis(*at), event: event.clone() };
+    let events: Vec<TimedEvent> = world.events.iter().map(timed).collect();
     assert_eq!(&fold(&events).unwrap(), world.state(), "the events are the run");
 }
 
