@@ -3,7 +3,7 @@
 //! Pure rules: they decide when the model is asked for an update, and limit the update.
 
 use aime_messages::{Message, message};
-use aime_progress_management::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
+use aime_progress_management::{EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus, TriggerIndex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,24 +100,24 @@ impl Growth {
         Some(if open.is_empty() { message!("growth-settled") } else { message!("growth-stuck", tasks = open.join(", ")) })
     }
 
-    /// Returns the reason for an update of a complex plan between two tasks, if there is one. `census` is that of the
+    /// Returns the reason for an update of a complex plan between two tasks, if there is one. `trigger_index` belongs to the
     /// state; evidence for which `is_known` returns true was processed earlier and is no reason.
     #[must_use]
     pub fn adaptation_due(
         &self,
         state: &ProgressState,
-        census: &Census,
+        trigger_index: &TriggerIndex,
         adaptive: Adaptive,
         is_known: impl Fn(&EvidenceId) -> bool,
     ) -> Option<Message> {
-        if (self.completed == 0 && !self.lost) || !census.has_waiting() {
+        if (self.completed == 0 && !self.lost) || !trigger_index.has_waiting() {
             return None;
         }
         match adaptive {
             Adaptive::Never => None,
             Adaptive::Always => Some(message!("growth-task")),
             Adaptive::Evidence => {
-                let unused = census.unused(state, Significance::Medium);
+                let unused = trigger_index.unused(state, Significance::Medium);
                 unused.iter().any(|evidence| !is_known(&evidence.id)).then(|| message!("growth-learnt"))
             }
         }

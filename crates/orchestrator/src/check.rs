@@ -175,7 +175,8 @@ pub fn check_told(run: &RunId, seen: &RunView, told: &[TimedEvent], state: Optio
 
 /// Returns the contradictions within a run.
 fn contradictions(seen: &RunView) -> Vec<Message> {
-    let events: Vec<TimedEvent> = seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
+    let events: Vec<TimedEvent> =
+        seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
     let folded = match fold(&events) {
         Ok(state) if state == seen.state => None,
         Ok(_) => Some(message!("find-other-state")),

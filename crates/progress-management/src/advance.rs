@@ -4,7 +4,7 @@ use aime_messages::Message;
 
 use crate::{
     Conclusion, Decision, FailureCause, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, RebasedPatch, StatusChange, Task,
-    TaskId, TaskStatus, Timestamp, TriggerReason, lowering,
+    TaskId, TaskStatus, Timestamp, TriggerReason, handled_failures,
 };
 
 impl StatusChange {
@@ -106,7 +106,7 @@ impl Decision {
             self.patch = patch;
             self.dropped.extend(dropped);
         }
-        self.lowered = lowering(state, &self.patch).unwrap_or_default();
+        self.lowered = handled_failures(state, &self.patch).unwrap_or_default();
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 
 use crate::{
     ProgressState, TaskId,
-    reference::{Part, Reference, plain_text},
+    reference::{Reference, ReferencePart, plain_text},
 };
 
 mod parse;
@@ -84,7 +84,7 @@ impl Condition {
     /// Returns true if it reads the status of `task`, so that it can be evaluated even if the task did not complete.
     #[must_use]
     pub fn asks_status_of(&self, task: &TaskId) -> bool {
-        self.references().into_iter().any(|reference| reference.task == *task && reference.part == Part::Status)
+        self.references().into_iter().any(|reference| reference.task == *task && reference.part == ReferencePart::Status)
     }
 
     /// Evaluates the condition now. A value that does not exist is `null`.
@@ -189,7 +189,7 @@ fn contains(left: &Operand, needle: &Value, state: &ProgressState) -> bool {
         Value::Object(members) => members.contains_key(&needle_text),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     };
-    let whole = matches!(left, Operand::Reference(Reference { part: Part::Result(path), .. }) if path.is_empty());
+    let whole = matches!(left, Operand::Reference(Reference { part: ReferencePart::Result(path), .. }) if path.is_empty());
     held || (whole && matches!(left, Operand::Reference(reference) if reference.text(state).is_ok_and(|text| text.contains(&needle_text))))
 }
 

@@ -4,7 +4,7 @@ use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DroppedChange, EvidenceId, Lowered, Origin, PlanPatch, TaskId, Timestamp};
+use crate::{DroppedChange, EvidenceId, HandledFailure, Origin, PlanPatch, TaskId, Timestamp};
 
 /// Source of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -130,7 +130,7 @@ pub struct Decision {
     pub evidence: Vec<EvidenceId>,
     /// Treatment of each task that had failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lowered: Vec<Lowered>,
+    pub lowered: Vec<HandledFailure>,
     /// Changes that no longer fitted the plan at the time of the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedChange>,

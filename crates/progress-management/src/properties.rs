@@ -138,8 +138,8 @@ fn plan() -> impl Strategy<Value = Plan> {
 struct Run {
     state: ProgressState,
     /// Index of the due changes, updated with each event.
-    frontier: Frontier,
-    census: Census,
+    schedule_index: ScheduleIndex,
+    trigger_index: TriggerIndex,
     events: Vec<TimedEvent>,
 }
 
@@ -147,8 +147,12 @@ impl Run {
     fn new(plan: Plan) -> Option<Self> {
         let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() };
         let state = ProgressState::start(at(0), &started).unwrap();
-        let mut run =
-            Self { frontier: Frontier::new(&state), census: Census::new(&state), state, events: vec![TimedEvent { at: at(0), event: started }] };
+        let mut run = Self {
+            schedule_index: ScheduleIndex::new(&state),
+            trigger_index: TriggerIndex::new(&state),
+            state,
+            events: vec![TimedEvent { at: at(0), event: started }],
+        };
         let valid = plan.check().is_ok();
         let taken = run.apply(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None });
         assert_eq!(taken, valid, "the check and the fold agree");
@@ -163,15 +167,15 @@ impl Run {
             Ok(()) => {
                 assert_legal(&before, &self.state);
                 assert_eq!(self.state.inconsistencies(), [], "after {event:?}");
-                self.frontier.follow(&self.state, &event);
-                assert_eq!(self.frontier.next_changes(&self.state), self.state.next_changes(), "after {event:?}");
+                self.schedule_index.follow(&self.state, &event);
+                assert_eq!(self.schedule_index.next_changes(&self.state), self.state.next_changes(), "after {event:?}");
                 assert_eq!(
-                    self.frontier.ready(&self.state, usize::MAX, std::collections::BTreeSet::new),
+                    self.schedule_index.ready(&self.state, usize::MAX, std::collections::BTreeSet::new),
                     self.state.ready_by_priority(),
                     "after {event:?}"
                 );
-                self.census.follow(&self.state, &event);
-                assert_eq!(self.census, Census::new(&self.state), "after {event:?}");
+                self.trigger_index.follow(&self.state, &event);
+                assert_eq!(self.trigger_index, TriggerIndex::new(&self.state), "after {event:?}");
                 self.events.push(TimedEvent { at: now, event });
                 true
             }

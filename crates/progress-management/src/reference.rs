@@ -18,7 +18,7 @@ pub(crate) use scan::{Piece, parse_path, rename, rename_in, scan};
 
 /// One step into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Segment {
+pub enum PathSegment {
     /// `.name` or `["name"]`: a member of an object.
     Key(String),
     /// `[0]`: an element of an array.
@@ -27,9 +27,9 @@ pub enum Segment {
 
 /// Part of a step that a reference points to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum ReferencePart {
     /// The result, or the value at a path in it.
-    Result(Vec<Segment>),
+    Result(Vec<PathSegment>),
     /// The status, as a word.
     Status,
 }
@@ -40,7 +40,7 @@ pub struct Reference {
     /// The step.
     pub task: TaskId,
     /// The part of the step.
-    pub part: Part,
+    pub part: ReferencePart,
 }
 
 /// Reason why a reference cannot be parsed or resolved.
@@ -96,7 +96,7 @@ impl Describe for ReferenceError {
     }
 }
 
-impl fmt::Display for Segment {
+impl fmt::Display for PathSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Index(index) => write!(f, "[{index}]"),
@@ -110,8 +110,8 @@ impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "@{{steps.{}.", self.task)?;
         match &self.part {
-            Part::Status => f.write_str("status")?,
-            Part::Result(path) => {
+            ReferencePart::Status => f.write_str("status")?,
+            ReferencePart::Result(path) => {
                 f.write_str("result")?;
                 path.iter().try_for_each(|segment| write!(f, "{segment}"))?;
             }
@@ -132,7 +132,7 @@ impl Reference {
             .tasks
             .get(&self.task)
             .ok_or_else(|| ReferenceError::UnknownStep { reference: self.to_string(), task: self.task.clone() })?;
-        let Part::Result(path) = &self.part else { return Ok(Value::from(task.status.word())) };
+        let ReferencePart::Result(path) = &self.part else { return Ok(Value::from(task.status.word())) };
         let conclusion = task.conclusion.as_ref().ok_or_else(|| ReferenceError::NoResult {
             reference: self.to_string(),
             task: self.task.clone(),
@@ -159,7 +159,7 @@ impl Reference {
     ///
     /// The errors of [`Reference::value`].
     pub fn text(&self, state: &ProgressState) -> Result<String, ReferenceError> {
-        if let Part::Result(path) = &self.part
+        if let ReferencePart::Result(path) = &self.part
             && path.is_empty()
             && let Some(conclusion) = state.tasks.get(&self.task).and_then(|task| task.conclusion.as_ref())
         {
@@ -168,14 +168,14 @@ impl Reference {
         self.value(state).map(|value| plain_text(&value))
     }
 
-    fn follow(&self, root: &Value, path: &[Segment]) -> Result<Value, ReferenceError> {
+    fn follow(&self, root: &Value, path: &[PathSegment]) -> Result<Value, ReferenceError> {
         let mut here = root;
         let mut walked = String::new();
         for segment in path {
             walked.push_str(&segment.to_string());
             let next = match segment {
-                Segment::Key(key) => here.get(key).or_else(|| here.as_array()?.get(key.parse::<usize>().ok()?)),
-                Segment::Index(index) => here.get(index),
+                PathSegment::Key(key) => here.get(key).or_else(|| here.as_array()?.get(key.parse::<usize>().ok()?)),
+                PathSegment::Index(index) => here.get(index),
             };
             here = next.ok_or_else(|| ReferenceError::MissingPath {
                 reference: self.to_string(),

@@ -5,7 +5,8 @@
 use std::{error::Error, sync::mpsc, thread};
 
 use aime_progress_management::{
-    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, TimedEvent, Timestamp, fold,
+    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, TimedEvent, Timestamp,
+    fold,
 };
 use aime_replan_triggers::{FrequencyDecision, FrequencySettings, ReplanHistory, TriggerSettings, decide_replan, evaluate};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! When time alone could change the verdict.
 
-use aime_progress_management::{Census, ProgressState, Timestamp};
+use aime_progress_management::{ProgressState, Timestamp, TriggerIndex};
 
 use crate::{
     FrequencySettings, ReplanHistory, TriggerSettings,
@@ -19,20 +19,20 @@ pub fn next_deadline(
     triggers: &TriggerSettings,
     frequency: &FrequencySettings,
 ) -> Option<Timestamp> {
-    next_deadline_with(state, &Census::new(state), history, now, (triggers, frequency))
+    next_deadline_with(state, &TriggerIndex::new(state), history, now, (triggers, frequency))
 }
 
-/// Does the same with an existing census of this state.
+/// Does the same with an existing index of this state.
 #[must_use]
 pub fn next_deadline_with(
     state: &ProgressState,
-    census: &Census,
+    trigger_index: &TriggerIndex,
     history: ReplanHistory,
     now: Timestamp,
     (triggers, frequency): (&TriggerSettings, &FrequencySettings),
 ) -> Option<Timestamp> {
     let cooldown = if is_spent(history, frequency) { None } else { cooldown_end(history, frequency) };
-    [stall_time(state, census, triggers), cooldown].into_iter().flatten().filter(|at| *at > now).min()
+    [stall_time(state, trigger_index, triggers), cooldown].into_iter().flatten().filter(|at| *at > now).min()
 }
 
 #[cfg(test)]

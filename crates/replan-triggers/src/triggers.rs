@@ -1,7 +1,7 @@
 //! The five triggers.
 
 use aime_messages::{Message, message};
-use aime_progress_management::{Census, Evidence, ProgressState, Significance, Task, Timestamp, TriggerKind, TriggerReason};
+use aime_progress_management::{Evidence, ProgressState, Significance, Task, Timestamp, TriggerIndex, TriggerKind, TriggerReason};
 
 use crate::TriggerSettings;
 
@@ -35,24 +35,24 @@ const fn weight(significance: Significance) -> u8 {
 /// Pure: the same state, time and settings give the same reasons. Unhandled reasons are returned again each time.
 #[must_use]
 pub fn evaluate(state: &ProgressState, now: Timestamp, budget: Option<TokenBudget>, settings: &TriggerSettings) -> Vec<TriggerReason> {
-    evaluate_with(state, &Census::new(state), now, budget, settings)
+    evaluate_with(state, &TriggerIndex::new(state), now, budget, settings)
 }
 
-/// Does the same with an existing census of this state, and skips the tasks that are done or wait.
+/// Does the same with an existing index of this state, and skips the tasks that are done or wait.
 #[must_use]
 pub fn evaluate_with(
     state: &ProgressState,
-    census: &Census,
+    trigger_index: &TriggerIndex,
     now: Timestamp,
     budget: Option<TokenBudget>,
     settings: &TriggerSettings,
 ) -> Vec<TriggerReason> {
     // A group fails with its tasks, so only these count.
-    let mut reasons: Vec<TriggerReason> = census.failed(state).filter(|task| counts(task, settings)).map(failed).collect();
-    reasons.extend(evidence(state, census, settings));
-    reasons.extend(blocked(state, census, settings));
-    reasons.extend(budget.and_then(|budget| token_budget(state, census, budget, settings)));
-    reasons.extend(stalled(state, census, now, settings));
+    let mut reasons: Vec<TriggerReason> = trigger_index.failed(state).filter(|task| counts(task, settings)).map(failed).collect();
+    reasons.extend(evidence(state, trigger_index, settings));
+    reasons.extend(blocked(state, trigger_index, settings));
+    reasons.extend(budget.and_then(|budget| token_budget(state, trigger_index, budget, settings)));
+    reasons.extend(stalled(state, trigger_index, now, settings));
     reasons.retain(|reason| settings.counts(reason.kind));
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
     reasons
@@ -79,8 +79,8 @@ fn failed(task: &Task) -> TriggerReason {
     }
 }
 
-fn evidence(state: &ProgressState, census: &Census, settings: &TriggerSettings) -> Option<TriggerReason> {
-    let found: Vec<&Evidence> = census.unused(state, settings.evidence_significance);
+fn evidence(state: &ProgressState, trigger_index: &TriggerIndex, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let found: Vec<&Evidence> = trigger_index.unused(state, settings.evidence_significance);
     let most = found.iter().map(|evidence| evidence.significance).max()?;
     let contents: Vec<&str> = found.iter().map(|evidence| evidence.content.as_str()).collect();
     let mut tasks: Vec<_> = found.iter().filter_map(|evidence| evidence.task.clone()).collect();
@@ -94,8 +94,8 @@ fn evidence(state: &ProgressState, census: &Census, settings: &TriggerSettings) 
     })
 }
 
-fn blocked(state: &ProgressState, census: &Census, settings: &TriggerSettings) -> Option<TriggerReason> {
-    let found: Vec<&Task> = census.blocked(state).collect();
+fn blocked(state: &ProgressState, trigger_index: &TriggerIndex, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let found: Vec<&Task> = trigger_index.blocked(state).collect();
     if found.is_empty() || !settings.blocked {
         return None;
     }
@@ -113,9 +113,14 @@ fn blocked(state: &ProgressState, census: &Census, settings: &TriggerSettings) -
 }
 
 /// Fires once for a plan: a replan brings no tokens back, so a decision that had this reason has dealt with it.
-fn token_budget(state: &ProgressState, census: &Census, budget: TokenBudget, settings: &TriggerSettings) -> Option<TriggerReason> {
+fn token_budget(
+    state: &ProgressState,
+    trigger_index: &TriggerIndex,
+    budget: TokenBudget,
+    settings: &TriggerSettings,
+) -> Option<TriggerReason> {
     let dealt_with = state.decisions.iter().flat_map(|decision| &decision.triggers).any(|reason| reason.kind == TriggerKind::TokenBudget);
-    if dealt_with || !census.has_unsettled() || budget.limit == 0 {
+    if dealt_with || !trigger_index.has_unsettled() || budget.limit == 0 {
         return None;
     }
     let left = budget.limit.saturating_sub(budget.used);
@@ -134,11 +139,11 @@ const fn as_float(count: u64) -> f64 {
     count as f64
 }
 
-fn stalled(state: &ProgressState, census: &Census, now: Timestamp, settings: &TriggerSettings) -> Option<TriggerReason> {
-    if stall_time(state, census, settings)? > now {
+fn stalled(state: &ProgressState, trigger_index: &TriggerIndex, now: Timestamp, settings: &TriggerSettings) -> Option<TriggerReason> {
+    if stall_time(state, trigger_index, settings)? > now {
         return None;
     }
-    let running = census.running(state);
+    let running = trigger_index.running(state);
     Some(TriggerReason {
         kind: TriggerKind::Stalled,
         priority: STALLED,
@@ -149,9 +154,9 @@ fn stalled(state: &ProgressState, census: &Census, now: Timestamp, settings: &Tr
 }
 
 /// When the run counts as stalled if nothing moves before; never while a person is asked or nothing runs.
-pub(crate) fn stall_time(state: &ProgressState, census: &Census, settings: &TriggerSettings) -> Option<Timestamp> {
+pub(crate) fn stall_time(state: &ProgressState, trigger_index: &TriggerIndex, settings: &TriggerSettings) -> Option<Timestamp> {
     let asked = state.questions.iter().any(|question| question.answer.is_none());
-    let runs = census.running(state).next().is_some();
+    let runs = trigger_index.running(state).next().is_some();
     let watched = settings.stall_timeout > 0 && settings.counts(TriggerKind::Stalled) && runs && !asked;
     watched.then(|| state.last_progress_at.plus_millis(settings.stall_timeout.saturating_mul(1_000)))
 }

@@ -57,7 +57,10 @@ fn consistent(world: &World, state: Option<&ProgressState>, when: &str) {
 fn timed(journal: &Journal) -> Vec<TimedEvent> {
     let records = journal.events(RUN, 1, usize::MAX).unwrap_or_default();
     let event = |record: &aime_durable::EventRecord| {
-        Some(TimedEvent { at: aime_progress_management::Timestamp::from_millis(record.at), event: serde_json::from_str(&record.body).ok()? })
+        Some(TimedEvent {
+            at: aime_progress_management::Timestamp::from_millis(record.at),
+            event: serde_json::from_str(&record.body).ok()?,
+        })
     };
     records.iter().filter_map(event).collect()
 }

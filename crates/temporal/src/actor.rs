@@ -25,9 +25,9 @@ use temporalio_sdk::{
 use crate::{
     ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects,
     MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, carry,
-    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
+    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
 };
 
 /// Maximum number of facts in one query of an actor.

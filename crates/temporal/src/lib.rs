@@ -8,7 +8,6 @@ mod carry;
 mod child;
 mod client;
 mod codec;
-mod workflow_context;
 mod effect;
 mod effect_queue;
 mod orders;
@@ -18,6 +17,7 @@ mod seal;
 mod tree;
 mod trees;
 mod worker;
+mod workflow_context;
 
 pub use activities::Effects;
 pub use actor::ActorWorkflow;

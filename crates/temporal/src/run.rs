@@ -32,11 +32,11 @@ use temporalio_sdk::{
 use crate::{
     ActorAnswer, ActorWorkflow, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
     PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, carry,
-    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     lead_workflow, moves_on,
     orders::RunInput,
     tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
+    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
 };
 
 /// Maximum number of events in one query of a run.

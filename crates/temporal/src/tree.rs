@@ -5,7 +5,7 @@ use aime_orchestrator::{FoundConflict, RunFact};
 use aime_progress_management::{RunId, TaskId};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Capability, Effects, Handover, JoinOrder, JoinResult, Queues, TaskWork, Tree, workflow_context::now, effect::lost};
+use crate::{Capability, Effects, Handover, JoinOrder, JoinResult, Queues, TaskWork, Tree, effect::lost, workflow_context::now};
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {

@@ -91,7 +91,7 @@ fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
     let mut growth = Growth::default();
     let due = |growth: &Growth, state: &ProgressState| {
         [Adaptive::Never, Adaptive::Evidence, Adaptive::Always]
-            .map(|adaptive| growth.adaptation_due(state, &Census::new(state), adaptive, |_| false).is_some())
+            .map(|adaptive| growth.adaptation_due(state, &TriggerIndex::new(state), adaptive, |_| false).is_some())
     };
     assert_eq!(due(&growth, &state), [false, false, false], "nothing was completed");
     growth.completed();
@@ -111,7 +111,7 @@ fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
         });
         assert_eq!(due(&growth, &state), [false, news, true]);
     }
-    let known = growth.adaptation_due(&state, &Census::new(&state), Adaptive::Evidence, |id| id.as_str() == "etrue");
+    let known = growth.adaptation_due(&state, &TriggerIndex::new(&state), Adaptive::Evidence, |id| id.as_str() == "etrue");
     assert_eq!(known, None, "what was looked at already is no news");
     state.tasks.values_mut().for_each(|task| task.status = TaskStatus::Completed);
     assert_eq!(due(&growth, &state), [false, false, false], "there is nothing left to adapt");

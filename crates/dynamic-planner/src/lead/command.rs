@@ -2,7 +2,7 @@
 
 use aime_messages::Message;
 use aime_progress_management::{
-    EvidenceId, LeadCommand, Owner, PlanChange, PlanMode, PlanPatch, ProgressState, Task, TaskId, TaskKind, TaskStatus, lowering,
+    EvidenceId, LeadCommand, Owner, PlanChange, PlanMode, PlanPatch, ProgressState, Task, TaskId, TaskKind, TaskStatus, handled_failures,
 };
 use serde_json::{Map, Value};
 
@@ -144,7 +144,7 @@ fn faults_of(patch: &PlanPatch, state: &ProgressState, rules: &PlanRules<'_>) ->
         Ok(after) => after,
         Err(found) => return found.faults.into_iter().map(PlanFault::from).collect(),
     };
-    let mut lines = lowering(state, patch).err().unwrap_or_default();
+    let mut lines = handled_failures(state, patch).err().unwrap_or_default();
     if state.mode == Some(PlanMode::Emergent) {
         lines.extend(check_update(state, &after, patch, rules.growth).into_iter().map(Message::text));
     }

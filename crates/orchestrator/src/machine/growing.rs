@@ -27,9 +27,9 @@ impl RunMachine {
             Some(PlanMode::Emergent) => self.replans.growth().update_due(&self.state, self.is_still(), &self.input.settings.growth),
             // If a replan is wanted but not allowed yet, the update waits for it.
             Some(PlanMode::Complex) => {
-                let (census, state) = self.state.census();
+                let (trigger_index, state) = self.state.trigger_index();
                 let is_known = |id: &EvidenceId| self.replans.is_left_open(id);
-                let due = self.replans.growth().adaptation_due(state, census, self.input.settings.adaptive, is_known);
+                let due = self.replans.growth().adaptation_due(state, trigger_index, self.input.settings.adaptive, is_known);
                 due.filter(|_| self.reasons().is_empty())
             }
             _ => None,

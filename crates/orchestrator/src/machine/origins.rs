@@ -10,8 +10,8 @@ impl RunMachine {
     pub(super) fn origins_of_actor(&mut self, task: &TaskId) -> Vec<Origin> {
         let mut origins = self.origins_of_plans();
         Origin::merge(&mut origins, &self.plan_origins);
-        let (frontier, state) = self.state.frontier();
-        for known in frontier.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id)) {
+        let (schedule_index, state) = self.state.schedule_index();
+        for known in schedule_index.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id)) {
             Origin::merge(&mut origins, known.conclusion.iter().flat_map(|conclusion| &conclusion.origins));
         }
         origins
@@ -21,7 +21,7 @@ impl RunMachine {
     pub(super) fn origins_of_call(&mut self, refers: bool) -> Vec<Origin> {
         let mut origins = self.plan_origins.clone();
         if refers {
-            Origin::merge(&mut origins, self.state.census().0.origins());
+            Origin::merge(&mut origins, self.state.trigger_index().0.origins());
         }
         origins
     }

@@ -35,8 +35,8 @@ impl RunMachine {
     /// Returns the reasons for a replan that have not been dealt with.
     pub(super) fn reasons(&mut self) -> Vec<TriggerReason> {
         let budget = self.bounds().max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
-        let (census, state) = self.state.census();
-        let mut reasons = evaluate_with(state, census, self.now, budget, &self.input.settings.triggers);
+        let (trigger_index, state) = self.state.trigger_index();
+        let mut reasons = evaluate_with(state, trigger_index, self.now, budget, &self.input.settings.triggers);
         if let Some(detail) = self.criteria.failure() {
             reasons.push(TriggerReason {
                 kind: TriggerKind::CriteriaFailed,
@@ -49,7 +49,7 @@ impl RunMachine {
         // User input without a task is a message to the run itself. It is processed regardless of the frequency
         // control.
         let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
-        let said: Vec<&Evidence> = census.unused(state, Significance::High).into_iter().filter(said).collect();
+        let said: Vec<&Evidence> = trigger_index.unused(state, Significance::High).into_iter().filter(said).collect();
         if !said.is_empty() {
             // The same words are no evidence that the plan is in trouble.
             let is_said = |id: &EvidenceId| said.iter().any(|evidence| evidence.id == *id);
@@ -267,8 +267,8 @@ impl RunMachine {
     pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
         let mut given_up = false;
         loop {
-            let (frontier, state) = self.state.frontier();
-            let changes = frontier.graph().closing_changes(state);
+            let (schedule_index, state) = self.state.schedule_index();
+            let changes = schedule_index.graph().closing_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return given_up;
             }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Deref};
 
-use aime_progress_management::{CallOutcome, Census, FoldError, Frontier, ProgressEvent, ProgressState, TaskId, Timestamp};
+use aime_progress_management::{CallOutcome, FoldError, ProgressEvent, ProgressState, ScheduleIndex, TaskId, Timestamp, TriggerIndex};
 use serde::{Deserialize, Serialize};
 
 use super::{Out, RunMachine};
@@ -14,15 +14,15 @@ pub(super) struct TrackedState {
     calls: OpenCalls,
     /// The changes of status and the tasks that are due; built on first use.
     #[serde(skip)]
-    frontier: Option<Frontier>,
+    schedule_index: Option<ScheduleIndex>,
     /// The tasks and evidence that the triggers need; built on first use.
     #[serde(skip)]
-    census: Option<Census>,
+    trigger_index: Option<TriggerIndex>,
 }
 
 impl TrackedState {
     pub(super) fn new(state: ProgressState) -> Self {
-        Self { state, calls: OpenCalls::default(), frontier: None, census: None }
+        Self { state, calls: OpenCalls::default(), schedule_index: None, trigger_index: None }
     }
 
     pub(super) const fn get(&self) -> &ProgressState {
@@ -37,28 +37,28 @@ impl TrackedState {
     pub(super) fn apply(&mut self, at: Timestamp, event: &ProgressEvent) -> Result<(), FoldError> {
         self.state.apply(at, event)?;
         self.calls.follow(event);
-        if let Some(census) = &mut self.census {
-            census.follow(&self.state, event);
+        if let Some(trigger_index) = &mut self.trigger_index {
+            trigger_index.follow(&self.state, event);
         }
-        if let Some(frontier) = &mut self.frontier {
-            frontier.follow(&self.state, event);
+        if let Some(schedule_index) = &mut self.schedule_index {
+            schedule_index.follow(&self.state, event);
         }
         Ok(())
     }
 
     /// Returns the index of due changes, and the state that it belongs to.
-    pub(super) fn frontier(&mut self) -> (&mut Frontier, &ProgressState) {
-        (self.frontier.get_or_insert_with(|| Frontier::new(&self.state)), &self.state)
+    pub(super) fn schedule_index(&mut self) -> (&mut ScheduleIndex, &ProgressState) {
+        (self.schedule_index.get_or_insert_with(|| ScheduleIndex::new(&self.state)), &self.state)
     }
 
     /// Returns the index for the triggers, and the state that it belongs to.
-    pub(super) fn census(&mut self) -> (&Census, &ProgressState) {
-        (self.census.get_or_insert_with(|| Census::new(&self.state)), &self.state)
+    pub(super) fn trigger_index(&mut self) -> (&TriggerIndex, &ProgressState) {
+        (self.trigger_index.get_or_insert_with(|| TriggerIndex::new(&self.state)), &self.state)
     }
 
     #[cfg(test)]
     pub(super) fn census_is_exact(&self) -> bool {
-        self.census.as_ref().is_none_or(|census| *census == Census::new(&self.state))
+        self.trigger_index.as_ref().is_none_or(|trigger_index| *trigger_index == TriggerIndex::new(&self.state))
     }
 }
 

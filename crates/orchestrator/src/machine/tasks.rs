@@ -49,8 +49,8 @@ impl RunMachine {
     /// Makes every change of status that follows from the graph alone.
     pub(super) fn settle(&mut self, out: &mut Out) {
         loop {
-            let (frontier, state) = self.state.frontier();
-            let changes = frontier.next_changes(state);
+            let (schedule_index, state) = self.state.schedule_index();
+            let changes = schedule_index.next_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return;
             }
@@ -92,8 +92,8 @@ impl RunMachine {
             if free == 0 {
                 return;
             }
-            let (frontier, state) = self.state.frontier();
-            let ready = frontier.ready(state, free, || held(&self.effects, state, None));
+            let (schedule_index, state) = self.state.schedule_index();
+            let ready = schedule_index.ready(state, free, || held(&self.effects, state, None));
             if ready.is_empty() {
                 return;
             }
@@ -129,8 +129,8 @@ impl RunMachine {
     fn start_actor(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let execution = self.executions.of(task);
         let (known, origins, marks) = (self.memory.text(), self.origins_of_actor(task), self.input.settings.trust.is_some());
-        let (frontier, state) = self.state.frontier();
-        let Some(mut brief) = ActorBrief::new(state, task, frontier.graph().dependencies(task), marks) else {
+        let (schedule_index, state) = self.state.schedule_index();
+        let Some(mut brief) = ActorBrief::new(state, task, schedule_index.graph().dependencies(task), marks) else {
             self.fault = Some(format!("nothing can be said of the task {task}"));
             return;
         };

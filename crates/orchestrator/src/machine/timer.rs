@@ -17,8 +17,8 @@ impl RunMachine {
         let (history, now) = (self.replans.history(), self.now);
         let triggers = (self.phase == Phase::Executing && self.can_replan()).then(|| {
             let settings = (&self.input.settings.triggers, &self.input.settings.frequency);
-            let (census, state) = self.state.census();
-            next_deadline_with(state, census, history, now, settings)
+            let (trigger_index, state) = self.state.trigger_index();
+            next_deadline_with(state, trigger_index, history, now, settings)
         });
         let Some(at) = [triggers.flatten(), self.budgets.deadline()].into_iter().flatten().min() else { return };
         if at > now && !self.effects.timers().any(|(_, set)| set <= at) {

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use aime_messages::Describe;
-use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileCheck, FileChangeKind, FileFact, TaskId};
+use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileChangeKind, FileCheck, FileFact, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
 use aime_undo::PathComparison;

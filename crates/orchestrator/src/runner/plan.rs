@@ -16,7 +16,7 @@ use aime_dynamic_planner::{
 use aime_llm::{Effort, InvalidAnswer, Model, ModelError};
 use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{
-    Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, lowering,
+    Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, handled_failures,
 };
 use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
@@ -227,7 +227,7 @@ fn complex(undecided: UndecidedGoal, why: Message) -> RouteDecision {
 fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let mut faults: Vec<Message> = check_update(state, &after, patch, growth).into_iter().map(Message::text).collect();
-    faults.extend(lowering(state, patch).err().into_iter().flatten());
+    faults.extend(handled_failures(state, patch).err().into_iter().flatten());
     if faults.is_empty() { Ok(after.plan()) } else { Err(faults.into_iter().map(|fault| PlanFault::new("patch", fault)).collect()) }
 }
 
@@ -244,7 +244,7 @@ fn check_patch(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<
             message!("rule-left", task = id)
         })
         .collect();
-    let mut faults = lowering(state, patch).err().unwrap_or_default();
+    let mut faults = handled_failures(state, patch).err().unwrap_or_default();
     faults.extend(left.into_iter().filter(|_| whole));
     if faults.is_empty() { Ok(after.plan()) } else { Err(faults.into_iter().map(|fault| PlanFault::new("patch", fault)).collect()) }
 }

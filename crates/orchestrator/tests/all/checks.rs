@@ -74,7 +74,8 @@ async fn a_run_whose_process_died_right_after_its_end_is_told_of_everywhere_once
 async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
     let bench = after_a_run().await;
     let seen = view(&bench.journal, &run_id()).unwrap();
-    let told: Vec<TimedEvent> = seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
+    let told: Vec<TimedEvent> =
+        seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
     let places =
         |told: &[TimedEvent], state| check_told(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect();
     let mut other = told.clone();

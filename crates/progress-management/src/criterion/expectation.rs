@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Segment, reference::parse_path};
+use crate::{PathSegment, reference::parse_path};
 
 /// Maximum size of a compiled regular expression, in bytes.
 const PATTERN_BYTES: usize = 1 << 20;
@@ -49,7 +49,7 @@ pub struct Pattern(String);
 
 /// A path into a JSON value, such as `.items[0].name`; empty for the whole value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JsonPath(Vec<Segment>);
+pub struct JsonPath(Vec<PathSegment>);
 
 /// Error of a text that is no valid expectation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -225,8 +225,8 @@ impl JsonPath {
     #[must_use]
     pub fn find<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, segment| match segment {
-            Segment::Key(key) => value.get(key),
-            Segment::Index(index) => value.get(index),
+            PathSegment::Key(key) => value.get(key),
+            PathSegment::Index(index) => value.get(index),
         })
     }
 }

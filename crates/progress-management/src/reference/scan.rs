@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Part, Reference, Segment};
+use super::{PathSegment, Reference, ReferencePart};
 use crate::TaskId;
 
 /// A piece of a text.
@@ -81,11 +81,11 @@ fn parse_body(body: &str) -> Option<Reference> {
         let (id, tail) = rest.split_at(at);
         let tail = tail.get(1..)?;
         if tail == "status" {
-            return Some(Reference { task: TaskId::new(id).ok()?, part: Part::Status });
+            return Some(Reference { task: TaskId::new(id).ok()?, part: ReferencePart::Status });
         }
         let Some(path) = tail.strip_prefix("result") else { continue };
         if path.is_empty() || path.starts_with(['.', '[']) {
-            return Some(Reference { task: TaskId::new(id).ok()?, part: Part::Result(parse_path(path)?) });
+            return Some(Reference { task: TaskId::new(id).ok()?, part: ReferencePart::Result(parse_path(path)?) });
         }
     }
     None
@@ -95,7 +95,7 @@ pub(super) fn is_plain_key(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '$')
 }
 
-pub(crate) fn parse_path(mut rest: &str) -> Option<Vec<Segment>> {
+pub(crate) fn parse_path(mut rest: &str) -> Option<Vec<PathSegment>> {
     let mut path = Vec::new();
     while !rest.is_empty() {
         if let Some(tail) = rest.strip_prefix('.') {
@@ -104,17 +104,17 @@ pub(crate) fn parse_path(mut rest: &str) -> Option<Vec<Segment>> {
             if key.is_empty() {
                 return None;
             }
-            path.push(Segment::Key(key.to_owned()));
+            path.push(PathSegment::Key(key.to_owned()));
             rest = after;
         } else {
             let tail = rest.strip_prefix('[')?;
             if let Some(quote) = tail.chars().next().filter(|c| matches!(c, '"' | '\'')) {
                 let (key, after) = tail.get(1..)?.split_once(quote)?;
-                path.push(Segment::Key(key.to_owned()));
+                path.push(PathSegment::Key(key.to_owned()));
                 rest = after.strip_prefix(']')?;
             } else {
                 let (index, after) = tail.split_once(']')?;
-                path.push(Segment::Index(index.trim().parse().ok()?));
+                path.push(PathSegment::Index(index.trim().parse().ok()?));
                 rest = after;
             }
         }

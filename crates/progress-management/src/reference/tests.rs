@@ -25,7 +25,7 @@ fn references_are_found_and_written_back() {
         assert_eq!(refs(text), expected, "{text}");
     }
     let found = &references_in_text("@{steps.v1.2.result.x}")[0];
-    assert_eq!((found.task.as_str(), &found.part), ("v1.2", &Part::Result(vec![Segment::Key("x".into())])));
+    assert_eq!((found.task.as_str(), &found.part), ("v1.2", &ReferencePart::Result(vec![PathSegment::Key("x".into())])));
 }
 
 #[test]

@@ -15,9 +15,9 @@ use crate::{
     ActorBegin, ActorEnd, Capability, DelegateCreation, DelegateOrder, Effects, Handover, MachineStart, RunningEffect, StoppedActor,
     TaskWork, Tree,
     child::drive_child,
-    workflow_context::now,
     effect::lost,
     tree::{conflict_words, merge_reply, tree_now},
+    workflow_context::now,
 };
 
 /// A part of the work, on its way to another actor.

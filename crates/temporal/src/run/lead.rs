@@ -16,11 +16,11 @@ use crate::{
     ActorBegin, ActorEnd, Capability, Effects, Handover, MachineStart, Queues, RestOrder, RunningEffect, StoppedActor, TaskWork,
     WakeComposition, WakeOrder,
     child::drive_child,
-    workflow_context::now,
     effect::lost,
     lead_workflow,
     orders::RunInput,
     tree::{MergeReply, merge_reply, tree_now},
+    workflow_context::now,
 };
 
 /// One wake of the lead.

@@ -19,10 +19,10 @@ use crate::{
     ActorBegin, ActorCreation, ActorEnd, Capability, Effects, Handover, JudgeOrder, MachineStart, MakeOrder, Queues, RunningEffect,
     StoppedActor, TaskWork, Tree, actor_workflow,
     child::drive_child,
-    workflow_context::{now, until},
     effect::lost,
     orders::RunInput,
     tree::{MergeReply, merge_reply, tree_now},
+    workflow_context::{now, until},
 };
 
 /// End of an actor, with the conflicts of its work.

@@ -5,7 +5,7 @@ use aime_dynamic_planner::{Wake, check_update};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
-    ProgressEvent, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason, lowering,
+    ProgressEvent, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason, handled_failures,
 };
 
 use super::{Out, RunMachine, main_id};
@@ -75,7 +75,7 @@ impl RunMachine {
         // Changes that do not fit are dropped later.
         let Ok(RebasedPatch { patch, .. }) = state.rebase(patch) else { return Vec::new() };
         let Ok(after) = state.patched(&patch, self.now) else { return Vec::new() };
-        let mut faults = lowering(state, &patch).err().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
+        let mut faults = handled_failures(state, &patch).err().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
         if mode == Some(PlanMode::Emergent) {
             faults.extend(check_update(state, &after, &patch, &self.input.settings.growth));
         }

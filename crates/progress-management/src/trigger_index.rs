@@ -10,7 +10,7 @@ use crate::{Evidence, Origin, ProgressEvent, ProgressState, Significance, Task, 
 ///
 /// It belongs to one state and must receive every event that the state has applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Census {
+pub struct TriggerIndex {
     version: u32,
     /// Positions of tasks in the plan.
     running: BTreeSet<usize>,
@@ -26,11 +26,11 @@ pub struct Census {
     read: BTreeMap<Origin, usize>,
 }
 
-impl Census {
+impl TriggerIndex {
     /// Builds the index of any state.
     #[must_use]
     pub fn new(state: &ProgressState) -> Self {
-        let mut census = Self {
+        let mut trigger_index = Self {
             version: state.version,
             running: BTreeSet::new(),
             blocked: BTreeSet::new(),
@@ -42,11 +42,11 @@ impl Census {
             read: BTreeMap::new(),
         };
         for (at, task) in state.tasks.values().enumerate() {
-            census.count(at, task);
-            census.count_origins(at, task);
+            trigger_index.count(at, task);
+            trigger_index.count_origins(at, task);
         }
-        census.count_evidence(state);
-        census
+        trigger_index.count_evidence(state);
+        trigger_index
     }
 
     /// Updates the index with an event that `state` has just applied.
@@ -154,7 +154,7 @@ impl Census {
 }
 
 fn tasks<'a>(places: &BTreeSet<usize>, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
-    // Copied, because there are few and the caller may change the census meanwhile.
+    // Copied, because there are few and the caller may change the index meanwhile.
     let places: Vec<usize> = places.iter().copied().collect();
     places.into_iter().filter_map(|at| state.tasks.get_index(at)).map(|(_, task)| task)
 }
@@ -181,12 +181,13 @@ mod tests {
     #[test]
     fn evidence_counts_until_it_is_used() {
         let mut state = state("a");
-        let mut census = Census::new(&state);
+        let mut trigger_index = TriggerIndex::new(&state);
         let mut happens = |state: &mut ProgressState, event: ProgressEvent| {
             state.apply(at(1), &event).unwrap();
-            census.follow(state, &event);
-            assert_eq!(census, Census::new(state), "after {event:?}");
-            let names = |least| census.unused(state, least).iter().map(|evidence| evidence.id.to_string()).collect::<Vec<_>>().join(" ");
+            trigger_index.follow(state, &event);
+            assert_eq!(trigger_index, TriggerIndex::new(state), "after {event:?}");
+            let names =
+                |least| trigger_index.unused(state, least).iter().map(|evidence| evidence.id.to_string()).collect::<Vec<_>>().join(" ");
             (names(Significance::Low), names(Significance::High))
         };
         let added = |name, significance| ProgressEvent::EvidenceAdded { evidence: evidence(name, significance) };

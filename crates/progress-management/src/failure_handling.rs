@@ -1,4 +1,4 @@
-//! Lowering: checks how a replan deals with failed tasks. Each replan has to replace them by smaller work or by another
+//! Checks how a replan deals with failed tasks. Each replan has to replace them by smaller work or by another
 //! approach.
 
 use aime_messages::{Message, message};
@@ -10,7 +10,7 @@ use crate::{EdgeType, EvidenceKind, PlanChange, PlanPatch, ProgressState, Task, 
 /// Treatment of a failed task by a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Lowering {
+pub enum FailureHandling {
     /// Several tasks replace it.
     Split,
     /// One task with another approach replaces it.
@@ -27,27 +27,27 @@ pub enum Lowering {
 
 /// A failed task, with its treatment by a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Lowered {
+pub struct HandledFailure {
     /// The task that failed.
     pub task: TaskId,
     /// Treatment of the task.
-    pub how: Lowering,
+    pub how: FailureHandling,
     /// Tasks that replace it, preceded by those that prepare them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub into: Vec<TaskId>,
 }
 
-impl std::fmt::Display for Lowered {
+impl std::fmt::Display for HandledFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { task, how, into } = self;
         let into: Vec<&str> = into.iter().map(TaskId::as_str).collect();
         match how {
-            Lowering::Split => write!(f, "{task} in {} smaller tasks: {}", into.len(), into.join(", ")),
-            Lowering::AnotherWay => write!(f, "{task} another way: {}", into.join(", ")),
-            Lowering::Changed => write!(f, "{task} tried again, changed"),
-            Lowering::Again => write!(f, "{task} tried again"),
-            Lowering::Removed => write!(f, "{task} done without"),
-            Lowering::Left => write!(f, "{task} left as it failed"),
+            FailureHandling::Split => write!(f, "{task} in {} smaller tasks: {}", into.len(), into.join(", ")),
+            FailureHandling::AnotherWay => write!(f, "{task} another way: {}", into.join(", ")),
+            FailureHandling::Changed => write!(f, "{task} tried again, changed"),
+            FailureHandling::Again => write!(f, "{task} tried again"),
+            FailureHandling::Removed => write!(f, "{task} done without"),
+            FailureHandling::Left => write!(f, "{task} left as it failed"),
         }
     }
 }
@@ -61,7 +61,7 @@ impl std::fmt::Display for Lowered {
 /// changed the plan, or that replaced such a task, must be split, or its tool, profile or model must change. If no
 /// decision has used a message of a person yet, a task may be retried unchanged, because something else may have
 /// changed.
-pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<Message>> {
+pub fn handled_failures(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<HandledFailure>, Vec<Message>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
             || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0 && !held_by_plan(&task.spec.id, state))
@@ -69,14 +69,14 @@ pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>
     let (mut lowered, mut faults) = (Vec::new(), Vec::new());
     for task in state.tasks.values().filter(gave_up) {
         match of(&task.spec, state, patch) {
-            Ok((how, into)) => lowered.push(Lowered { task: task.spec.id.clone(), how, into }),
+            Ok((how, into)) => lowered.push(HandledFailure { task: task.spec.id.clone(), how, into }),
             Err(fault) => faults.push(fault),
         }
     }
     if faults.is_empty() { Ok(lowered) } else { Err(faults) }
 }
 
-fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), Message> {
+fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(FailureHandling, Vec<TaskId>), Message> {
     let id = &failed.id;
     let replacing = replacing(id, patch);
     if !replacing.is_empty() {
@@ -87,16 +87,16 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
             [one] if is_same(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
             [one] if !means_differ(failed, one) && !person_spoke(state) => match replanned_before(id, state) {
                 Some(first) => Err(again_in_other_words(id, first)),
-                None => Ok((Lowering::AnotherWay, ids)),
+                None => Ok((FailureHandling::AnotherWay, ids)),
             },
-            [_] => Ok((Lowering::AnotherWay, ids)),
-            _ => Ok((Lowering::Split, ids)),
+            [_] => Ok((FailureHandling::AnotherWay, ids)),
+            _ => Ok((FailureHandling::Split, ids)),
         };
     }
-    let mut how = Lowering::Left;
+    let mut how = FailureHandling::Left;
     for change in &patch.changes {
         match change {
-            PlanChange::RemoveTask { id: removed, .. } if removed == id => how = Lowering::Removed,
+            PlanChange::RemoveTask { id: removed, .. } if removed == id => how = FailureHandling::Removed,
             PlanChange::ModifyTask { id: changed, change } if changed == id => {
                 if !changes_the_work(failed, change) {
                     return Err(message!("rule-modify-again", task = id));
@@ -107,14 +107,14 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
                 if let Some(first) = replanned_before(id, state).filter(|_| again) {
                     return Err(again_in_other_words(id, first));
                 }
-                how = Lowering::Changed;
+                how = FailureHandling::Changed;
             }
-            PlanChange::UnblockTask { id: unblocked } if unblocked == id && how == Lowering::Left => how = Lowering::Again,
+            PlanChange::UnblockTask { id: unblocked } if unblocked == id && how == FailureHandling::Left => how = FailureHandling::Again,
             _ => {}
         }
     }
     // A group does no work itself; its failed tasks are checked separately.
-    if how == Lowering::Again && failed.kind != TaskKind::Group && !is_prepared(failed, state, patch) && !person_spoke(state) {
+    if how == FailureHandling::Again && failed.kind != TaskKind::Group && !is_prepared(failed, state, patch) && !person_spoke(state) {
         return Err(message!("rule-unblock-again", task = id));
     }
     Ok((how, Vec::new()))
@@ -127,7 +127,7 @@ fn replanned_before<'a>(id: &'a TaskId, state: &'a ProgressState) -> Option<&'a 
     let before = |id: &TaskId| lowered().find(|lowered| lowered.into.contains(id)).map(|lowered| &lowered.task);
     // A task is never in its own place, but a damaged journal must not loop.
     let first = std::iter::successors(before(id), |id| before(id)).take(state.tasks.len()).last();
-    first.or_else(|| lowered().any(|lowered| lowered.task == *id && lowered.how == Lowering::Changed).then_some(id))
+    first.or_else(|| lowered().any(|lowered| lowered.task == *id && lowered.how == FailureHandling::Changed).then_some(id))
 }
 
 /// Returns the fault of a second replan of the same work that differs in words alone.

@@ -41,7 +41,7 @@ fn waits(from: &str) -> PlanChange {
 
 /// Returns how the changes deal with `convert`, as text.
 fn made(changes: Vec<PlanChange>) -> Result<String, String> {
-    let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| Message::list("\n", &faults).to_string())?;
+    let lowered = handled_failures(&troubled(), &patch_of(changes)).map_err(|faults| Message::list("\n", &faults).to_string())?;
     assert_eq!(lowered.len(), 2, "each task that failed is told of: {lowered:?}");
     Ok(lowered.iter().find(|lowered| lowered.task == id("convert")).unwrap().to_string())
 }
@@ -118,7 +118,7 @@ fn what_has_not_failed_for_good_is_not_looked_at() {
         task.failed_for_good = false;
     }
     let same = patch_of(vec![add(doing("again", "Do convert"), &["convert"])]);
-    assert_eq!(lowering(&state, &same), Ok(vec![]));
+    assert_eq!(handled_failures(&state, &same), Ok(vec![]));
     // A TODO that failed too often is held back instead.
     let again = patch_of(vec![unblock("convert")]);
     let hold = |state: &mut ProgressState, attempts| {
@@ -126,14 +126,14 @@ fn what_has_not_failed_for_good_is_not_looked_at() {
         (task.status, task.held, task.attempts) = (TaskStatus::Blocked, true, attempts);
     };
     hold(&mut state, 3);
-    assert!(lowering(&state, &same).is_err() && lowering(&state, &again).is_err());
+    assert!(handled_failures(&state, &same).is_err() && handled_failures(&state, &again).is_err());
     // The plan released a task that had never failed, which the plan or a decision had held.
     hold(&mut state, 0);
-    assert_eq!(lowering(&state, &again), Ok(vec![]));
+    assert_eq!(handled_failures(&state, &again), Ok(vec![]));
     hold(&mut state, 1);
     let patch = patch_of(vec![PlanChange::BlockTask { id: id("convert"), reason: "wait for the key".to_owned() }]);
     state.decisions.push(Decision { version: 2, at: at(1), triggers: vec![], patch, evidence: vec![], lowered: vec![], dropped: vec![] });
-    assert_eq!(lowering(&state, &again), Ok(vec![]));
+    assert_eq!(handled_failures(&state, &again), Ok(vec![]));
 }
 
 // Requirement: 6.13
@@ -144,9 +144,9 @@ fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
         (task.status, task.failed_for_good, task.attempts) = (TaskStatus::Failed, true, 1);
     }
     let another = add(doing("other", "Use csv"), &["part"]);
-    let told = lowering(&state, &patch_of(vec![unblock("g"), another])).unwrap();
+    let told = handled_failures(&state, &patch_of(vec![unblock("g"), another])).unwrap();
     assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["g tried again", "part another way: other"]);
-    assert!(lowering(&state, &patch_of(vec![unblock("g"), unblock("part")])).is_err());
+    assert!(handled_failures(&state, &patch_of(vec![unblock("g"), unblock("part")])).is_err());
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn what_was_missing_before_it_may_be_done_already() {
     let mut ready = state.tasks[&id("read")].clone();
     ready.spec.id = id("build");
     state.tasks.insert(id("build"), ready);
-    let told = lowering(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
+    let told = handled_failures(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
     assert!(told.iter().any(|lowered| lowered.to_string() == "convert tried again"), "it did not wait for that when it failed");
 }
 
@@ -175,7 +175,7 @@ fn who_says_something_may_have_it_tried_again() {
     };
     for (processed, allowed) in [(false, true), (true, false)] {
         state.evidence = vec![said(processed)];
-        assert_eq!(lowering(&state, &again).is_ok(), allowed, "processed: {processed}");
+        assert_eq!(handled_failures(&state, &again).is_ok(), allowed, "processed: {processed}");
     }
 }
 
@@ -216,26 +216,31 @@ fn the_second_replan_splits_or_changes_the_means() {
             vec![modify(TaskChange { description: Some("Use xml".to_owned()), ..TaskChange::default() })],
             refused("convert", ""),
         ),
-        (replaced(), "csv", vec![add(doing("one", "Read rows"), &["csv"]), add(doing("two", "Write rows"), &["csv"])], Ok(Lowering::Split)),
-        (replaced(), "csv", vec![add(spec("install"), &[]), add(doing("xml: install", "Use xml"), &["csv"])], Ok(Lowering::Split)),
-        (replaced(), "csv", vec![add(means(|task| task.profile = Some("atlas".to_owned())), &["csv"])], Ok(Lowering::AnotherWay)),
-        (replaced(), "csv", vec![add(means(|task| task.model = Some("strong".to_owned())), &["csv"])], Ok(Lowering::AnotherWay)),
-        (replaced(), "csv", vec![add(means(|task| task.bundles = vec!["web".to_owned()]), &["csv"])], Ok(Lowering::AnotherWay)),
-        (replaced(), "csv", vec![add(tool("call", json!({"command": "sh convert.sh"})), &["csv"])], Ok(Lowering::AnotherWay)),
+        (
+            replaced(),
+            "csv",
+            vec![add(doing("one", "Read rows"), &["csv"]), add(doing("two", "Write rows"), &["csv"])],
+            Ok(FailureHandling::Split),
+        ),
+        (replaced(), "csv", vec![add(spec("install"), &[]), add(doing("xml: install", "Use xml"), &["csv"])], Ok(FailureHandling::Split)),
+        (replaced(), "csv", vec![add(means(|task| task.profile = Some("atlas".to_owned())), &["csv"])], Ok(FailureHandling::AnotherWay)),
+        (replaced(), "csv", vec![add(means(|task| task.model = Some("strong".to_owned())), &["csv"])], Ok(FailureHandling::AnotherWay)),
+        (replaced(), "csv", vec![add(means(|task| task.bundles = vec!["web".to_owned()]), &["csv"])], Ok(FailureHandling::AnotherWay)),
+        (replaced(), "csv", vec![add(tool("call", json!({"command": "sh convert.sh"})), &["csv"])], Ok(FailureHandling::AnotherWay)),
         (
             changed(),
             "convert",
             vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })],
-            Ok(Lowering::Changed),
+            Ok(FailureHandling::Changed),
         ),
-        (replaced(), "csv", vec![PlanChange::RemoveTask { id: id("csv"), reason: String::new() }], Ok(Lowering::Removed)),
-        (replaced(), "csv", vec![], Ok(Lowering::Left)),
+        (replaced(), "csv", vec![PlanChange::RemoveTask { id: id("csv"), reason: String::new() }], Ok(FailureHandling::Removed)),
+        (replaced(), "csv", vec![], Ok(FailureHandling::Left)),
         // `list` fails for the first time.
-        (replaced(), "list", vec![add(tool("files", json!({"command": "find"})), &["list"])], Ok(Lowering::AnotherWay)),
+        (replaced(), "list", vec![add(tool("files", json!({"command": "find"})), &["list"])], Ok(FailureHandling::AnotherWay)),
     ];
     for (first, failed, second, expected) in cases {
         let state = troubled_again(first);
-        match (lowering(&state, &patch_of(second.clone())), expected) {
+        match (handled_failures(&state, &patch_of(second.clone())), expected) {
             (Ok(lowered), Ok(how)) => {
                 assert_eq!(lowered.iter().find(|lowered| lowered.task == id(failed)).map(|lowered| lowered.how), Some(how), "{second:#?}");
             }
@@ -250,5 +255,5 @@ fn the_second_replan_splits_or_changes_the_means() {
     let mut state = troubled_again(replaced());
     let words = Evidence::new("person-1".parse().unwrap(), at(6), EvidenceKind::UserInput, Significance::High, "xml works");
     state.evidence.push(words);
-    assert!(lowering(&state, &patch_of(in_words("csv"))).is_ok(), "a person may know better");
+    assert!(handled_failures(&state, &patch_of(in_words("csv"))).is_ok(), "a person may know better");
 }

@@ -14,7 +14,7 @@ use crate::{
 ///
 /// It belongs to one state and must receive every event that the state has applied.
 #[derive(Debug, Clone)]
-pub struct Frontier {
+pub struct ScheduleIndex {
     version: u32,
     graph: TaskGraph,
     /// Position of each task in the order of the graph.
@@ -38,7 +38,7 @@ pub struct Frontier {
 /// Rank of a ready task: by its phase, the length of its remaining path, and its place in the plan.
 type Place = (usize, Reverse<u64>, usize);
 
-impl Frontier {
+impl ScheduleIndex {
     /// Builds the index of any state.
     #[must_use]
     pub fn new(state: &ProgressState) -> Self {
@@ -58,7 +58,7 @@ impl Frontier {
         let view = View::new(&graph, state);
         let counted = (0..count).map(|at| view.state_of(at)).collect();
         let void = view.into_void();
-        let mut frontier = Self {
+        let mut schedule_index = Self {
             version: state.version,
             graph,
             positions,
@@ -71,8 +71,8 @@ impl Frontier {
             knotted,
             shortened: false,
         };
-        frontier.place(state);
-        frontier
+        schedule_index.place(state);
+        schedule_index
     }
 
     /// Returns the graph of the current plan.
@@ -215,7 +215,7 @@ mod tests {
         let mut state = state_of(vec![spec("a"), b, c], Vec::new());
         state.settle();
         let mut calls = 0;
-        let ready = Frontier::new(&state).ready(&state, usize::MAX, || {
+        let ready = ScheduleIndex::new(&state).ready(&state, usize::MAX, || {
             calls += 1;
             held.iter().map(ToString::to_string).collect()
         });
