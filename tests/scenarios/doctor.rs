@@ -191,7 +191,11 @@ fn a_model_that_cannot_be_had_is_told_with_its_hint() {
         &nobody.aime(["doctor"]).must(2),
         "broken",
         "model default",
-        &["127.0.0.1:1/v1", "write an address such as http://", "fix: correct OPENAI_BASE_URL"],
+        &[
+            "OPENAI_BASE_URL \"127.0.0.1:1/v1\" cannot be used: it does not begin with http://",
+            "write an address such as http://",
+            "fix: correct OPENAI_BASE_URL",
+        ],
     );
     let mut sealed = well().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
     sealed.set("OPENAI_BASE_URL", &sealed.server().url().replace("http://", "https://"));

@@ -162,6 +162,21 @@ fn wrong_use_is_told_with_the_hint() {
     world.aime(["--config", "x.toml", "eval", "suite"]).must(2).stderr_contains(&["--config file of its own"]);
 }
 
+/// A model that cannot be reached ends the trials with it: the others would only repeat its error.
+#[test]
+fn an_unreachable_model_is_tried_once() {
+    let mut world = World::alone().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
+    world.file("suite/suite.toml", SUITE);
+    world.set("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    let ended = world.aime(EVAL).must(3);
+    let ended = ended.stderr_contains(&[
+        "1 trial could not use the model and will not count",
+        "3 trials with the same model were skipped: check it with `aime doctor` first",
+        "check that a model server listens at http://127.0.0.1:9/v1, which OPENAI_BASE_URL sets",
+    ]);
+    assert_eq!(ended.stderr.matches("cannot reach").count(), 1, "{ended}");
+}
+
 /// What could not be tried says why, does not count, and takes nothing from the tables of before.
 #[test]
 fn what_could_not_begin_is_told_and_made_again() {

@@ -27,6 +27,16 @@ fn a_run_without_a_plan_has_no_versions() {
             &["错误：运行 r 没有计划\n", "提示：`aime runs show r` 显示它的状态、任务和计划的各个版本\n"],
         );
     }
+    // A run that stopped with an error has not ended: it can be resumed, and has no follow-up yet.
+    check_message(
+        &world,
+        &["continue", "last", "more"],
+        2,
+        &[
+            "error: run r cannot be continued: it stopped with an error before its work was done\nhint: `aime resume r` finishes a stopped run",
+        ],
+        &["错误：不能接着做运行 r：它因错误停下，工作还没有做完\n提示：用 `aime resume r` 把被停止的运行做完"],
+    );
     let shown = world.aime(["runs", "show", "r"]).must(0);
     assert!(!shown.stdout.contains("\nplan") && !shown.stdout.contains("\n\n"), "{shown}");
     // A file that cannot be written is named as it was given.

@@ -69,6 +69,19 @@ fn the_step_form_is_read_too() {
     assert_eq!(world.read("b.txt"), "a.txt");
 }
 
+/// The name of a file is no goal: the fault names the option that reads the file.
+#[test]
+fn a_file_is_no_goal() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("a", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    for command in ["run", "plan"] {
+        let ended = world.aime([command, "plan.json"]).must(2);
+        let hint = "hint: `aime run --plan plan.json` runs the plan in it, `aime run --goal-file plan.json` reads the goal from it";
+        ended.stderr_contains(&["error: the goal is only the name of a file: plan.json", hint]);
+    }
+    assert!(!world.exists(".aime"));
+}
+
 #[test]
 fn a_plan_may_come_through_a_pipe() {
     let world = World::alone();
@@ -108,9 +121,14 @@ fn check_names_every_fault_at_once() {
 fn check_names_the_line_of_a_syntax_error() {
     let world = World::alone();
     let hint = "(write one JSON object of the form aime.plan/v1)";
+    let value = "expected a value, such as an object, a list or a string in double quotes";
     for (text, code, says) in [
-        ("{\"tasks\": [\n  {\"id\": \"a\", ", 2, format!("fault json: line 2, column 14: EOF while parsing an object {hint}\n1 fault\n")),
-        ("hello", 2, format!("fault json: line 1, column 1: expected value {hint}\n1 fault\n")),
+        (
+            "{\"tasks\": [\n  {\"id\": \"a\", ",
+            2,
+            format!("fault json: line 2, column 14: the text ends inside an object; expected `}}` {hint}\n1 fault\n"),
+        ),
+        ("hello", 2, format!("fault json: line 1, column 1: {value} {hint}\n1 fault\n")),
         ("\n", 2, format!("fault json: the text is empty {hint}\n1 fault\n")),
         (
             "{\"tasks\": [\n  {\"id\": \"a\" \"description\": \"x\"}\n]}",
@@ -123,11 +141,40 @@ fn check_names_the_line_of_a_syntax_error() {
     }
     world.file("plan.json", "hello");
     let told = world.aime(["check", "plan.json", "--lang", "zh"]).must(2).stdout;
-    assert!(told.contains("第 1 行第 1 列：expected value（请写一个 aime.plan/v1 形式的 JSON 对象）"), "{told}");
+    assert!(
+        told.contains("第 1 行第 1 列：这里应有一个值，例如对象、列表或双引号中的字符串（请写一个 aime.plan/v1 形式的 JSON 对象）"),
+        "{told}"
+    );
     let run = world.aime(["run", "--plan", "plan.json"]).must(2);
-    assert!(run.stderr.contains("json: line 1, column 1: expected value"), "{run}");
+    assert!(run.stderr.contains(&format!("json: line 1, column 1: {value}")), "{run}");
     let fault = &world.aime(["check", "plan.json", "--format", "json"]).must(2).json()["faults"][0];
-    assert_eq!((fault["place"].as_str(), fault["message"].as_str()), (Some("json"), Some("line 1, column 1: expected value")));
+    assert_eq!((fault["place"].as_str(), fault["message"].as_str()), (Some("json"), Some(format!("line 1, column 1: {value}").as_str())));
+}
+
+/// The faults of a plan are listed in the order of the document, after its repairs.
+#[test]
+fn check_lists_repairs_and_faults_in_order() {
+    let world = World::alone();
+    world.file(
+        "plan.json",
+        "{'tasks': [{\"id\": \"a\", \"description\": \"x\", \"dependencies\": [\"b\", \"z\"]},\n  \
+         {\"id\": \"b\", \"tool\": \"gerp\"},\n  {\"id\": \"c\", \"dependencies\": [\"y\"], \"description\": \"x\"},\n  \
+         {\"id\": \"d\", \"description\": \"x\", \"profile\": \"nobody\"}],\n \
+         \"edges\": [{\"from\": \"a\", \"to\": \"q\"}], \"reward\": 3}",
+    );
+    let ended = world.aime(["check", "plan.json"]).must(2);
+    let starts: Vec<&str> = ended.stdout.lines().map(|line| line.split([' ', ':']).take(2).last().unwrap_or_default()).collect();
+    let faults: Vec<&str> = starts.iter().copied().filter(|place| place.contains('[')).collect();
+    assert_eq!(
+        faults,
+        ["tasks[0].dependencies[1]", "tasks[1].tool", "tasks[2].dependencies[0]", "tasks[3].profile", "edges[0].to"],
+        "{ended}"
+    );
+    assert!(ended.stdout.starts_with("repaired: line 1, column 2: expected a key in double quotes\nrepaired: "), "{ended}");
+    let run = world.aime(["run", "--plan", "plan.json"]).must(2);
+    run.stderr_contains(&["repaired in the plan: line 1, column 2: expected a key in double quotes"]);
+    let document = world.aime(["check", "plan.json", "--format", "json"]).must(2).json();
+    assert!(document["repairs"].as_array().is_some_and(|repairs| repairs.len() >= 2), "{document:#}");
 }
 
 // Requirement: 3.36

@@ -66,7 +66,7 @@ impl AtTheClient {
         let field = StringPropertySchema::new().title("Answer".to_owned()).min_length(1);
         let form = ElicitationSchema::new().property(ANSWER, field, true);
         let mode = ElicitationFormMode::new(ElicitationSessionScope::new(self.session.clone()), form);
-        let asked = self.client.send_request(CreateElicitationRequest::new(mode, question.text.clone())).block_task().await;
+        let asked = self.client.send_request(CreateElicitationRequest::new(mode, question.text.to_string())).block_task().await;
         match asked.map(|response| response.action) {
             Ok(ElicitationAction::Accept(accepted)) => answer_of(accepted),
             Ok(_) => None,

@@ -132,7 +132,7 @@ impl Updates {
                 let title = SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(first_line(goal)));
                 self.typed(goal).into_iter().chain([title]).collect()
             }
-            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![agent_message(question)],
+            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![agent_message(&question.to_string())],
             E::QuestionAnswered { id, answer } => self.answered(id, answer),
             E::EvidenceAdded { evidence: Evidence { kind: EvidenceKind::UserInput, content, .. } } => {
                 self.typed(content).into_iter().collect()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_llm::Effort;
+use aime_messages::nearest;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -303,11 +304,6 @@ fn explain(text: &str, source: &str, error: &toml::de::Error) -> ProfileError {
         }
         None => ProfileError::Syntax { file: source.to_owned(), line, message: message.to_owned() },
     }
-}
-
-/// Returns the entry of `known` that is most similar to `text`.
-pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known.into_iter().max_by(|a, b| strsim::jaro_winkler(text, a).total_cmp(&strsim::jaro_winkler(text, b)))
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use aime_llm::{in_another_script, in_chinese};
+use aime_messages::nearest;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde::Serialize;
 
-use crate::{notes::Note, profile::nearest};
+use crate::notes::Note;
 
 /// Name of the system prompt's template.
 pub(crate) const SYSTEM_PROMPT: &str = "actor_system";
@@ -31,12 +32,12 @@ pub enum ActorPromptError {
         why: String,
     },
     /// No template has this name.
-    #[error("actors have no prompt `{name}`; the nearest is `{nearest}`")]
+    #[error("actors have no prompt `{name}`; {suggestion}")]
     Unknown {
         /// The name.
         name: String,
-        /// Nearest known name.
-        nearest: String,
+        /// Nearest known name, or all of them if none is near.
+        suggestion: String,
     },
     /// The text is not a template or uses an unknown variable.
     #[error("the prompt `{name}` cannot be used: {source:#}")]
@@ -157,8 +158,11 @@ impl Prompts {
         }
         let names = || [SYSTEM_PROMPT, TASK_PROMPT].into_iter().chain(Note::ALL.map(Note::name));
         if ![SYSTEM_PROMPT, TASK_PROMPT].contains(&name) {
-            let nearest = nearest(name, names()).unwrap_or(SYSTEM_PROMPT).to_owned();
-            return Err(ActorPromptError::Unknown { name: name.to_owned(), nearest });
+            let suggestion = match nearest(name, names()) {
+                Some(near) => format!("the nearest is `{near}`"),
+                None => format!("their prompts are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(ActorPromptError::Unknown { name: name.to_owned(), suggestion });
         }
         let mut environment = self.environment.clone();
         environment
@@ -254,6 +258,7 @@ mod tests {
                 "the prompt `actor_task` says nothing of the task's description: write {{ description }} where it belongs",
             ),
             ("stuk", "x", "the nearest is `stuck`"),
+            ("welcome", "x", "actors have no prompt `welcome`; their prompts are actor_system, actor_task, "),
             ("stuck", "  ", "the note `stuck` cannot be used: it is empty"),
             ("stuck", "No {left} here", "it uses {left}; it is given {name}, {count}"),
             ("told", "Listen.", "it must hold {text}"),

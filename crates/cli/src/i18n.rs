@@ -8,10 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    borrow::Cow,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aime_messages::{Language, Message};
 use aime_runs::{Environment, config};
@@ -125,11 +122,12 @@ pub(crate) fn row<T: AsRef<str>>(things: impl IntoIterator<Item = T>) -> String 
     texts.join(&msg!("row-separator"))
 }
 
-/// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
-pub(crate) fn translated_question(question: &str) -> Cow<'_, str> {
+/// Returns a question of a run in the person's language. In a question that is only text, the lines that begin with a space quote what it
+/// asks about, and stay unchanged.
+pub(crate) fn print_question(question: &Message) -> String {
     match language() {
-        Language::English => Cow::Borrowed(question),
-        language => aime_messages::translate_question(language, question),
+        Language::English => print(question),
+        language => question.render_with(language, &|text| aime_messages::translate_question(language, text)),
     }
 }
 

@@ -22,7 +22,7 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     args::ColorChoice,
     failure::Failure,
-    i18n::{self, msg, translated_question},
+    i18n::{self, msg, print_question},
 };
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -191,7 +191,7 @@ pub(crate) fn open_end(code: FailureCode, message: &Message, hint: Option<&Messa
 }
 
 fn labelled(label: &str, message: &Message, hint: Option<&Message>) {
-    alert(&msg!("failure-error", label, message = translated_question(&i18n::print(message))));
+    alert(&msg!("failure-error", label, message = print_question(message)));
     if let Some(hint) = hint {
         alert(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint));
     }

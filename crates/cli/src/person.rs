@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{msg, translated_question, word_name},
+    i18n::{msg, print_question, word_name},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -108,11 +108,11 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
     output::alert(&format!(
         "\n{BOLD}{}{who}{BOLD:#}: {}",
         word_name("kind", &question.kind),
-        output::plain(&translated_question(&question.text))
+        output::plain(&print_question(&question.text))
     ));
     let approval = question.kind == "approval";
     let prompt = match approval {
-        true if offers_always(&question.text) => msg!("prompt-approval-always"),
+        true if offers_always(&question.text.to_string()) => msg!("prompt-approval-always"),
         true => msg!("prompt-approval"),
         false => "> ".to_owned(),
     };
@@ -171,12 +171,12 @@ mod tests {
 
     impl HumanChannel for Echo {
         fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
-            Box::pin(async move { Some(question.text.to_uppercase()).filter(|text| !text.is_empty()) })
+            Box::pin(async move { Some(question.text.to_string().to_uppercase()).filter(|text| !text.is_empty()) })
         }
     }
 
     fn question(id: &str, text: &str) -> HumanQuestion {
-        HumanQuestion { id: QuestionId::new(id).unwrap(), kind: "approval".to_owned(), task: None, text: text.to_owned() }
+        HumanQuestion { id: QuestionId::new(id).unwrap(), kind: "approval".to_owned(), task: None, text: text.into() }
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aime_messages::{Describe, Message, message};
+use aime_messages::{Describe, Message, message, nearest};
 use aime_progress_management::{Fault, Problem};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
@@ -82,8 +82,8 @@ pub enum PlanProblem {
         line: usize,
         /// Column of the error, from 1.
         column: usize,
-        /// The error in the parser's words.
-        reason: String,
+        /// Expected text, or another reason.
+        reason: Message,
     },
     /// Any other fault: the document cannot be parsed, or a custom rule is violated.
     #[error("{}", self.describe())]
@@ -186,17 +186,6 @@ impl fmt::Display for PlanFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.describe().fmt(f)
     }
-}
-
-/// Returns the most similar name in `known`, if one is close to `name`.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&name, &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.75)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, candidate)| candidate)
 }
 
 /// Returns a hint that names the most similar name in `known`, or all of them if none is close.

@@ -105,10 +105,20 @@ impl PlanChecker<'_> {
     /// # Errors
     /// All faults at once.
     pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-        let (value, repairs) = read_whole(text)?;
-        let mut checked = self.check_value(&value)?;
-        checked.repairs.splice(0..0, repairs);
-        Ok(checked)
+        let mut repairs = Vec::new();
+        let plan = self.check_noting(text, &mut repairs)?;
+        Ok(CheckedPlan { plan, repairs })
+    }
+
+    /// Parses a plan and checks it. Adds a description of each repair to `repairs`, also if the plan has faults.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Self::check`].
+    pub fn check_noting(&self, text: &str, repairs: &mut Vec<Message>) -> Result<Plan, Vec<PlanFault>> {
+        let (value, of_text) = read_whole(text)?;
+        repairs.extend(of_text);
+        self.check_document(&value, repairs)
     }
 
     /// Parses a plan from JSON and checks it.
@@ -117,14 +127,21 @@ impl PlanChecker<'_> {
     ///
     /// The errors of [`Self::check`].
     pub fn check_value(&self, value: &Value) -> Result<CheckedPlan, Vec<PlanFault>> {
+        let mut repairs = Vec::new();
+        let plan = self.check_document(value, &mut repairs)?;
+        Ok(CheckedPlan { plan, repairs })
+    }
+
+    fn check_document(&self, value: &Value, repairs: &mut Vec<Message>) -> Result<Plan, Vec<PlanFault>> {
         let (mut parsed, mut faults) = read_plan(value);
         if self.mode.is_some() {
             parsed.leave_out_unread();
         }
-        let ParsedPlan { mut plan, mut repairs, places, unread } = parsed;
+        let ParsedPlan { mut plan, repairs: of_parsing, places, unread } = parsed;
+        repairs.extend(of_parsing);
         faults.extend(unread);
         if plan.tasks.is_empty() && !faults.is_empty() {
-            return Err(faults);
+            return Err(in_document_order(faults));
         }
         if self.mode == Some(PlanMode::Simple) {
             repairs.extend(mode::chain(&mut plan));
@@ -134,7 +151,7 @@ impl PlanChecker<'_> {
             faults.extend(found.faults.into_iter().map(PlanFault::from));
         }
         for (at, task) in plan.tasks.iter_mut().enumerate() {
-            self.check_task(task, &format!("tasks[{at}]"), &mut repairs, &mut faults);
+            self.check_task(task, &format!("tasks[{at}]"), repairs, &mut faults);
         }
         repairs.extend(plan.tasks.iter_mut().filter_map(|task| leave_out_unknown_phase(task, &plan.strategic)));
         if let Some(mode) = self.mode {
@@ -144,11 +161,11 @@ impl PlanChecker<'_> {
             faults.extend(self.validators.iter().flat_map(|validator| validator.validate(&plan)));
         }
         if faults.is_empty() {
-            return Ok(CheckedPlan { plan, repairs });
+            return Ok(plan);
         }
         // A fault of parsing already has its place in the document.
         faults.iter_mut().skip(unread).for_each(|fault| locate(fault, &plan, &places));
-        Err(faults)
+        Err(in_document_order(faults))
     }
 
     /// Checks tool, parameters, profile, model and bundles of one task.
@@ -248,6 +265,17 @@ fn leave_out_unknown_phase(task: &mut TaskSpec, strategic: &Strategic) -> Option
     let known = |name: &String| strategic.phases.iter().any(|phase| phase.name.trim().eq_ignore_ascii_case(name.trim()));
     let name = task.phase.take_if(|name| !known(name))?;
     Some(message!("repair-phase", name = format!("{name:?}"), task = task.id))
+}
+
+/// Sorts faults by their places in the document. Faults of one task keep their order.
+fn in_document_order(mut faults: Vec<PlanFault>) -> Vec<PlanFault> {
+    faults.sort_by_cached_key(|fault| {
+        let member = fault.place.split(['.', '[']).next().unwrap_or_default();
+        let order = ["json", "plan", "goal", "strategic", "tasks", "steps", "edges"];
+        let indexes = fault.place.split('[').skip(1).filter_map(|part| part.split(']').next()?.parse::<usize>().ok());
+        (order.iter().position(|known| *known == member), indexes.collect::<Vec<_>>())
+    });
+    faults
 }
 
 /// Adds to the fault its place in the document, whose tasks may have been nested or in another form, and its task.

@@ -1,7 +1,7 @@
 //! Trials of a task: a folder of its own, the program, the check.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     convert::Infallible,
     ffi::OsString,
     fs, io,
@@ -83,6 +83,8 @@ pub struct Evaluated {
     pub stopped: bool,
     /// Number of trials that could not use their model. They have no outcome, and are repeated.
     pub without_model: usize,
+    /// Number of trials that were skipped, because an earlier trial with the same model could not use it.
+    pub skipped: usize,
     /// Number of trials that could not begin, for example because of invalid settings or a missing agent. They have no outcome either.
     pub wrong_use: usize,
 }
@@ -147,7 +149,7 @@ impl Program {
 
     /// Makes the trials without an outcome, `jobs` at once, each in a folder of its own below `folder`, and logs their outcomes. Calls
     /// `on_outcome` after each. When `cancel` is cancelled, running trials are killed and not logged, so that they are repeated; so are those
-    /// that could not use their model, or not begin.
+    /// that could not use their model, or not begin. After a trial that could not use its model, further trials with that model are skipped.
     ///
     /// # Errors
     /// [`TrialError`] if a trial could not be made at all; the outcomes of others are kept.
@@ -161,15 +163,21 @@ impl Program {
         mut on_outcome: impl FnMut(&Outcome, Evaluated),
     ) -> Result<Evaluated, TrialError> {
         let (done, open): (Vec<&Trial<'_>>, Vec<_>) = trials.iter().partition(|trial| self.has_tried(trial, log));
-        let mut evaluated = Evaluated { finished: done.len(), all: trials.len(), stopped: false, without_model: 0, wrong_use: 0 };
+        let mut evaluated =
+            Evaluated { finished: done.len(), all: trials.len(), stopped: false, without_model: 0, skipped: 0, wrong_use: 0 };
         let program = Arc::new(self.clone());
         let mut open = open.into_iter();
+        let mut unusable = BTreeSet::new();
         let mut running = JoinSet::new();
         loop {
             // Only running trials keep the files of their task.
             while running.len() < jobs.max(1)
                 && let Some(trial) = open.next().filter(|_| !cancel.is_cancelled())
             {
+                if unusable.contains(&trial.variant.model_source()) {
+                    evaluated.skipped += 1;
+                    continue;
+                }
                 let (program, cancel) = (Arc::clone(&program), cancel.clone());
                 let (task, variant, repeat, place) = (trial.task.clone(), trial.variant.clone(), trial.repeat, folder.join(trial.name()));
                 running.spawn(async move {
@@ -180,9 +188,12 @@ impl Program {
             let Some(ended) = running.join_next().await else { break };
             match ended {
                 Ok(Ok(Some(outcome))) if outcome.failure.is_some_and(Failure::is_of_the_set_up) => {
-                    let counted =
-                        if outcome.failure == Some(Failure::Model) { &mut evaluated.without_model } else { &mut evaluated.wrong_use };
-                    *counted += 1;
+                    if outcome.failure == Some(Failure::Model) {
+                        evaluated.without_model += 1;
+                        unusable.insert(outcome.variant.model_source());
+                    } else {
+                        evaluated.wrong_use += 1;
+                    }
                     on_outcome(&outcome, evaluated);
                 }
                 Ok(Ok(Some(outcome))) => {
@@ -197,7 +208,7 @@ impl Program {
                 Err(failed) => return Err(TrialError::Log(io::Error::other(failed))),
             }
         }
-        let ended = evaluated.finished + evaluated.without_model + evaluated.wrong_use;
+        let ended = evaluated.finished + evaluated.without_model + evaluated.skipped + evaluated.wrong_use;
         evaluated.stopped = ended < evaluated.all;
         Ok(evaluated)
     }

@@ -106,6 +106,11 @@ impl Replanning {
 }
 
 impl Variant {
+    /// Returns what decides which model the variant uses: the agent, the model and the settings.
+    pub(crate) fn model_source(&self) -> [Option<String>; 3] {
+        [self.agent.clone(), self.model.clone(), self.settings.clone()]
+    }
+
     /// Returns a unique name, such as `complex, flaky-tools, replanning off`.
     #[must_use]
     pub fn name(&self) -> String {

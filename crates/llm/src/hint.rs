@@ -17,7 +17,12 @@ pub enum ModelHint {
     /// The host name in this address is unknown.
     HostName(String),
     /// No model server listens at this address.
-    Server(String),
+    Server {
+        /// The address.
+        url: String,
+        /// Setting or variable that holds the address; absent for the provider's own address.
+        setting: Option<String>,
+    },
     /// The model is slower than its idle timeout.
     Slow,
     /// Too many requests were sent.
@@ -42,7 +47,8 @@ impl Describe for ModelHint {
             Self::NotTls(url) => message!("model-hint-plain", url),
             Self::Certificate(url) => message!("model-hint-tls", url),
             Self::HostName(url) => message!("model-hint-dns", url),
-            Self::Server(url) => message!("model-hint-server", url),
+            Self::Server { url, setting: Some(setting) } => message!("model-hint-server", url, setting),
+            Self::Server { url, setting: None } => message!("model-hint-network", url),
             Self::Slow => message!("model-hint-timeout"),
             Self::TooMany => message!("model-hint-limited"),
             Self::Balance => message!("model-hint-balance"),
@@ -66,7 +72,7 @@ impl ModelError {
     #[must_use]
     pub fn hint(&self) -> Option<ModelHint> {
         Some(match self.root() {
-            Self::Unreachable { url, reason } => {
+            Self::Unreachable { url, setting, reason } => {
                 let (url, reason) = (url.clone(), reason.to_lowercase());
                 // Message of rustls if the first answer is not TLS.
                 if reason.contains("invalidcontenttype") {
@@ -76,7 +82,7 @@ impl ModelError {
                 } else if reason.contains("dns") || reason.contains("lookup") || reason.contains("resolve") {
                     ModelHint::HostName(url)
                 } else {
-                    ModelHint::Server(url)
+                    ModelHint::Server { url, setting: setting.clone() }
                 }
             }
             Self::Timeout { .. } => ModelHint::Slow,

@@ -86,6 +86,8 @@ pub enum ModelError {
     Unreachable {
         /// The address that was tried.
         url: String,
+        /// Setting or variable that holds the address, if one does.
+        setting: Option<String>,
         /// Message of the network layer.
         reason: String,
     },
@@ -209,7 +211,7 @@ pub enum ModelError {
 impl Describe for ModelError {
     fn describe(&self) -> Message {
         match self {
-            Self::Unreachable { url, reason } => message!("model-unreachable", url, reason),
+            Self::Unreachable { url, reason, .. } => message!("model-unreachable", url, reason),
             Self::Timeout { model, after } => message!("model-late", model, span = seconds(after)),
             Self::Cut { model } => message!("model-cut", model),
             Self::RateLimited { model, message, .. } => message!("model-limited", model, reason = message),

@@ -41,7 +41,7 @@ impl HumanChannel for ClientPerson {
         Box::pin(async move {
             let _turn = self.one_at_a_time.lock().await;
             let form = if question.kind == "approval" { "\nAnswer yes, always or no." } else { "" };
-            self.person.ask(format!("{}{form}", plain(&question.text))).await
+            self.person.ask(format!("{}{form}", plain(&question.text.to_string()))).await
         })
     }
 }

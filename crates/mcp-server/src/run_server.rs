@@ -317,7 +317,7 @@ async fn progress(offered: &Arc<RunServer>, parameters: OneRun, _: ToolContext) 
         "answer": state.answer,
     });
     let mut text = format!("{}\n\nrun {run}: {status}", plain(&state.to_markdown()).trim_end());
-    asks.iter().for_each(|asked| text = format!("{text}\nit asks ({}): {}", asked.kind, plain(&asked.question)));
+    asks.iter().for_each(|asked| text = format!("{text}\nit asks ({}): {}", asked.kind, plain(&asked.question.to_string())));
     Ok(ToolOutput { value, ..ToolOutput::text(text) })
 }
 

@@ -83,8 +83,9 @@ tool-show = `aime tools show {$tool}` shows the parameters
 
 eval-begins = {$trials} in {$ways}; {$done} are done of them in {$folder}
 eval-stopping = stopping; the same command goes on
-eval-without-model = {$trials} could not use the model and do not count; the same command makes them again
-eval-wrong-use = {$trials} could not begin and do not count; the same command makes them again
+eval-without-model = {$trials} could not use the model and will not count; the same command repeats them
+eval-skipped = {$trials} with the same model were skipped: check it with `aime doctor` first
+eval-wrong-use = {$trials} could not begin and will not count; the same command repeats them
 eval-project = {$file} does not count in trials; `--settings NAME={$file}` tries it, and your own config.toml counts always
 eval-agents-without = agents are tried without faults, triggers and settings, which are aime's own
 eval-tables = tables and plots: {$file}

@@ -1,4 +1,4 @@
-# Faults of plans and patches, and what was repaired in them. All are recognised by the English sentence.
+# Faults of plans and patches, and the repairs of them.
 
 # Places of faults, the faults, and their repairs.
 plan-fault = {$place}: {$fault}
@@ -28,6 +28,18 @@ plan-json = answer with one JSON object
 text-empty = the text is empty
 plan-syntax = line {$line}, column {$column}: {$reason}
 plan-syntax-hint = write one JSON object of the form aime.plan/v1
+json-open-object = the text ends inside an object; expected `{"}"}`
+json-open-list = the text ends inside a list; expected `]`
+json-open-text = the text ends inside a string; expected `"`
+json-no-value = the text ends; expected a value
+json-value = expected a value, such as an object, a list or a string in double quotes
+json-colon = expected `:` after the key
+json-comma-object = expected `,` or `{"}"}`
+json-comma-list = expected `,` or `]`
+json-key = expected a key in double quotes
+json-last-comma = expected another entry after the comma
+json-behind = expected nothing after the end of the document
+json-control = expected `\n` or another escape in the string, not a line break or control character
 plan-cut = the answer is incomplete: it ends in the middle
 plan-shorter = write all of it again, shorter
 plan-object = must be an object and is {$kind}

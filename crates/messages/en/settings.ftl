@@ -72,6 +72,7 @@ host-single = each host must be named in full, without a *
 no-address = {$key} {$address} cannot be used: {$reason}; write an address such as http://127.0.0.1:8080/v1
 no-address-scheme = it does not begin with http:// or https://
 no-address-host = it names no host
+no-address-port = its port is no number from 0 to 65535
 narrow = {$keys} in {$file} is left out, because a project may only narrow what is allowed: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
 knowledge-out = memory.knowledge in {$file} is left out, because it names a folder outside of the project: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
 key-kept = models.{$name}: the key in {$variable} is not sent, because {$file} names the server: name the server yourself, or trust the folder

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod message;
+mod nearest;
 mod sentence;
 pub mod stored;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod value;
 
 pub use catalogue::{counted, format, texts, word_name};
 pub use message::{Describe, Message};
+pub use nearest::nearest;
 pub use sentence::{translate_question, typed};
 pub use value::Value;
 #[doc(hidden)]

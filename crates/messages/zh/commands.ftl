@@ -78,6 +78,7 @@ tool-show = `aime tools show {$tool}` 说明参数
 eval-begins = {$ways}，{$trials}；其中 {$done} 次已完成，在 {$folder}
 eval-stopping = 正在停止；用同一条命令可以继续
 eval-without-model = {$trials}无法使用模型，不计入结果；用同一条命令可以重新进行
+eval-skipped = 跳过了使用同一模型的其余{$trials}；请先用 `aime doctor` 检查
 eval-wrong-use = {$trials}无法开始，不计入结果；用同一条命令可以重新进行
 eval-project = {$file} 不计入试验；`--settings NAME={$file}` 可以试验它，你自己的 config.toml 始终有效
 eval-agents-without = 故障、触发器和设置只属于 aime 本身；其他代理在没有它们的情况下试验

@@ -1,6 +1,6 @@
-# 计划和计划修改的错误，以及修正了什么。均按英文原句识别。
+# 计划和计划修改的错误，以及对它们的修正。
 
-# 错误在哪里，是什么，怎样解决。
+# 错误的位置、内容和修正。
 plan-fault = {$place}：{$fault}
 plan-fault-hint = {$place}：{$fault}（{$hint}）
 plan-fault-task = {$place}（任务 {$task}）：{$fault}
@@ -11,7 +11,7 @@ plan-of-person = 计划
 image-of-file = 图像 {$file}
 goal-of-file = 目标文件 {$file}
 
-# 那里写的是什么。
+# 错误的值。
 json-null = null
 json-truth = true 或 false
 json-number = 数字
@@ -28,6 +28,18 @@ plan-json = 请回答一个 JSON 对象
 text-empty = 文本是空的
 plan-syntax = 第 {$line} 行第 {$column} 列：{$reason}
 plan-syntax-hint = 请写一个 aime.plan/v1 形式的 JSON 对象
+json-open-object = 文本在对象中间结束；缺少 `{"}"}`
+json-open-list = 文本在列表中间结束；缺少 `]`
+json-open-text = 文本在字符串中间结束；缺少 `"`
+json-no-value = 文本已结束；这里应有一个值
+json-value = 这里应有一个值，例如对象、列表或双引号中的字符串
+json-colon = 键的后面应有 `:`
+json-comma-object = 这里应有 `,` 或 `{"}"}`
+json-comma-list = 这里应有 `,` 或 `]`
+json-key = 这里应有双引号中的键
+json-last-comma = 逗号后面应有下一项
+json-behind = 文档到此结束，后面不应再有内容
+json-control = 字符串中不能直接换行或含控制字符，请写成 `\n` 等转义
 plan-cut = 没有写完，缺少内容
 plan-shorter = 请重新写全，写得短些
 plan-object = 必须是对象，现在是{$kind}

@@ -72,6 +72,7 @@ host-single = 每台主机要单独写出，不用 *
 no-address = {$key} {$address} 无法使用：{$reason}；请写地址，例如 http://127.0.0.1:8080/v1
 no-address-scheme = 它不以 http:// 或 https:// 开头
 no-address-host = 它没有主机
+no-address-port = 它的端口不是 0 到 65535 之间的数字
 narrow = {$file} 中的 {$keys} 已略去，因为项目只能收窄许可：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
 knowledge-out = {$file} 中的 memory.knowledge 已略去，因为它指向项目之外的文件夹：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
 key-kept = models.{$name}：{$variable} 里的密钥不会发送，因为服务器由 {$file} 指定：请自己指定服务器，或信任这个文件夹

@@ -1,6 +1,7 @@
 //! The effects of the run machine.
 
 use aime_dynamic_planner::Wake;
+use aime_messages::Message;
 use aime_progress_management::{Conclusion, Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ pub enum RunEffect {
         /// The task that waits, if one does.
         task: Option<TaskId>,
         /// The text of the question.
-        text: String,
+        text: Message,
     },
     /// Wait until a time.
     Timer {

@@ -1,5 +1,6 @@
 //! Interface to a person.
 
+use aime_messages::Message;
 use aime_progress_management::{QuestionId, TaskId};
 use futures::future::BoxFuture;
 
@@ -13,7 +14,7 @@ pub struct HumanQuestion {
     /// The task that waits, if one does.
     pub task: Option<TaskId>,
     /// Text of the question.
-    pub text: String,
+    pub text: Message,
 }
 
 /// Asks people questions.

@@ -6,7 +6,7 @@ mod plan;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
-use aime_messages::message;
+use aime_messages::{Message, message};
 use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
 use aime_tools::{Executor, PermissionRules, Trust, credential_files_in, learn_secrets_of};
 use futures::FutureExt as _;
@@ -62,7 +62,7 @@ pub enum OrchestratorError {
         /// The run.
         run: String,
         /// Reason.
-        why: &'static str,
+        why: Message,
     },
     /// The run's name contains a secret. Redaction would rename the run everywhere, so it could not be found by its own
     /// name.

@@ -349,7 +349,7 @@ pub enum ProgressEvent {
         /// Kind of question: `question`, `approval`, `escalation`, `blocked`.
         kind: String,
         /// Text of the question.
-        question: String,
+        question: Message,
     },
     /// A person answered a question.
     QuestionAnswered {

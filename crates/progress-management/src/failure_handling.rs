@@ -1,7 +1,7 @@
 //! Checks how a replan deals with failed tasks. Each replan has to replace them by smaller work or by another
 //! approach.
 
-use aime_messages::{Message, message};
+use aime_messages::{Describe, Message, message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,18 +37,25 @@ pub struct HandledFailure {
     pub into: Vec<TaskId>,
 }
 
-impl std::fmt::Display for HandledFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Describe for HandledFailure {
+    fn describe(&self) -> Message {
         let Self { task, how, into } = self;
         let into: Vec<&str> = into.iter().map(TaskId::as_str).collect();
+        let (number, into) = (into.len(), into.join(", "));
         match how {
-            FailureHandling::Split => write!(f, "{task} in {} smaller tasks: {}", into.len(), into.join(", ")),
-            FailureHandling::AnotherWay => write!(f, "{task} another way: {}", into.join(", ")),
-            FailureHandling::Changed => write!(f, "{task} tried again, changed"),
-            FailureHandling::Again => write!(f, "{task} tried again"),
-            FailureHandling::Removed => write!(f, "{task} done without"),
-            FailureHandling::Left => write!(f, "{task} left as it failed"),
+            FailureHandling::Split => message!("handled-split", task, number, into),
+            FailureHandling::AnotherWay => message!("handled-another-way", task, into),
+            FailureHandling::Changed => message!("handled-changed", task),
+            FailureHandling::Again => message!("handled-again", task),
+            FailureHandling::Removed => message!("handled-removed", task),
+            FailureHandling::Left => message!("handled-left", task),
         }
+    }
+}
+
+impl std::fmt::Display for HandledFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.describe().fmt(f)
     }
 }
 

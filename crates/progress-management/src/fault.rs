@@ -289,9 +289,5 @@ impl Found {
 
 /// Returns the known id that is most similar to `wanted`, if one is close.
 pub(crate) fn nearest<'a>(wanted: &TaskId, known: impl Iterator<Item = &'a TaskId>) -> Option<TaskId> {
-    known
-        .map(|id| (strsim::normalized_damerau_levenshtein(wanted.as_str(), id.as_str()), id))
-        .filter(|(likeness, _)| *likeness >= 0.6)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, id)| id.clone())
+    TaskId::new(aime_messages::nearest(wanted.as_str(), known.map(TaskId::as_str))?).ok()
 }

@@ -39,7 +39,7 @@ impl ProgressState {
         let open: Vec<_> = self.questions.iter().filter(|question| question.answer.is_none()).collect();
         if !open.is_empty() {
             out.push_str("\n## Open questions\n");
-            open.iter().for_each(|question| line(&mut out, 0, &format!("- {}: {}", question.id, one_line(&question.question))));
+            open.iter().for_each(|question| line(&mut out, 0, &format!("- {}: {}", question.id, one_line(&question.question.to_string()))));
         }
         out
     }

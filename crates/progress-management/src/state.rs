@@ -1,5 +1,6 @@
 //! The progress of a run: the fold of its events.
 
+use aime_messages::Message;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,7 @@ pub struct Question {
     /// Kind of question: `question`, `approval`, `escalation`, `blocked`.
     pub kind: String,
     /// Text of the question.
-    pub question: String,
+    pub question: Message,
     /// Text of the answer; absent until there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

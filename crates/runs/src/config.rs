@@ -38,7 +38,7 @@ pub use mcp::{McpConfig, McpLoadConfig, McpServerConfig};
 pub use network::NetworkConfig;
 pub use permissions::PermissionConfig;
 pub use places::{Places, project_files};
-pub use read::{ConfigFault, nearest, position};
+pub use read::{ConfigFault, position};
 pub use sandbox::{SandboxConfig, SandboxMode};
 pub use show::show;
 pub use undo::UndoConfig;

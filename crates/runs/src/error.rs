@@ -158,7 +158,7 @@ fn described(error: &OrchestratorError) -> Message {
         OrchestratorError::NoSuchRun { run } => message!("no-such-run", run),
         OrchestratorError::NoPlan { run } => message!("no-plan", run),
         OrchestratorError::NoSuchVersion { run, version, latest } => message!("no-version", run, version, latest),
-        OrchestratorError::NoFollowUp { run, why } => message!("no-follow-up", run, reason = Message::text(why)),
+        OrchestratorError::NoFollowUp { run, why } => message!("no-follow-up", run, reason = why),
         OrchestratorError::SecretName => message!("run-secret"),
         OrchestratorError::CannotCommit { why } => message!("cannot-commit", reason = Message::text(why)),
         OrchestratorError::Unreplayable { run, reason } => message!("unreplayable", run, reason = Message::text(reason)),

@@ -1,4 +1,4 @@
-//! Atomic writes of files.
+//! Atomic writes of files, and goals that are paths.
 
 use std::{
     io::{self, Write},
@@ -21,6 +21,12 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     file.as_file().sync_all()?;
     let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
     kept.map(drop).map_err(|error| error.error)
+}
+
+/// Returns true if a goal is only the path of an existing file. Its writer means the content of the file.
+#[must_use]
+pub fn is_path_of_file(goal: &str) -> bool {
+    !goal.contains(char::is_whitespace) && Path::new(goal).is_file()
 }
 
 /// Returns the error without the name of a temporary file, which is of no use to anybody.

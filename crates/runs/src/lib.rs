@@ -34,12 +34,12 @@ pub use self::{
     consents::{Consent, Consents},
     environment::Environment,
     error::{ErrorKind, RunsError, with_causes},
-    files::write_whole,
+    files::{is_path_of_file, write_whole},
     hint::{Hint, NameKind},
     service::{
-        AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs,
-        UndoReport, WatchNews, asks_nothing, has_ended, hearer, list_document, matching_runs, may_have_changed_files, not_driven, outcome,
-        part_of, raised, remember, report_view, rfc3339, settings_of, state_of_version, stats_document, task_scope,
+        AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunNews,
+        RunWatch, Runs, UndoReport, WatchNews, asks_nothing, has_ended, hearer, list_document, matching_runs, may_have_changed_files,
+        not_driven, outcome, part_of, raised, remember, report_view, rfc3339, settings_of, state_of_version, stats_document, task_scope,
     },
     setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

@@ -160,10 +160,12 @@ pub fn build(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
             single.insert(name, self::single(name, model, choice, &mut opened, setup)?);
         }
     }
+    if let Some(fault) = fallback_faults(&choice.models).next() {
+        return Err(fault);
+    }
     let mut roles: BTreeMap<String, ModelStack> = BTreeMap::new();
     for (name, model) in &choice.models {
         let Some(first) = single.get(name.as_str()).cloned() else { continue };
-        check_fallbacks(name, model, |other| choice.models.contains_key(other))?;
         let others: Vec<_> = model.fallback.iter().filter_map(|other| single.get(other.as_str()).cloned()).collect();
         roles.insert(name.clone(), if others.is_empty() { first } else { first.or_else(others) });
     }
@@ -215,6 +217,15 @@ pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool)
     }
 }
 
+/// Returns the setting or the variable that holds the address of a model's server. Returns `None` for the provider's own address.
+fn address_setting(config: &ModelConfig, environment: &Environment) -> Option<&'static str> {
+    if config.base_url.is_some() {
+        return Some("base_url");
+    }
+    let variable = ProviderDefaults::of(config.provider)?.address_variable;
+    environment.text(variable).map(|_| variable)
+}
+
 /// Returns the variable that holds the key of a model; none if no key is sent.
 pub fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<String> {
     let named = server(config, environment).1;
@@ -222,17 +233,13 @@ pub fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<S
     config.api_key_env.clone().or_else(|| own().filter(|_| !named))
 }
 
-/// Checks across all models that every fallback exists.
-pub fn check(config: &Config) -> Result<(), RunsError> {
-    config.models.iter().try_for_each(|(name, model)| check_fallbacks(name, model, |other| config.models.contains_key(other)))
-}
-
-fn check_fallbacks(name: &str, model: &ModelConfig, known: impl Fn(&str) -> bool) -> Result<(), RunsError> {
-    match model.fallback.iter().find(|other| !known(other)) {
-        Some(other) => Err(RunsError::usage(message!("fallback", name = name, other = format!("{other:?}")))
-            .hint(message!("fallback-hint", other = other))),
-        None => Ok(()),
-    }
+/// Returns a fault for each fallback of a model that does not exist.
+pub fn fallback_faults(models: &BTreeMap<String, ModelConfig>) -> impl Iterator<Item = RunsError> {
+    models.iter().flat_map(|(name, model)| {
+        model.fallback.iter().filter(|other| !models.contains_key(*other)).map(move |other| {
+            RunsError::usage(message!("fallback", name, other = format!("{other:?}"))).hint(message!("fallback-hint", other))
+        })
+    })
 }
 
 /// Creates one model without its fallbacks.
@@ -261,8 +268,8 @@ pub fn place(config: &ModelConfig, environment: &Environment) -> Message {
 pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<ModelStack, RunsError> {
     ModelStack::server(settings(name, config, environment)?).map_err(|error| {
         let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
-        let variable = ProviderDefaults::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
-        let hint = if from_environment { message!("base-url-hint", variable = variable) } else { message!("model-section", name = name) };
+        let variable = address_setting(config, environment).filter(|_| from_environment);
+        let hint = variable.map_or_else(|| message!("model-section", name = name), |variable| message!("base-url-hint", variable));
         RunsError::caused(ErrorKind::Usage, error).hint(hint)
     })
 }
@@ -270,6 +277,7 @@ pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Re
 fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiSettings, RunsError> {
     let base_url = server(config, environment).0;
     let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
+    settings.address_setting = address_setting(config, environment).map(str::to_owned);
     settings.api_key = key(name, config, environment, &base_url)?;
     settings.provider = ProviderDefaults::of(config.provider).and_then(|served| served.client);
     settings.protocol = providers::protocol(config.protocol);

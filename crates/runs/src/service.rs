@@ -33,7 +33,7 @@ pub use self::{
     forecast::{Forecast, ForecastBasis},
     inspect::{has_ended, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
     people::{AnswerReceipt, Cancelled, asks_nothing, hearer, not_driven, part_of},
-    plans::CheckerParts,
+    plans::{CheckerParts, PlanCheck},
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},

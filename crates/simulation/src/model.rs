@@ -242,6 +242,6 @@ fn failure(rng: &mut Rng) -> ModelError {
         1 => ModelError::Cut { model },
         2 => ModelError::ContextOverflow { model, message: "too long".to_owned() },
         3 => ModelError::Refused { model, status: 400, message: "no".to_owned() },
-        _ => ModelError::Unreachable { url: "nowhere".to_owned(), reason: "nobody listens".to_owned() },
+        _ => ModelError::Unreachable { url: "nowhere".to_owned(), setting: None, reason: "nobody listens".to_owned() },
     }
 }

@@ -200,7 +200,7 @@ impl SuspendedState {
     fn of(output: &RunOutput, state: &ProgressState, heard: bool, unheard: Vec<RunFact>) -> Self {
         let waits = output.status == RunStatus::WaitingForHuman;
         let open = state.questions.iter().filter(|question| question.answer.is_none());
-        let open: Vec<&str> = open.map(|question| question.question.as_str()).collect();
+        let open: Vec<String> = open.map(|question| question.question.to_string()).collect();
         let answered = waits && heard && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
         Self { waits, answered, unheard }
     }

@@ -149,7 +149,7 @@ pub enum Phrase<'a> {
     /// Kind of a question.
     Kind(&'a str),
     /// Text of a question. The quoted subject must stay unchanged.
-    Question(&'a str),
+    Question(&'a Message),
     /// Keys that answer an approval.
     Approves {
         /// True if "always" is one of them.

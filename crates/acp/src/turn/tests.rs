@@ -15,7 +15,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
     let state = &mut seen.state;
     if let Some(question) = question {
         let id = QuestionId::new(question).unwrap();
-        let asked = ProgressEvent::QuestionAsked { id, task: None, kind: "question".to_owned(), question: "Which?".to_owned() };
+        let asked = ProgressEvent::QuestionAsked { id, task: None, kind: "question".to_owned(), question: "Which?".into() };
         state.apply(Timestamp::from_millis(1), &asked).unwrap();
     }
     let error = code.map(|code| RunFailure::new(code, "", None));

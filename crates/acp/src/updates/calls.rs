@@ -41,15 +41,14 @@ impl From<&CallId> for ToolCallId {
 
 /// Returns the request for consent to a call.
 pub(super) fn permission(session: &SessionId, id: CallId, question: &HumanQuestion) -> RequestPermissionRequest {
+    let text = question.text.to_string();
     let mut options = vec![PermissionOption::new("yes", "Allow", PermissionOptionKind::AllowOnce)];
-    if offers_always(&question.text) {
+    if offers_always(&text) {
         options.push(PermissionOption::new("always", "Always allow", PermissionOptionKind::AllowAlways));
     }
     options.push(PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce));
-    let fields = ToolCallUpdateFields::new()
-        .title(first_line(&question.text))
-        .status(ToolCallStatus::Pending)
-        .content(vec![ToolCallContent::from(question.text.clone())]);
+    let fields =
+        ToolCallUpdateFields::new().title(first_line(&text)).status(ToolCallStatus::Pending).content(vec![ToolCallContent::from(text)]);
     RequestPermissionRequest::new(session.clone(), ToolCallUpdate::new(ToolCallId::from(&id), fields), options)
 }
 

@@ -1,6 +1,7 @@
 //! Life of a call, from permission to result.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
+use aime_messages::Message;
 use aime_progress_management::{CallOutcome, Origin, ProgressEvent, QuestionId};
 use aime_tools::{
     ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall, origin_of,
@@ -173,7 +174,7 @@ impl ActorMachine {
         call.state = CallState::Asking { effect: effect.clone(), question: id.clone(), kind };
         // After a stop the same question is asked again, but it counts as one question.
         if call.handed_on == 1 {
-            let (id, kind, question) = (id.clone(), kind.as_str().to_owned(), question.clone());
+            let (id, kind, question) = (id.clone(), kind.as_str().to_owned(), Message::text(&question));
             out.emit(ProgressEvent::QuestionAsked { id, task, kind, question });
         }
         out.issue(effect, ActorEffect::Ask { id, question, kind });

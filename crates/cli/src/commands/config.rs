@@ -95,15 +95,9 @@ fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
     if faults.is_empty() {
         let setup = setup_of(global, environment)?;
         setup.notes.iter().for_each(|note| output::note(&print(note)));
-        let checks = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop), models::check(&setup.config)];
-        let skills = setup.missing_skills().unwrap_or_default();
-        faults.extend(
-            checks
-                .into_iter()
-                .filter_map(Result::err)
-                .chain(skills)
-                .map(|failure| (failure.message, failure.hint.as_ref().map(hints::hint))),
-        );
+        let own = setup.faults_of_own_files().into_iter().chain(models::fallback_faults(&setup.config.models));
+        let all = own.chain(setup.missing_skills().unwrap_or_default());
+        faults.extend(all.map(|failure| (failure.message, failure.hint.as_ref().map(hints::hint))));
         read = setup.sources;
     }
     for (fault, hint) in &faults {

@@ -25,8 +25,7 @@ const WIDTH: usize = 18;
 pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     let mut worst = 0;
     good("configuration", setup.sources.join(" < "));
-    let own = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop)];
-    for failure in own.into_iter().filter_map(Result::err).map(Failure::from) {
+    for failure in setup.faults_of_own_files().into_iter().map(Failure::from) {
         worst = failure.code;
         broken("own files", &failure, Some(message!("own-files-broken")));
     }

@@ -144,6 +144,9 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     }
     if evaluated.without_model > 0 {
         output::note(&msg!("eval-without-model", trials = count(evaluated.without_model, "trial")));
+        if evaluated.skipped > 0 {
+            output::note(&msg!("eval-skipped", trials = count(evaluated.skipped, "trial")));
+        }
         return Ok(code::MODEL);
     }
     Ok(if evaluated.wrong_use > 0 { code::USAGE } else { 0 })

@@ -48,5 +48,8 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
 pub(super) fn read_goal(goal: &str) -> Result<String, Failure> {
     let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
     let text = text.trim();
+    if aime_runs::is_path_of_file(text) {
+        return Err(Failure::usage(message!("goal-is-file", file = text)).hint(message!("goal-is-file-hint", file = text)));
+    }
     if text.is_empty() { Err(Failure::usage(message!("empty-goal")).hint(message!("empty-goal-hint"))) } else { Ok(text.to_owned()) }
 }

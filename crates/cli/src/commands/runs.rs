@@ -1,5 +1,6 @@
 //! `aime runs`.
 
+use aime_messages::Describe as _;
 use aime_orchestrator::{CriterionOutcome, RunOutput, RunResult, RunView};
 use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, RunId, Task, TaskId};
 use aime_runs::{Runs, list_document, outcome, state_of_version};
@@ -10,7 +11,7 @@ use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
     hints::with_commands,
-    i18n::{msg, plain_message, print, row, translated_question, word_name},
+    i18n::{msg, plain_message, print, print_question, row, word_name},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
         column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
@@ -140,13 +141,15 @@ pub(super) fn show(
         let told = msg!("run-decided", version = decision.version, why, reasoning = decision.patch.reasoning);
         lines.push(head("head-decided", &told));
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
-        lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered))));
+        lines.extend(
+            decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = print(&lowered.describe())))),
+        );
     }
     lines.extend(result.criteria.iter().map(criterion_line));
     lines.extend(result.conflicts.iter().map(conflict_line));
     lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
-        lines.push(head("head-asks", &plain(&translated_question(&question.question))));
+        lines.push(head("head-asks", &plain(&print_question(&question.question))));
     }
     let requests = count(usize::try_from(state.spent.requests).unwrap_or(usize::MAX), "request");
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
@@ -156,7 +159,7 @@ pub(super) fn show(
     if let Some(error) = &result.error {
         // The answer below may tell the whole error.
         let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message.to_string()));
-        let message = if is_said { String::new() } else { format!(" {}", plain(&translated_question(&print(&error.message)))) };
+        let message = if is_said { String::new() } else { format!(" {}", plain(&print_question(&error.message))) };
         lines.push(format!("{BOLD}{}{BOLD:#}{message}", word_name("code", error.code.word())));
         lines.extend(hint_of(error).map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), print(&hint))));
     }

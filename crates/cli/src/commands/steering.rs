@@ -3,7 +3,12 @@
 use aime_progress_management::RunId;
 use aime_runs::{AnswerReceipt, Cancelled, Runs};
 
-use crate::{failure::Failure, i18n::msg, output, screen::first_line};
+use crate::{
+    failure::Failure,
+    i18n::{msg, print_question},
+    output,
+    screen::first_line,
+};
 
 pub(super) async fn message(run: &str, task: Option<&str>, text: &str, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
@@ -23,7 +28,7 @@ pub(super) async fn answer(run: &str, text: String, runs: &Runs) -> Result<u8, F
     let run = runs.find(run)?;
     let AnswerReceipt { question, was_left: left } = runs.answer(&run, None, text).await?;
     let then = if left { msg!("hint-resume", run) } else { msg!("run-takes-up-if") };
-    output::note(&format!("{}\n{then}", msg!("answered", question = first_line(&question.question, 100))));
+    output::note(&format!("{}\n{then}", msg!("answered", question = first_line(&print_question(&question.question), 100))));
     Ok(0)
 }
 

@@ -1,6 +1,6 @@
 //! One line per event, for pipes, logs and the space above the live view.
 
-use aime_messages::Message;
+use aime_messages::{Describe as _, Message};
 use aime_orchestrator::PublishedEvent;
 use aime_orchestrator::withdrawal;
 use aime_progress_management::{
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{column, describe_file_change, first_line, span, summary_line, tree::describe_plan};
 use crate::{
-    i18n::{messages, msg, plain_message, print, translated_question, word_name},
+    i18n::{messages, msg, plain_message, print, print_question, word_name},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -103,7 +103,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
                 text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-dropped-change", change = describe_change(&dropped.change), why)));
             }
             for lowered in &decision.lowered {
-                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered)));
+                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-lowered", what = print(&lowered.describe()))));
             }
             text
         }
@@ -139,7 +139,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
         E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&print(reason))),
         E::QuestionAsked { kind, question, .. } => {
-            format!("{BOLD}{}{BOLD:#} {}", word_name("kind", kind), plain(&translated_question(question)))
+            format!("{BOLD}{}{BOLD:#} {}", word_name("kind", kind), plain(&print_question(question)))
         }
         E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&answered(answer), WIDTH)),
         E::ConsentGiven { rules, .. } => format!("{}{}", head(BOLD, "head-always"), plain(&rules.join(", "))),

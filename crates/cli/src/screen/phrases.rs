@@ -4,7 +4,7 @@ use aime_progress_management::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
 
 use crate::{
-    i18n::{msg, print, translated_question, word_name},
+    i18n::{msg, print, print_question, word_name},
     output::count,
 };
 
@@ -80,7 +80,7 @@ fn asks(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
         P::Kind(kind) => word_name("kind", kind),
-        P::Question(question) => translated_question(question).into_owned(),
+        P::Question(question) => print_question(question),
         P::Approves { always: true } => msg!("view-approve-always"),
         P::Approves { always: false } => msg!("view-approve"),
         P::SurePause => msg!("view-sure-pause"),

@@ -143,8 +143,8 @@ impl FolderRuns {
             id: question.id.to_string(),
             kind: question.kind.clone(),
             task: question.task.as_ref().map(ToString::to_string),
-            question: redactor.text(&plain(&question.question)).into_owned(),
-            always: question.kind == "approval" && offers_always(&question.question),
+            question: redactor.text(&plain(&question.question.to_string())).into_owned(),
+            always: question.kind == "approval" && offers_always(&question.question.to_string()),
         });
         let looked = RunDetails {
             run: self.public_id(run.as_str()),

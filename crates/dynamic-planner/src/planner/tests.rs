@@ -233,7 +233,7 @@ async fn without_a_fallback_planning_fails_with_all_faults() {
 
 #[tokio::test]
 async fn a_model_that_cannot_be_used_is_an_error_not_a_fallback() {
-    let unreachable = ModelError::Unreachable { url: "http://x".to_owned(), reason: "refused".to_owned() };
+    let unreachable = ModelError::Unreachable { url: "http://x".to_owned(), setting: None, reason: "refused".to_owned() };
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), Reply::error(unreachable)]);
     let error = planner(&model).plan(&request(PlanMode::Simple)).await.unwrap_err();
     assert!(matches!(&error, PlannerError::Model { source, refused, .. } if refused.len() == 1 && source.is_retryable()), "{error:?}");

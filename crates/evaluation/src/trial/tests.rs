@@ -38,7 +38,7 @@ async fn each_trial_is_made_once_and_checked() {
     let mut told = 0;
     let evaluated =
         program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated, told), (Evaluated { finished: 8, all: 8, stopped: false, without_model: 0, wrong_use: 0 }, 8));
+    assert_eq!((evaluated, told), (Evaluated { finished: 8, all: 8, stopped: false, without_model: 0, skipped: 0, wrong_use: 0 }, 8));
     for outcome in log.outcomes() {
         let expected = if outcome.task == "good" { (true, None) } else { (false, Some(Failure::FalseClaim)) };
         assert_eq!((outcome.reached, outcome.failure), expected, "{outcome:?}");
@@ -63,7 +63,7 @@ async fn one_that_is_stopped_is_made_again() {
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let program = program(folder.path(), "sleep 600");
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &cancel, |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { finished: 0, all: 2, stopped: true, without_model: 0, wrong_use: 0 });
+    assert_eq!(evaluated, Evaluated { finished: 0, all: 2, stopped: true, without_model: 0, skipped: 0, wrong_use: 0 });
     assert!(log.outcomes().is_empty());
 }
 
@@ -140,7 +140,8 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     assert_eq!(bad.failure, Some(Failure::Bound), "{bad:?}");
 }
 
-/// A model that cannot be used says nothing about a variant: its trials have no outcome, and are repeated.
+/// A model that cannot be used says nothing about a variant: its trials have no outcome, and are repeated. After the first of them, the
+/// others with that model are skipped.
 #[tokio::test]
 async fn one_without_its_model_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,11 +154,24 @@ async fn one_without_its_model_is_made_again() {
     let mut why = Vec::new();
     let cancel = CancellationToken::new();
     let evaluated = away.evaluate(&all, folder.path(), 1, &mut log, &cancel, |outcome, _| why.push(outcome.error.clone())).await.unwrap();
-    assert_eq!(evaluated, Evaluated { finished: 0, all: 2, stopped: false, without_model: 2, wrong_use: 0 });
-    assert_eq!(why, vec![Some("error: no key\nhint: set it".to_owned()); 2]);
+    assert_eq!(evaluated, Evaluated { finished: 0, all: 2, stopped: false, without_model: 1, skipped: 1, wrong_use: 0 });
+    assert_eq!(why, [Some("error: no key\nhint: set it".to_owned())]);
     let there = program(folder.path(), DOES);
     let evaluated = there.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     assert_eq!((evaluated.finished, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
+}
+
+/// Another model may still be usable.
+#[tokio::test]
+async fn an_unusable_model_stops_only_its_own_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), TWO);
+    let variants = Variant::all(&[], &["away".to_owned(), "there".to_owned()], &[], &[], &[]);
+    let all = trials(&suite, &variants, 2);
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    let program = program(folder.path(), "case \"$*\" in *\"--model away\"*) exit 3 ;; *) exit 1 ;; esac");
+    let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    assert_eq!(evaluated, Evaluated { finished: 4, all: 8, stopped: false, without_model: 1, skipped: 3, wrong_use: 0 });
 }
 
 /// The exit code of an agent is its only claim, and a missing agent was not tried.
@@ -179,7 +193,7 @@ async fn an_agent_tells_by_its_exit_code() {
     let all = trials(&suite, &variants, 1);
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { finished: 4, all: 6, stopped: false, without_model: 0, wrong_use: 2 });
+    assert_eq!(evaluated, Evaluated { finished: 4, all: 6, stopped: false, without_model: 0, skipped: 0, wrong_use: 2 });
     let found: Vec<_> = log.outcomes().iter().map(|outcome| (outcome.claimed, outcome.failure, outcome.tokens())).collect();
     let expected = [(true, None), (true, Some(Failure::FalseClaim)), (false, Some(Failure::GivenUp)), (false, Some(Failure::Fault))];
     assert_eq!(found, expected.map(|(claimed, failure)| (claimed, failure, None)));
@@ -280,7 +294,7 @@ async fn one_whose_model_failed_at_its_end_does_not_count() {
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let program = program(folder.path(), "echo x > out; exit 3");
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
-    assert_eq!((evaluated.without_model, log.outcomes().len()), (2, 0));
+    assert_eq!((evaluated.without_model, evaluated.skipped, log.outcomes().len()), (1, 1, 0));
 }
 
 #[test]

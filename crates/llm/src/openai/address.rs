@@ -1,5 +1,7 @@
 //! Address of a server: the target of requests, and the protocol that the address implies.
 
+use std::str::FromStr;
+
 use aime_messages::{Message, message};
 use reqwest::Url;
 
@@ -35,8 +37,8 @@ impl Address {
     /// # Errors
     /// [`SettingsError::BaseUrl`] where it is no address of an HTTP server.
     pub(super) fn parse(text: &str) -> Result<Self, SettingsError> {
-        let bad = |reason: Message| SettingsError::BaseUrl { url: without_secrets(text), reason };
-        let url = Url::parse(text.trim()).map_err(|error| bad(Message::text(error)))?;
+        let bad = |reason: Message| SettingsError::BaseUrl { setting: None, url: without_secrets(text), reason };
+        let url = Url::parse(text.trim()).map_err(|error| bad(described(error)))?;
         match url.scheme() {
             "http" | "https" if url.has_host() => {}
             "http" | "https" => return Err(bad(message!("no-address-host"))),
@@ -51,7 +53,7 @@ impl Address {
             Some((protocol, base)) => (Some(protocol), base.to_owned()),
             None => (None, address.to_owned()),
         };
-        let url = Url::parse(&base).map_err(|error| bad(Message::text(error)))?;
+        let url = Url::parse(&base).map_err(|error| bad(described(error)))?;
         Ok(Self { base, query, protocol, url })
     }
 
@@ -109,6 +111,19 @@ impl Address {
 #[must_use]
 pub fn shown_address(text: &str) -> String {
     Address::parse(text).map_or_else(|_| without_secrets(text), |address| address.display_url())
+}
+
+/// Error of the parser of addresses.
+type UrlError = <Url as FromStr>::Err;
+
+/// Describes the fault of a text that is no address.
+fn described(error: UrlError) -> Message {
+    match error {
+        UrlError::RelativeUrlWithoutBase => message!("no-address-scheme"),
+        UrlError::EmptyHost => message!("no-address-host"),
+        UrlError::InvalidPort => message!("no-address-port"),
+        other => Message::text(other),
+    }
 }
 
 /// Returns what is left of a text that is no address when user, password and query are cut off.

@@ -33,7 +33,7 @@ impl ModelStack {
     /// # Errors
     /// The address, the key or a header cannot be used, or TLS cannot be set up.
     pub fn server(settings: OpenAiSettings) -> Result<Self, SettingsError> {
-        let address = Address::parse(&settings.base_url)?;
+        let address = address(&settings)?;
         let http = http_client(&settings, &address.url)?;
         Self::on_wire(settings, address, http.clone(), TransportKind::Http(http))
     }
@@ -44,7 +44,7 @@ impl ModelStack {
     /// # Errors
     /// The address, the key or a header cannot be used.
     pub fn carried_by(settings: OpenAiSettings, carrier: Arc<dyn Carrier>) -> Result<Self, SettingsError> {
-        let address = Address::parse(&settings.base_url)?;
+        let address = address(&settings)?;
         // Never used, but async-openai requires one.
         provide_crypto();
         let http =
@@ -66,6 +66,7 @@ impl ModelStack {
             learned: Mutex::new(LearnedQuirks { dialect, refused: HashSet::new() }),
             cache: Mutex::default(),
             shown_url: address.display_url(),
+            address_setting: settings.address_setting,
             authority: address.authority(),
             client: Client::build(http, Endpoint { base_url: address.base, query: address.query, headers, key: SecretString::from(key) }),
             way,
@@ -89,6 +90,14 @@ impl ModelStack {
 /// [`SettingsError::BaseUrl`] where it is none.
 pub fn check_base_url(text: &str) -> Result<(), SettingsError> {
     Address::parse(text).map(drop)
+}
+
+/// Reads the address of a server. An error names its setting.
+fn address(settings: &OpenAiSettings) -> Result<Address, SettingsError> {
+    Address::parse(&settings.base_url).map_err(|error| match error {
+        SettingsError::BaseUrl { url, reason, .. } => SettingsError::BaseUrl { setting: settings.address_setting.clone(), url, reason },
+        other => other,
+    })
 }
 
 /// Returns the headers of every request; one that the settings name wins.

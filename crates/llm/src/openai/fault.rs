@@ -55,6 +55,8 @@ impl From<ModelError> for Fault {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FaultSource<'a> {
     pub(super) url: &'a str,
+    /// Setting that holds the address, if one does.
+    pub(super) setting: Option<&'a str>,
     pub(super) model: &'a str,
     pub(super) key: &'a str,
 }
@@ -139,7 +141,7 @@ fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, 
         400 | 404 | 422 if speaks_of_no_model(status, &lower, &said.codes) => ModelError::NoSuchModel { url, model, message },
         401..=403 => ModelError::Unauthorized { url, status, message },
         404 | 405 => {
-            let message = format!("{message} (does base_url {url} lack its /v1?)");
+            let message = format!("{message} (does {} {url} lack its /v1?)", asked.setting.unwrap_or("the address"));
             ModelError::Refused { model, status, message }
         }
         // llama.cpp answers so to a schema from which it can make no grammar: it would fail again.

@@ -19,6 +19,9 @@ pub struct OpenAiSettings {
     /// Address above `/chat/completions` or `/responses`, usually ending in `/v1`. A full address works too and
     /// selects the protocol. A query, as Azure requires it, is kept.
     pub base_url: String,
+    /// Setting or variable that holds the address, for error messages. When absent, the address is the provider's own,
+    /// which nobody set.
+    pub address_setting: Option<String>,
     /// Provider whose rules the server follows. When absent, the host or the name of the model decides.
     pub provider: Option<Provider>,
     /// The protocol; by address, host and model when absent, and then switched when the server asks for the other one.
@@ -56,6 +59,7 @@ impl OpenAiSettings {
             name: model.clone(),
             model,
             base_url: base_url.into(),
+            address_setting: Some(BASE_URL.to_owned()),
             provider: None,
             protocol: None,
             effort: None,
@@ -90,8 +94,11 @@ impl Default for Timeouts {
     }
 }
 
-fn bad_address(url: &str, reason: &Message) -> Message {
-    message!("no-address", key = "base_url", address = format!("{url:?}"), reason)
+/// Usual name of the setting that holds the address of a server.
+const BASE_URL: &str = "base_url";
+
+fn bad_address(setting: Option<&str>, url: &str, reason: &Message) -> Message {
+    message!("no-address", key = setting.unwrap_or(BASE_URL), address = format!("{url:?}"), reason)
 }
 
 /// Reason why a client cannot be made from its settings.
@@ -99,8 +106,10 @@ fn bad_address(url: &str, reason: &Message) -> Message {
 #[non_exhaustive]
 pub enum SettingsError {
     /// The address is none.
-    #[error("{}", bad_address(.url, .reason))]
+    #[error("{}", bad_address(.setting.as_deref(), .url, .reason))]
     BaseUrl {
+        /// Setting or variable that holds the address.
+        setting: Option<String>,
         /// The address.
         url: String,
         /// Fault of the address.

@@ -60,6 +60,8 @@ impl Probe {
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) url: String,
+    /// Setting that holds the address, if one does.
+    pub(super) setting: Option<String>,
     pub(super) model: String,
     pub(super) key: secrecy::SecretString,
     pub(super) connect: Duration,
@@ -71,7 +73,8 @@ pub(super) struct Attempt {
 
 impl Attempt {
     fn fault_source(&self) -> FaultSource<'_> {
-        FaultSource { url: &self.url, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
+        let setting = self.setting.as_deref();
+        FaultSource { url: &self.url, setting, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
     }
 
     /// Waits within the idle time and the total time.
@@ -90,7 +93,16 @@ impl Attempt {
         } else {
             innermost(error)
         };
-        ModelError::Unreachable { url: self.url.clone(), reason }.into()
+        self.without_connection(reason).into()
+    }
+
+    fn without_connection(&self, reason: String) -> ModelError {
+        ModelError::Unreachable { url: self.url.clone(), setting: self.setting.clone(), reason }
+    }
+
+    /// Returns the name of the setting that holds the address.
+    fn address_name(&self) -> &str {
+        self.setting.as_deref().unwrap_or("the address")
     }
 
     fn broken(&self, reason: &str) -> Fault {
@@ -103,7 +115,8 @@ impl Attempt {
     }
 
     fn page(&self) -> Fault {
-        let message = format!("the server answered with a web page; base_url {} seems to be no API (does it lack its /v1?)", self.url);
+        let (name, url) = (self.address_name(), &self.url);
+        let message = format!("the server answered with a web page; {name} {url} seems to be no API (does it lack its /v1?)");
         ModelError::Refused { model: self.model.clone(), status: 200, message }.into()
     }
 }
@@ -131,7 +144,7 @@ impl TransportKind {
             Self::Http(http) => http,
             Self::Carrier(carrier) => {
                 let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
-                let unreachable = |error: std::io::Error| ModelError::Unreachable { url: attempt.url.clone(), reason: error.to_string() };
+                let unreachable = |error: std::io::Error| attempt.without_connection(error.to_string());
                 return Ok(attempt.bounded(carrier.carry(body)).await?.map_err(unreachable)?);
             }
         };
@@ -227,7 +240,8 @@ impl Sender {
         let status = answer.status;
         let times = Times::of(|name| answer.header(name));
         if let (300..=399, Some(target)) = (status, answer.header("location")) {
-            let message = format!("the server redirects to {target}; set base_url to where the API is");
+            let name = self.attempt.address_name();
+            let message = format!("the server redirects to {target}; set {name} to where the API is");
             return ModelError::Refused { model: self.attempt.model.clone(), status, message }.into();
         }
         // A body that breaks off does not hide the status.

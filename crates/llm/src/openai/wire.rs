@@ -71,6 +71,8 @@ pub(super) struct Wire {
     pub(super) authority: String,
     /// The address as it is shown: without user and password.
     pub(super) shown_url: String,
+    /// Setting that holds the address, if one does.
+    pub(super) address_setting: Option<String>,
     pub(super) provider: Provider,
     pub(super) effort: Option<Effort>,
     /// Further members of each body.
@@ -114,7 +116,8 @@ impl Wire {
     }
 
     pub(super) fn fault_source(&self) -> FaultSource<'_> {
-        FaultSource { url: &self.shown_url, model: &self.name, key: self.client.config().key.expose_secret() }
+        let setting = self.address_setting.as_deref();
+        FaultSource { url: &self.shown_url, setting, model: &self.name, key: self.client.config().key.expose_secret() }
     }
 
     /// Sends the request, again in another form as long as the server refuses the form.
@@ -126,6 +129,7 @@ impl Wire {
             let prepared = self.prepare(&request, &learned)?;
             let attempt = Attempt {
                 url: self.shown_url.clone(),
+                setting: self.address_setting.clone(),
                 model: self.name.clone(),
                 key: self.client.config().key.clone(),
                 connect: self.timeouts.connect,

@@ -228,7 +228,7 @@ fn together(mut errors: Vec<ModelError>) -> ModelError {
             errors.push(error);
             ModelError::AllFailed { errors }
         }
-        (_, None) => ModelError::Unreachable { url: String::new(), reason: "no model is configured".to_owned() },
+        (_, None) => ModelError::Unreachable { url: String::new(), setting: None, reason: "no model is configured".to_owned() },
     }
 }
 

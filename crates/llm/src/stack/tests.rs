@@ -233,8 +233,8 @@ async fn no_layer_hides_the_model_within() {
 
 #[tokio::test(start_paused = true)]
 async fn clones_of_a_stack_share_what_was_learnt() {
-    let first =
-        ScriptedModel::new("first").on(When::any(), [Reply::error(ModelError::Unreachable { url: "u".into(), reason: "r".into() })]);
+    let first = ScriptedModel::new("first")
+        .on(When::any(), [Reply::error(ModelError::Unreachable { url: "u".into(), setting: None, reason: "r".into() })]);
     let stack = ModelStack::of(first.clone()).or_else([ScriptedModel::new("second").on(When::any(), [Reply::text("hi")]).into()]);
     for _ in 0..4 {
         stack.clone().build(&redactor()).complete(ask("hi")).await.unwrap();

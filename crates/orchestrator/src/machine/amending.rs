@@ -31,11 +31,10 @@ impl RunMachine {
         if self.people.amendments().any(|(_, asked)| (&asked.from, &asked.to.check) == (from, &to.check)) {
             return true;
         }
-        let owner = if from.owner == Owner::Project { "of the project" } else { "that a person set" };
-        let text = format!(
-            "A success criterion {owner} seems to be wrong:\n- {from}\nWhat shows it: {evidence}\nAnswer `yes` to replace it by the next \
-             one, `no` to keep it, or say what to do.\n- {to}"
-        );
+        let text = match from.owner {
+            Owner::Project => message!("criterion-question-project", from, evidence, to),
+            _ => message!("criterion-question-person", from, evidence, to),
+        };
         let Ok(id) = QuestionId::new(format!("criterion-{}", self.state.questions.len() + 1)) else { return false };
         self.people.ask_amendment(id.clone(), amendment);
         // The lead's own work waits for the answer.
@@ -43,7 +42,7 @@ impl RunMachine {
         if let Some(main) = &own {
             self.set_task(main, TaskStatus::Blocked, Some(message!("task-criterion-asked")), out);
         }
-        self.ask(own.as_ref(), &id, CRITERION, &text, out);
+        self.ask(own.as_ref(), &id, CRITERION, text, out);
         true
     }
 

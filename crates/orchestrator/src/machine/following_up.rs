@@ -3,7 +3,7 @@
 //! is settled, and a settled task never opens again.
 
 use aime_durable::Reason;
-use aime_messages::message;
+use aime_messages::{Message, message};
 use aime_progress_management::{EvidenceId, ProgressEvent, RunStatus, TaskStatus};
 
 use super::{Out, Phase, RunMachine, lead};
@@ -12,12 +12,14 @@ use crate::Bounds;
 impl RunMachine {
     /// Returns the reason why the run cannot continue with a follow-up, if there is one.
     #[must_use]
-    pub(crate) fn refuses_follow_up(&self) -> Option<&'static str> {
+    pub(crate) fn refuses_follow_up(&self) -> Option<Message> {
         match () {
-            () if !self.is_over() => Some("it has not ended"),
-            () if self.state.status == RunStatus::Cancelled => Some("it was cancelled"),
-            () if !self.input.can_plan || self.input.plan_only => Some("it has no model to plan with"),
-            () if self.state.version == 0 => Some("it never had a plan"),
+            // A bound or an unreachable model stops a run early, and it can be resumed.
+            () if !self.is_over() && self.state.status == RunStatus::Failed => Some(message!("follow-up-failed")),
+            () if !self.is_over() => Some(message!("follow-up-unfinished")),
+            () if self.state.status == RunStatus::Cancelled => Some(message!("follow-up-cancelled")),
+            () if !self.input.can_plan || self.input.plan_only => Some(message!("follow-up-no-model")),
+            () if self.state.version == 0 => Some(message!("follow-up-no-plan")),
             () => None,
         }
     }

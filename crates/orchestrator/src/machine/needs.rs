@@ -1,7 +1,7 @@
 //! Work that lacks something from outside of the run, such as access or a file. The run asks a person for it, waits, and
 //! continues the same conversation.
 
-use aime_messages::message;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, EvidenceId, FailureCause, Outcome, ProgressEvent, Question, QuestionId, RunStatus, Task, TaskId, TaskKind, TaskStatus,
 };
@@ -28,7 +28,7 @@ impl RunMachine {
         self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
         self.withdraw_questions(|_, asked_by| asked_by == task, out);
         self.set_task(task, TaskStatus::Blocked, conclusion.error.clone(), out);
-        self.ask_for_need(Some(task), &need(conclusion), out);
+        self.ask_for_need(Some(task), need(conclusion), out);
         true
     }
 
@@ -39,8 +39,9 @@ impl RunMachine {
             return false;
         }
         let open: Vec<_> = self.blocked_tasks().map(|(task, conclusion)| (task.clone(), need(conclusion))).collect();
-        open.iter().for_each(|(task, need)| self.ask_for_need(Some(task), need, out));
-        !open.is_empty()
+        let any = !open.is_empty();
+        open.into_iter().for_each(|(task, need)| self.ask_for_need(Some(&task), need, out));
+        any
     }
 
     /// Handles a lead that ends the run because something is missing: the run asks a person for it. A lead that gives up
@@ -51,11 +52,12 @@ impl RunMachine {
         }
         let mut text = need(conclusion);
         if !is_blocked(conclusion) {
-            let of_tasks: Vec<String> = self.blocked_tasks().map(|(task, conclusion)| format!("{task}: {}", need(conclusion))).collect();
+            let of_tasks = self.blocked_tasks().map(|(task, conclusion)| message!("at-place", place = task, what = need(conclusion)));
+            let of_tasks: Vec<Message> = of_tasks.collect();
             if of_tasks.is_empty() || self.works_itself() {
                 return false;
             }
-            text = format!("{}\n{}", conclusion.summary, of_tasks.join("\n"));
+            text = Message::list("\n", &[vec![Message::text(&conclusion.summary)], of_tasks].concat());
         }
         if self.state.version == 0 {
             self.begin_main("the lead worked on the goal itself", category, out);
@@ -66,7 +68,7 @@ impl RunMachine {
             Some(main) => self.set_task(main, TaskStatus::Blocked, conclusion.error.clone(), out),
             None => self.set_status(RunStatus::Executing, None, out),
         }
-        self.ask_for_need(own, &text, out);
+        self.ask_for_need(own, text, out);
         self.advance(out);
         true
     }
@@ -129,7 +131,7 @@ impl RunMachine {
         failed.filter_map(|task| Some((&task.spec.id, task.conclusion.as_ref().filter(|conclusion| is_blocked(conclusion))?)))
     }
 
-    fn ask_for_need(&mut self, task: Option<&TaskId>, text: &str, out: &mut Out) {
+    fn ask_for_need(&mut self, task: Option<&TaskId>, text: impl Into<Message>, out: &mut Out) {
         if let Ok(id) = QuestionId::new(format!("blocked-{}", self.state.questions.len() + 1)) {
             self.ask(task, &id, BLOCKED, text, out);
         }
@@ -141,10 +143,11 @@ fn is_blocked(conclusion: &Conclusion) -> bool {
 }
 
 /// Returns what is missing, in words for a person.
-fn need(conclusion: &Conclusion) -> String {
+fn need(conclusion: &Conclusion) -> Message {
+    let summary = &conclusion.summary;
     match conclusion.needs.as_deref() {
-        Some(needs) if conclusion.summary.is_empty() || conclusion.summary == needs => format!("needs: {needs}"),
-        Some(needs) => format!("{}\nneeds: {needs}", conclusion.summary),
-        None => format!("needs: {}", conclusion.summary),
+        Some(needs) if summary.is_empty() || summary == needs => message!("question-needs", needs),
+        Some(needs) => Message::list("\n", &[Message::text(summary), message!("question-needs", needs)]),
+        None => message!("question-needs", needs = summary),
     }
 }

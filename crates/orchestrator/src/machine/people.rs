@@ -256,16 +256,14 @@ impl RunMachine {
     pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &Message, out: &mut Out) {
         let count = self.state.questions.iter().filter(|question| question.kind == ESCALATION).count();
         let Ok(id) = QuestionId::new(format!("escalation-{}", count + 1)) else { return };
-        let details: Vec<String> = reasons.iter().map(|reason| format!("- {}", reason.detail)).collect();
-        let mut text = format!(
-            "{why}. What stands in the way:\n{}\nAnswer `continue` to allow more changes of the plan, `stop` to end the run, or say what to do.",
-            details.join("\n")
-        );
+        let mut lines = vec![message!("escalation-question", reason = why)];
+        lines.extend(reasons.iter().map(|reason| message!("escalation-reason", reason = reason.detail)));
+        lines.push(message!("escalation-answers"));
         if self.input.settings.unattended {
             // Nobody has watched the run.
-            text.push_str(&format!("\nThe run so far:\n{}", self.report(None)));
+            lines.extend([message!("escalation-so-far"), Message::text(self.report(None))]);
         }
-        self.ask(None, &id, ESCALATION, &text, out);
+        self.ask(None, &id, ESCALATION, Message::list("\n", &lines), out);
     }
 
     fn escalation_answered(&mut self, question: &QuestionId, text: &str, out: &mut Out) {

@@ -42,13 +42,14 @@ impl RunMachine {
     }
 
     /// Records a question and asks it, unless it is being asked or was answered.
-    pub(super) fn ask(&mut self, task: Option<&TaskId>, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
+    pub(super) fn ask(&mut self, task: Option<&TaskId>, id: &QuestionId, kind: &str, text: impl Into<Message>, out: &mut Out) {
+        let text = text.into();
         let known = self.state.questions.iter().find(|question| question.id == *id);
         if known.is_some_and(|question| question.answer.is_some()) || self.effects.asking(id).next().is_some() {
             return;
         }
         if known.is_none() {
-            let (id, task, kind, question) = (id.clone(), task.cloned(), kind.to_owned(), text.to_owned());
+            let (id, task, kind, question) = (id.clone(), task.cloned(), kind.to_owned(), text.clone());
             self.emit(ProgressEvent::QuestionAsked { id, task, kind, question }, out);
         }
         if self.stopping.is_leaving() {
@@ -56,7 +57,7 @@ impl RunMachine {
             return;
         }
         let effect = self.effects.next_id("ask");
-        let (task, kind, text) = (task.cloned(), kind.to_owned(), text.to_owned());
+        let (task, kind) = (task.cloned(), kind.to_owned());
         self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);
     }
 
@@ -148,8 +149,8 @@ impl RunMachine {
             () if all(BLOCKED) => NextStep::Supply { run },
             () => NextStep::Answer { run },
         };
-        let questions: Vec<&str> = self.unanswered().map(|question| question.question.as_str()).collect();
-        let error = Some(RunFailure::new(FailureCode::WaitingForHuman, questions.join("\n\n"), Some(next)));
+        let questions: Vec<Message> = self.unanswered().map(|question| question.question.clone()).collect();
+        let error = Some(RunFailure::new(FailureCode::WaitingForHuman, Message::list("\n\n", &questions), Some(next)));
         RunOutput { status: RunStatus::WaitingForHuman, error }
     }
 }

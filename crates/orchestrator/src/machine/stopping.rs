@@ -251,7 +251,7 @@ impl RunMachine {
             if kind == BLOCKED {
                 self.people.resume(id.clone());
             }
-            self.ask(task.as_ref(), id, kind, question, out);
+            self.ask(task.as_ref(), id, kind, question.clone(), out);
         }
         self.carry_out_requests(out);
         self.carry_out_shelved(out);

@@ -51,37 +51,40 @@ fn made(changes: Vec<PlanChange>) -> Result<String, String> {
 fn each_replan_says_how_what_failed_is_made_smaller() {
     let description = |text: &str| TaskChange { description: Some(text.to_owned()), ..TaskChange::default() };
     let cases = [
-        (vec![add(spec("one: read"), &[]), add(spec("two: one"), &["convert"])], "convert in 2 smaller tasks: one, two"),
-        (vec![add(spec("one"), &["convert"]), add(spec("two"), &["convert"])], "convert in 2 smaller tasks: one, two"),
-        (vec![add(spec("g/"), &["convert"]), add(spec("g/one"), &[]), add(spec("g/two"), &[])], "convert in 2 smaller tasks: one, two"),
+        (vec![add(spec("one: read"), &[]), add(spec("two: one"), &["convert"])], "convert is split into 2 smaller tasks: one, two"),
+        (vec![add(spec("one"), &["convert"]), add(spec("two"), &["convert"])], "convert is split into 2 smaller tasks: one, two"),
+        (
+            vec![add(spec("g/"), &["convert"]), add(spec("g/one"), &[]), add(spec("g/two"), &[])],
+            "convert is split into 2 smaller tasks: one, two",
+        ),
         // A preparation, and then the same work again.
         (
             vec![add(spec("install"), &[]), add(doing("again: install", "Do convert"), &["convert"])],
-            "convert in 2 smaller tasks: install, again",
+            "convert is split into 2 smaller tasks: install, again",
         ),
-        (vec![add(doing("other", "Use csv"), &["convert"]), add(spec("unrelated"), &[])], "convert another way: other"),
-        (vec![add(tool("call", json!({"command": "sh convert.sh"})), &["convert"])], "convert another way: call"),
+        (vec![add(doing("other", "Use csv"), &["convert"]), add(spec("unrelated"), &[])], "convert is replaced by another approach: other"),
+        (vec![add(tool("call", json!({"command": "sh convert.sh"})), &["convert"])], "convert is replaced by another approach: call"),
         (
             vec![PlanChange::MergeTasks { ids: vec![id("convert"), id("upload")], task: Box::new(spec("both")) }],
-            "convert another way: both",
+            "convert is replaced by another approach: both",
         ),
-        (vec![modify(description("Use csv"))], "convert tried again, changed"),
-        (vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })], "convert tried again, changed"),
-        (vec![modify(TaskChange { model: Some("fast".to_owned()), ..TaskChange::default() })], "convert tried again, changed"),
-        (vec![modify(TaskChange { effort: Some(ReasoningEffort::Max), ..TaskChange::default() })], "convert tried again, changed"),
+        (vec![modify(description("Use csv"))], "convert is retried with a change"),
+        (vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })], "convert is retried with a change"),
+        (vec![modify(TaskChange { model: Some("fast".to_owned()), ..TaskChange::default() })], "convert is retried with a change"),
+        (vec![modify(TaskChange { effort: Some(ReasoningEffort::Max), ..TaskChange::default() })], "convert is retried with a change"),
         (
             vec![modify(TaskChange { completion_criteria: Some(vec!["x exists".into()]), ..TaskChange::default() })],
-            "convert tried again, changed",
+            "convert is retried with a change",
         ),
         (
             vec![add(spec("install"), &[]), modify(TaskChange { dependencies: Some(vec![id("install")]), ..TaskChange::default() })],
-            "convert tried again, changed",
+            "convert is retried with a change",
         ),
-        (vec![add(spec("install"), &[]), waits("install"), unblock("convert")], "convert tried again"),
-        (vec![unblock("convert"), modify(description("Use csv"))], "convert tried again, changed"),
-        (vec![PlanChange::RemoveTask { id: id("convert"), reason: String::new() }], "convert done without"),
-        (vec![], "convert left as it failed"),
-        (vec![add(spec("unrelated"), &["upload"])], "convert left as it failed"),
+        (vec![add(spec("install"), &[]), waits("install"), unblock("convert")], "convert is retried"),
+        (vec![unblock("convert"), modify(description("Use csv"))], "convert is retried with a change"),
+        (vec![PlanChange::RemoveTask { id: id("convert"), reason: String::new() }], "convert is removed"),
+        (vec![], "convert stays failed"),
+        (vec![add(spec("unrelated"), &["upload"])], "convert stays failed"),
     ];
     for (changes, expected) in cases {
         assert_eq!(made(changes.clone()).as_deref(), Ok(expected), "{changes:#?}");
@@ -145,7 +148,7 @@ fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
     }
     let another = add(doing("other", "Use csv"), &["part"]);
     let told = handled_failures(&state, &patch_of(vec![unblock("g"), another])).unwrap();
-    assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["g tried again", "part another way: other"]);
+    assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["g is retried", "part is replaced by another approach: other"]);
     assert!(handled_failures(&state, &patch_of(vec![unblock("g"), unblock("part")])).is_err());
 }
 
@@ -156,7 +159,7 @@ fn what_was_missing_before_it_may_be_done_already() {
     ready.spec.id = id("build");
     state.tasks.insert(id("build"), ready);
     let told = handled_failures(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
-    assert!(told.iter().any(|lowered| lowered.to_string() == "convert tried again"), "it did not wait for that when it failed");
+    assert!(told.iter().any(|lowered| lowered.to_string() == "convert is retried"), "it did not wait for that when it failed");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn questions(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec
         at: question.at,
         task: question.task.as_ref().map(|task| titles.title(task)),
         kind: reader.line(&question.kind, TITLE),
-        question: reader.text(&question.question, LONG),
+        question: reader.text(&question.question.to_string(), LONG),
         answer: question.answer.as_ref().map(|answer| reader.text(answer, LONG)),
     };
     state.questions.iter().take(MOST).map(view).collect()

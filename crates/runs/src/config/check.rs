@@ -191,7 +191,7 @@ fn of_model(section: &str, model: &ModelConfig) -> Vec<ValueFault> {
         }
     }
     let address = model.base_url.as_deref().filter(|_| model.provider != Provider::Local);
-    if let Some(Err(SettingsError::BaseUrl { url, reason })) = address.map(check_base_url) {
+    if let Some(Err(SettingsError::BaseUrl { url, reason, .. })) = address.map(check_base_url) {
         let key = key("base_url");
         found.push(ValueFault::new(key.clone(), message!("no-address", key, address = format!("{url:?}"), reason)));
     }

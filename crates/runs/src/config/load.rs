@@ -36,13 +36,13 @@ const SAFETY: [&str; 11] =
 pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
     let mut documents = Vec::new();
     for file in files(places) {
-        if let Some(document) = file.read()? {
+        if let Some(document) = file.read().map_err(first)? {
             documents.push((file, document));
         }
     }
     let mut variables = Vec::new();
     for (name, value) in environment.settings() {
-        variables.push((name, read_variable(name, value)?));
+        variables.push((name, read_variable(name, value).map_err(first)?));
     }
 
     let own = documents.iter().filter(|(file, _)| file.owner != SettingsOwner::Project).map(|(_, document)| document);
@@ -92,13 +92,18 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
 /// Checks every file and every variable by itself, and returns all faults.
 pub fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault> {
     let of_files = files(places).filter_map(|file| file.read().err());
-    of_files.chain(environment.settings().filter_map(|(name, value)| read_variable(name, value).err())).collect()
+    of_files.chain(environment.settings().filter_map(|(name, value)| read_variable(name, value).err())).flatten().collect()
+}
+
+/// Returns the first fault of a source.
+fn first(faults: Vec<ConfigFault>) -> ConfigFault {
+    faults.into_iter().next().unwrap_or_else(|| explain("configuration", ""))
 }
 
 /// Reads one named file by itself, with its paths made absolute.
 pub fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Ok(SettingsFile { path: &path, owner: SettingsOwner::Flag, other: None }.read()?.unwrap_or_default())
+    Ok(SettingsFile { path: &path, owner: SettingsOwner::Flag, other: None }.read().map_err(first)?.unwrap_or_default())
 }
 
 /// Owner of a settings file, which decides how far aime trusts it.
@@ -117,10 +122,10 @@ struct SettingsFile<'a> {
 }
 
 impl SettingsFile<'_> {
-    fn read(&self) -> Result<Option<Value>, ConfigFault> {
+    fn read(&self) -> Result<Option<Value>, Vec<ConfigFault>> {
         if let Some(other) = &self.other {
             let message = message!("two-files", other = other.display());
-            return Err(ConfigFault::new(self.path.display(), message).hint(message!("two-files-hint")));
+            return Err(vec![ConfigFault::new(self.path.display(), message).hint(message!("two-files-hint"))]);
         }
         let mut document = read_file(self.path, self.owner == SettingsOwner::Flag)?;
         if let Some(document) = &mut document {

@@ -4,9 +4,12 @@ mod tree;
 
 use std::{fmt, path::Path};
 
-use aime_messages::{Describe, Message, message};
+use aime_messages::{Describe, Message, message, nearest};
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{
+    Deserialize as _,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::Value;
 
 use self::tree::{Fault, Place, Tree};
@@ -50,40 +53,66 @@ impl fmt::Display for ConfigFault {
 impl std::error::Error for ConfigFault {}
 
 /// Reads a file and returns only the settings that it names. Returns `None` if the file does not exist and is not `required`.
-pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, ConfigFault> {
+///
+/// # Errors
+/// All faults of the file in the order of their places, or the one that hides the others.
+pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Vec<ConfigFault>> {
+    let whole = |message: Message, hint: Hint| vec![ConfigFault::new(path.display(), message).hint(hint)];
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(ConfigFault::new(path.display(), message!("not-utf8")).hint(message!("not-utf8-hint")));
+            return Err(whole(message!("not-utf8"), message!("not-utf8-hint").into()));
         }
-        Err(error) => {
-            return Err(
-                ConfigFault::new(path.display(), message!("cannot-be-read", reason = Message::text(error))).hint(message!("file-hint"))
-            );
-        }
+        Err(error) => return Err(whole(message!("cannot-be-read", reason = Message::text(error)), message!("file-hint").into())),
     };
-    let format = Format::of(path);
-    let mut document: Value = format.parse(&text).map_err(|fault| fault.in_file(path))?;
+    let at_place = |fault: Fault| vec![fault.in_file(path)];
+    let tree = Format::of(path).tree(&text).map_err(at_place)?;
+    let mut document = Value::deserialize(&tree).map_err(at_place)?;
     if !document.is_object() {
-        return Err(ConfigFault::new(path.display(), message!("no-table")).hint(Hint::InitConfiguration));
+        return Err(whole(message!("no-table"), Hint::InitConfiguration));
     }
     drop_nulls(&mut document);
-    let config: Config = format.parse(&text).map_err(|fault| fault.in_file(path))?;
-    if let Some((rule, fault)) = config.permissions.faults().next() {
-        let place = text.find(rule).map(|at| position(&text, at));
-        let place = place.map_or_else(|| path.display().to_string(), |(line, column)| format!("{}:{line}:{column}", path.display()));
-        return Err(ConfigFault::new(place, fault.message).hint(message!("rule-hint")));
+    let faults = faults(tree, &text, path);
+    if faults.is_empty() { Ok(Some(document)) } else { Err(faults) }
+}
+
+/// Returns all faults of a document, in the order of their places.
+fn faults(mut tree: Tree, text: &str, path: &Path) -> Vec<ConfigFault> {
+    let mut found: Vec<(Option<Place>, ConfigFault)> = Vec::new();
+    // A deserializer ends at its first fault. Without the faulty part it finds the next one.
+    let config = loop {
+        match Config::deserialize(&tree) {
+            Ok(config) => break Some(config),
+            Err(fault) => {
+                let place = fault.place;
+                found.push((place, fault.in_file(path)));
+                if !place.is_some_and(|place| tree.remove_at(place)) {
+                    break None;
+                }
+            }
+        }
+    };
+    if let Some(config) = config {
+        for (rule, fault) in config.permissions.faults() {
+            let place = text.find(rule).map(|at| position(text, at));
+            found.push((place, ConfigFault::new(in_file(path, place), fault.message).hint(message!("rule-hint"))));
+        }
+        let of_rules: Vec<Message> = config.permissions.faults().map(|(_, fault)| fault.message).collect();
+        for fault in super::check::faults(&config).into_iter().filter(|fault| !of_rules.contains(&fault.message)) {
+            let place = tree.place_of(&fault.key);
+            found.push((place, ConfigFault::new(in_file(path, place), fault.message)));
+        }
     }
-    if let Some(fault) = super::check::faults(&config).into_iter().next() {
-        let place = in_file(path, format.place_of(&text, &fault.key));
-        return Err(ConfigFault::new(place, fault.message));
-    }
-    Ok(Some(document))
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, fault)| fault).collect()
 }
 
 /// Reads the setting that a variable `AIME__SECTION__KEY` names.
-pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFault> {
+///
+/// # Errors
+/// All faults of the value.
+pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, Vec<ConfigFault>> {
     let key = name.trim_start_matches("AIME__").to_lowercase();
     let nested = |value: Value| {
         let parts: Vec<&str> = key.split("__").collect();
@@ -95,12 +124,10 @@ pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFaul
     let read = parsed.into_iter().chain([text.clone()]).find_map(|document| Some((typed::<Config>(&document).ok()?, document)));
     let Some((config, document)) = read else {
         let problem = typed::<Config>(&text).err().unwrap_or_default();
-        return Err(explain(name, &problem));
+        return Err(vec![explain(name, &problem)]);
     };
-    match super::check::faults(&config).into_iter().next() {
-        Some(fault) => Err(ConfigFault::new(name, fault.message)),
-        None => Ok(document),
-    }
+    let faults: Vec<_> = super::check::faults(&config).into_iter().map(|fault| ConfigFault::new(name, fault.message)).collect();
+    if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 
 /// Deserializes a value like a file, by the one deserializer for which the settings are compiled.
@@ -138,10 +165,10 @@ impl Format {
         }
     }
 
-    fn parse<T: DeserializeOwned>(self, text: &str) -> Result<T, Fault> {
-        let tree = match self {
+    fn tree(self, text: &str) -> Result<Tree, Fault> {
+        match self {
             // An empty file sets nothing.
-            Self::Yaml if text.trim().is_empty() => return Self::Json.parse("{}"),
+            Self::Yaml if text.trim().is_empty() => Tree::of_yaml("{}"),
             Self::Json => {
                 // YAML permits more than JSON.
                 let parsed: Result<IgnoredAny, _> = serde_json::from_str(text);
@@ -155,17 +182,7 @@ impl Format {
             }
             Self::Toml => Tree::of_toml(text),
             Self::Yaml => Tree::of_yaml(text),
-        };
-        T::deserialize(&tree?)
-    }
-
-    /// Returns the place of the setting with this key, or of the innermost section that contains it.
-    fn place_of(self, text: &str, key: &str) -> Option<Place> {
-        let tree = match self {
-            Self::Toml => Tree::of_toml(text),
-            Self::Json | Self::Yaml => Tree::of_yaml(text),
-        };
-        tree.ok()?.place_of(key)
+        }
     }
 }
 
@@ -190,14 +207,14 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((unknown, known)) = unknown(message, "unknown field `") {
         let fault = ConfigFault::new(place, message!("unknown-key", key = unknown));
         let keys = listed(&known);
-        return fault.hint(match nearest(unknown, &known) {
+        return fault.hint(match nearest(unknown, known.iter().copied()) {
             Some(near) => message!("near-key", key = near, keys = keys),
             None => message!("keys", keys = keys),
         });
     }
     if let Some((unknown, known)) = unknown(message, "unknown variant `") {
         let (fault, values) = (ConfigFault::new(place, message!("unknown-value", value = unknown)), listed(&known));
-        return fault.hint(match nearest(unknown, &known) {
+        return fault.hint(match nearest(unknown, known.iter().copied()) {
             Some(near) => message!("near-value", value = near, values = values),
             None => message!("values", values = values),
         });
@@ -223,12 +240,6 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
 fn unknown<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a str>)> {
     let (unknown, rest) = message.split_once(beginning)?.1.split_once('`')?;
     Some((unknown, rest.split('`').skip(1).step_by(2).collect()))
-}
-
-/// Returns the known name most similar to an unknown one, if any is similar enough.
-pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
-    let (distance, key) = known.iter().map(|key| (strsim::damerau_levenshtein(unknown, key), *key)).min()?;
-    (distance <= unknown.len().div_ceil(2)).then_some(key)
 }
 
 fn listed(words: &[&str]) -> String {

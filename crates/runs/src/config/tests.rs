@@ -296,8 +296,9 @@ fn a_value_that_cannot_stand_is_found_where_it_stands() {
 fn the_address_of_a_server_is_one() {
     for (address, reason) in [
         ("localhost:8080", "it does not begin with http:// or https://"),
-        ("127.0.0.1:8080/v1", "relative URL without a base"),
-        ("http://", "empty host"),
+        ("127.0.0.1:8080/v1", "it does not begin with http:// or https://"),
+        ("http://", "it names no host"),
+        ("http://localhost:99999", "its port is no number from 0 to 65535"),
     ] {
         let said = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
         let expected =
@@ -349,6 +350,21 @@ fn all_faulty_files_and_variables_are_told_at_once() {
     let faults = check_each(&world.places(), &world.environment());
     let faults: Vec<String> = faults.iter().map(|fault| fault.place.replace(&world.at(""), "")).collect();
     assert_eq!(faults, ["config/aime/config.toml:1:2", "work/aime.toml:1:5", "AIME__RUN__MAX_PARALLEL"]);
+}
+
+#[test]
+fn all_faults_of_a_file_are_listed_by_place() {
+    let mut world = World::new();
+    world.file(
+        "work/aime.toml",
+        "[runn]\nx = 1\n[run]\nmax_parallel = 0\nmax_steps = \"five\"\nmax_tokens = 0\n\
+         [permissions]\ndeny = [\"bsh\", \"launch\"]\n[models.default]\nprotocol = \"respnses\"\nbase_url = \"localhost\"\n",
+    );
+    world.file("config/aime/config.yaml", "run:\n  max_steps: []\n  max_actors: 0\nweb: 3\n");
+    world.set("AIME__RUN", r#"{"max_parallel": 0, "max_tokens": 0}"#);
+    let faults = check_each(&world.places(), &world.environment());
+    let faults: Vec<String> = faults.iter().map(|fault| fault.to_string().replace(&world.at(""), "")).collect();
+    insta::assert_snapshot!(faults.join("\n"));
 }
 
 #[test]

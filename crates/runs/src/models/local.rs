@@ -88,9 +88,7 @@ fn unknown(name: &str) -> RunsError {
 }
 
 fn nearest(name: &str) -> Option<String> {
-    let models = catalog();
-    let scored = models.iter().map(|model| (strsim::jaro_winkler(&model.name, name), &model.name));
-    scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone())
+    aime_messages::nearest(name, catalog().iter().map(|model| model.name.as_str())).map(str::to_owned)
 }
 
 /// Returns the names of the models of the catalog.

@@ -162,12 +162,15 @@ fn a_missing_key_is_a_model_that_cannot_be_used() {
 #[test]
 fn a_fallback_must_be_configured() {
     let files = config("[models.default]\nmodel = \"m\"\nfallback = [\"ghost\"]\nbase_url = \"http://x/v1\"\n");
-    let failure = check(&files).unwrap_err();
+    let failure = fallback_faults(&files.models).next().unwrap();
     assert!(failure.kind == ErrorKind::Usage && failure.message.to_string().contains("ghost"), "{failure:?}");
     let setup = setup(files, &[]);
     let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
     assert_eq!(build(&choice, &setup).err().map(|error| error.message), Some(failure.message));
-    assert!(check(&config("[models.a]\nfallback = [\"b\"]\n[models.b]\n")).is_ok());
+    let two = config("[models.a]\nfallback = [\"b\", \"c\"]\n[models.b]\nfallback = [\"d\", \"a\"]\n");
+    let faults: Vec<String> = fallback_faults(&two.models).map(|fault| fault.hint.unwrap().to_string()).collect();
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    assert!(faults[0].contains("[models.c]") && faults[1].contains("[models.d]"), "{faults:?}");
 }
 
 #[test]

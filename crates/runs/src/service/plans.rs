@@ -1,6 +1,6 @@
 //! Checks plans that a user supplies against the configuration of this folder.
 
-use aime_dynamic_planner::{CheckedPlan, PlanChecker, PlanFault, PlanProblem, ProfileBrief};
+use aime_dynamic_planner::{PlanChecker, PlanFault, PlanProblem, ProfileBrief};
 use aime_llm::ToolDefinition;
 use aime_messages::{Describe, Message, message};
 use aime_orchestrator::profile_briefs;
@@ -32,18 +32,29 @@ impl CheckerParts {
 
     /// Checks a plan of a person, including that its profiles have the capabilities that their tasks need. A syntax error is named with its
     /// place, also where it can be repaired.
-    pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-        match (self.checker().check(text), syntax_fault(text)) {
+    pub fn check(&self, text: &str) -> PlanCheck {
+        let mut repairs = Vec::new();
+        let plan = self.checker().check_noting(text, &mut repairs);
+        match (plan, syntax_fault(text)) {
             (Err(faults), Some(fault)) if faults.iter().all(|fault| fault.place == DOCUMENT) => {
-                Err(vec![PlanFault::new(DOCUMENT, fault).hint(message!("plan-syntax-hint"))])
+                let fault = PlanFault::new(DOCUMENT, fault).hint(message!("plan-syntax-hint"));
+                PlanCheck { plan: Err(vec![fault]), repairs: Vec::new() }
             }
-            (Ok(mut checked), Some(fault)) if text.trim_start().starts_with('{') => {
-                checked.repairs.insert(0, fault.describe());
-                Ok(checked)
+            (plan, fault) => {
+                let repaired = fault.filter(|_| text.trim_start().starts_with('{'));
+                repairs.splice(0..0, repaired.map(|fault| fault.describe()));
+                PlanCheck { plan, repairs }
             }
-            (checked, _) => checked,
         }
     }
+}
+
+/// Result of the check of a person's plan.
+pub struct PlanCheck {
+    /// The plan, or all its faults.
+    pub plan: Result<Plan, Vec<PlanFault>>,
+    /// Descriptions of the repairs.
+    pub repairs: Vec<Message>,
 }
 
 /// Place of a fault of the whole document.
@@ -57,8 +68,27 @@ fn syntax_fault(text: &str) -> Option<PlanProblem> {
     }
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
-    let reason = reason.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&reason).to_owned();
-    Some(PlanProblem::Syntax { line, column, reason })
+    let reason = reason.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&reason);
+    Some(PlanProblem::Syntax { line, column, reason: expected(reason) })
+}
+
+/// Describes an error of the JSON parser: what it expects, and what it finds.
+fn expected(error: &str) -> Message {
+    match error {
+        "EOF while parsing an object" => message!("json-open-object"),
+        "EOF while parsing a list" => message!("json-open-list"),
+        "EOF while parsing a string" => message!("json-open-text"),
+        "EOF while parsing a value" => message!("json-no-value"),
+        "expected value" => message!("json-value"),
+        "expected `:`" => message!("json-colon"),
+        "expected `,` or `}`" => message!("json-comma-object"),
+        "expected `,` or `]`" => message!("json-comma-list"),
+        "key must be a string" => message!("json-key"),
+        "trailing comma" => message!("json-last-comma"),
+        "trailing characters" => message!("json-behind"),
+        other if other.starts_with("control character") => message!("json-control"),
+        other => Message::text(other),
+    }
 }
 
 impl Setup {
@@ -77,13 +107,9 @@ impl Setup {
 
     /// Reads and checks a plan; `what` names it in the error, which lists all faults. The caller gets a notice of repairs.
     pub fn checked_plan(&self, text: &str, what: &Message) -> Result<Plan, RunsError> {
-        match self.checker()?.check(text) {
-            Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = repair)));
-                Ok(checked.plan)
-            }
-            Err(faults) => Err(RunsError::usage(fault_list(what, &faults)).hint(Hint::CheckPlan)),
-        }
+        let PlanCheck { plan, repairs } = self.checker()?.check(text);
+        repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = repair)));
+        plan.map_err(|faults| RunsError::usage(fault_list(what, &faults)).hint(Hint::CheckPlan))
     }
 }
 

@@ -3,12 +3,12 @@
 mod names;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
 use aime_actor_factory::{ProfileCatalog, Prompts as ActorPrompts};
-use aime_dynamic_planner::{Prompts, default_categories, read_categories};
+use aime_dynamic_planner::{Category, Prompts, default_categories, read_categories};
 use aime_messages::{Message, message};
 use aime_orchestrator::AnswerPrompt;
 
@@ -32,45 +32,76 @@ pub struct PromptOverrides {
 impl Setup {
     /// Returns the built-in and the user's profiles.
     pub fn profiles(&self) -> Result<ProfileCatalog, RunsError> {
+        all_right(|faults| self.collect_profiles(faults))
+    }
+
+    /// Returns the built-in and the user's categories.
+    pub fn categories(&self) -> Result<Vec<Category>, RunsError> {
+        all_right(|faults| self.collect_categories(faults))
+    }
+
+    /// Returns the prompts in force.
+    pub fn prompts(&self) -> Result<PromptOverrides, RunsError> {
+        let mut faults = Vec::new();
+        let prompts = self.collect_prompts(&mut faults)?;
+        faults.into_iter().next().map_or(Ok(prompts), Err)
+    }
+
+    /// Returns every fault of the user's profiles, categories and prompts.
+    pub fn faults_of_own_files(&self) -> Vec<RunsError> {
+        let mut faults = Vec::new();
+        self.collect_profiles(&mut faults);
+        self.collect_categories(&mut faults);
+        if let Err(fault) = self.collect_prompts(&mut faults) {
+            faults.push(fault);
+        }
+        // A missing folder is a fault of each kind.
+        let mut seen = BTreeSet::new();
+        faults.retain(|fault| seen.insert(fault.to_string()));
+        faults
+    }
+
+    fn collect_profiles(&self, faults: &mut Vec<RunsError>) -> ProfileCatalog {
         let mut catalog = ProfileCatalog::builtin();
-        for (source, text) in self.own_files("profiles", "toml")? {
-            catalog.add_toml(&text, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
-            self.check_models(&source, &text)?;
+        for (source, text) in self.files_or_fault("profiles", "toml", faults) {
+            let added = catalog.add_toml(&text, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error));
+            faults.extend(added.err());
+            faults.extend(self.unknown_models(&source, &text));
         }
         #[cfg(feature = "acp")]
         for profile in self.agent_profiles() {
             let source = format!("profiles.{}", profile.name);
-            catalog.add(profile, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+            faults.extend(catalog.add(profile, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error)).err());
         }
         #[cfg(not(feature = "acp"))]
         for name in self.config.profiles.keys() {
             self.note(format!("without the profile {name}: this aime was built without ACP"));
         }
-        Ok(catalog)
+        catalog
     }
 
-    /// Returns the built-in and the user's categories.
-    pub fn categories(&self) -> Result<Vec<aime_dynamic_planner::Category>, RunsError> {
+    fn collect_categories(&self, faults: &mut Vec<RunsError>) -> Vec<Category> {
         let mut categories = default_categories();
         // Faults in profiles are reported by the code that uses them.
         let profiles = self.profiles().ok();
         let known: Option<Vec<&str>> = profiles.as_ref().map(|profiles| profiles.iter().map(|profile| profile.name.as_str()).collect());
-        for (source, text) in self.own_files("categories", "toml")? {
-            for category in read_categories(&source, &text).map_err(|error| RunsError::caused(ErrorKind::Usage, error))? {
+        for (source, text) in self.files_or_fault("categories", "toml", faults) {
+            let read = read_categories(&source, &text).map_err(|error| faults.push(RunsError::caused(ErrorKind::Usage, error)));
+            for category in read.into_iter().flatten() {
                 categories.retain(|known| known.name != category.name);
                 categories.push(category);
             }
             let unknown = known.as_deref().map(|known| names::unknown((&source, &text), Named::Profile, known));
-            first(unknown.unwrap_or_default())?;
-            self.check_models(&source, &text)?;
+            faults.extend(unknown.unwrap_or_default());
+            faults.extend(self.unknown_models(&source, &text));
         }
-        Ok(categories)
+        categories
     }
 
-    /// Refuses a file that names a model which is neither a role nor configured: `default` would silently replace it.
-    fn check_models(&self, source: &str, text: &str) -> Result<(), RunsError> {
+    /// Returns a fault for each model of a file that is neither a role nor configured: `default` would silently replace it.
+    fn unknown_models(&self, source: &str, text: &str) -> Vec<RunsError> {
         let known: Vec<&str> = models::ROLES.into_iter().chain(self.config.models.keys().map(String::as_str)).collect();
-        first(names::unknown((source, text), Named::Model, &known))
+        names::unknown((source, text), Named::Model, &known)
     }
 
     /// Returns a fault for each missing skill that profiles and categories name. Runs still start, since a project may bring its own
@@ -83,25 +114,38 @@ impl Setup {
     }
 
     /// Returns the prompts in force.
-    pub fn prompts(&self) -> Result<PromptOverrides, RunsError> {
-        let hint = |source: &str| message!("hint-or-remove", file = source);
+    ///
+    /// # Errors
+    /// Faults that concern no single file. The other faults go to `faults`.
+    fn collect_prompts(&self, faults: &mut Vec<RunsError>) -> Result<PromptOverrides, RunsError> {
         let acting = ActorPrompts::builtin().map_err(RunsError::internal)?;
         let mut prompts = PromptOverrides { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
         let mut planning = BTreeMap::new();
         let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
-        for (source, text) in self.own_files("prompts", "md")? {
+        for (source, text) in self.files_or_fault("prompts", "md", faults) {
+            let hint = message!("hint-or-remove", file = source);
             let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
             if planner_names.contains(&name.as_str()) {
                 planning.insert(name, text);
             } else if name == AnswerPrompt::NAME {
-                prompts.answer =
-                    AnswerPrompt::new(&text).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(hint(&source)))?;
-            } else {
-                prompts.acting.replace(&name, text).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(hint(&source)))?;
+                match AnswerPrompt::new(&text) {
+                    Ok(answer) => prompts.answer = answer,
+                    Err(error) => faults.push(RunsError::caused(ErrorKind::Usage, error).hint(hint)),
+                }
+            } else if let Err(error) = prompts.acting.replace(&name, text) {
+                faults.push(RunsError::caused(ErrorKind::Usage, error).hint(hint));
             }
         }
         prompts.planning = Prompts::with_overrides(&planning).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         Ok(prompts)
+    }
+
+    /// Returns the user's files of a kind. If they cannot be read, adds the fault and returns none.
+    fn files_or_fault(&self, kind: &str, ending: &str, faults: &mut Vec<RunsError>) -> Vec<(String, String)> {
+        self.own_files(kind, ending).unwrap_or_else(|fault| {
+            faults.push(fault);
+            Vec::new()
+        })
     }
 
     /// Returns the user's files of a kind, such as `profiles/*.toml` or `prompts/*.md`. The user's own folder comes first, then the folders
@@ -137,6 +181,9 @@ impl Setup {
     }
 }
 
-fn first(failures: Vec<RunsError>) -> Result<(), RunsError> {
-    failures.into_iter().next().map_or(Ok(()), Err)
+/// Returns what `collect` returns, or the first fault that it adds.
+fn all_right<T>(collect: impl FnOnce(&mut Vec<RunsError>) -> T) -> Result<T, RunsError> {
+    let mut faults = Vec::new();
+    let collected = collect(&mut faults);
+    faults.into_iter().next().map_or(Ok(collected), Err)
 }

@@ -43,7 +43,7 @@ fn who_answers_a_run_that_waits_moves_it_on_and_who_answers_one_that_was_paused_
 fn an_answer_that_came_as_it_was_left_moves_it_on() {
     let mut state = ProgressState::new(PlanId::new("p").unwrap(), "g", Timestamp::from_millis(0));
     let id = QuestionId::new("q").unwrap();
-    let asked = ProgressEvent::QuestionAsked { id: id.clone(), task: None, kind: "question".into(), question: "Which?".to_owned() };
+    let asked = ProgressEvent::QuestionAsked { id: id.clone(), task: None, kind: "question".into(), question: "Which?".into() };
     state.apply(Timestamp::from_millis(1), &asked).unwrap();
     let error = RunFailure::new(FailureCode::WaitingForHuman, "Which?", None);
     let waiting = RunOutput { status: RunStatus::WaitingForHuman, error: Some(error) };

@@ -14,7 +14,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     let name = format!("{}{who}", screen.phrase(Phrase::Kind(&question.kind)));
     let text = wrapped(&screen.phrase(Phrase::Question(&question.question)), width.saturating_sub(2), "  ");
     let keys = match question.kind.as_str() {
-        "approval" => Phrase::Approves { always: (screen.offers_always)(&question.question) },
+        "approval" => Phrase::Approves { always: (screen.offers_always)(&question.question.to_string()) },
         _ => Phrase::Answers,
     };
     let keys = screen.phrase(keys);

@@ -108,7 +108,7 @@ impl Screen {
         let text = match (question.kind.as_str(), key) {
             ("approval", Key::Char('y' | 'Y')) => Some("yes"),
             ("approval", Key::Char('n' | 'N')) => Some("no"),
-            ("approval", Key::Char('a' | 'A')) if (self.offers_always)(&question.question) => Some("always"),
+            ("approval", Key::Char('a' | 'A')) if (self.offers_always)(&question.question.to_string()) => Some("always"),
             ("approval", _) => return None,
             (_, Key::Enter | Key::Char('a')) => None,
             _ => return None,

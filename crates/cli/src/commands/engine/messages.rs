@@ -14,7 +14,12 @@ use aime_temporal::{EngineError, ListedRun, Runs, WatchReply};
 use tokio::time::{Instant, sleep};
 
 use super::{LOOK, failure_of};
-use crate::{failure::Failure, i18n::msg, output, screen::first_line};
+use crate::{
+    failure::Failure,
+    i18n::{msg, print_question},
+    output,
+    screen::first_line,
+};
 
 /// Number of newest runs whose start times are requested.
 const NEWEST: usize = 8;
@@ -56,7 +61,7 @@ impl<'a> MessageTarget<'a> {
                 text = aime_tools::Consent::recorded(text);
             }
             question = Some(open.id.clone());
-            told = format!("answered: {}\n{}", first_line(&open.question, 100), msg!("engine-goes-on"));
+            told = format!("answered: {}\n{}", first_line(&print_question(&open.question), 100), msg!("engine-goes-on"));
         }
         self.send(RunFact::PersonAnswered { question, text }, &told, setup).await
     }

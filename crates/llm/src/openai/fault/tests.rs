@@ -1,6 +1,6 @@
 use super::*;
 
-const ASKED: FaultSource<'_> = FaultSource { url: "http://host/v1", model: "m", key: "sk-secret" };
+const ASKED: FaultSource<'_> = FaultSource { url: "http://host/v1", setting: Some("base_url"), model: "m", key: "sk-secret" };
 
 /// Returns the refusal that a status and body express about the request's form.
 pub(in crate::openai) fn refusal_of(status: u16, body: &Value) -> Option<Refusal> {

@@ -168,10 +168,12 @@ async fn a_server_that_is_not_there() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let failure = unreachable(&format!("http://user:{KEY}@127.0.0.1:{port}/v1")).await;
-    let ModelError::Unreachable { url, reason } = &failure else { panic!("{failure:?}") };
-    assert_eq!(url, &format!("http://127.0.0.1:{port}/v1"));
+    let ModelError::Unreachable { url, reason, .. } = &failure else { panic!("{failure:?}") };
+    let address = format!("http://127.0.0.1:{port}/v1");
+    assert_eq!(url, &address);
     assert!(reason.contains("refused"), "{reason}");
-    assert!(matches!(failure.hint(), Some(crate::ModelHint::Server(_))), "{failure:?}");
+    let hint = failure.hint().unwrap().to_string();
+    assert_eq!(hint, format!("check that a model server listens at {address}, which base_url sets"));
     assert!(!format!("{failure:?}").contains(KEY));
 }
 

@@ -35,7 +35,7 @@ async fn answer_text(model: &Fallback) -> String {
 async fn only_faults_of_the_model_fall_back() {
     let m = || "a".to_owned();
     let cases = [
-        (ModelError::Unreachable { url: "u".into(), reason: "refused".into() }, true),
+        (ModelError::Unreachable { url: "u".into(), setting: None, reason: "refused".into() }, true),
         (ModelError::Timeout { model: m(), after: std::time::Duration::from_secs(1) }, true),
         (ModelError::RateLimited { model: m(), message: String::new(), retry_after: None }, true),
         (down("a"), true),

@@ -146,7 +146,7 @@ fn unattended_the_cap_stops_with_a_report() {
     world.deferred("escalation");
     assert_eq!((world.ended(), world.machine.is_over()), ("waiting_for_human", false));
     for part in
-        ["3 allowed", "What stands in the way:\n- task t3 failed", "The run so far:\n- Do t0 (skipped)", "- Do t3 (failed): it broke"]
+        ["3 allowed", "Open problems:\n- task t3 failed", "The run so far:\n- Do t0 (skipped)", "- Do t3 (failed): it broke"]
     {
         assert!(world.message().contains(part), "{part}: {}", world.message());
     }

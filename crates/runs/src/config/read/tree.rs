@@ -105,6 +105,27 @@ impl Tree {
             _ => None,
         }
     }
+
+    /// Removes the innermost key or value at a place. Returns false if there is none.
+    pub(super) fn remove_at(&mut self, at: Place) -> bool {
+        match &mut self.node {
+            Node::List(items) => {
+                if items.iter_mut().any(|item| item.remove_at(at)) {
+                    return true;
+                }
+                let own = items.iter().position(|item| item.place == Some(at));
+                own.map(|own| items.remove(own)).is_some()
+            }
+            Node::Table(members) => {
+                if members.iter_mut().any(|member| member.value.remove_at(at)) {
+                    return true;
+                }
+                let own = members.iter().position(|member| member.place == Some(at) || member.value.place == Some(at));
+                own.map(|own| members.remove(own)).is_some()
+            }
+            _ => false,
+        }
+    }
 }
 
 fn table(table: &DeTable<'_>, place: &impl Fn(usize) -> Option<Place>) -> Node {

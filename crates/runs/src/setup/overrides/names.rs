@@ -2,12 +2,12 @@
 
 use std::iter;
 
-use aime_messages::{Message, message};
+use aime_messages::{Message, message, nearest};
 
 use toml::de::DeTable;
 
 use crate::{
-    config::{nearest, position},
+    config::position,
     error::RunsError,
     hint::{Hint, NameKind},
 };
@@ -61,7 +61,7 @@ pub(super) fn unknown((source, text): (&str, &str), named: Named, known: &[&str]
             let Some(name) = value.get_ref().as_str().filter(|name| !name.is_empty() && !known.contains(name)) else { continue };
             let (line, column) = position(text, value.span().start);
             let place = format!("{source}:{line}:{column}");
-            let hint = Hint::List { kind: named.listed(), near: nearest(name, known).map(str::to_owned) };
+            let hint = Hint::List { kind: named.listed(), near: nearest(name, known.iter().copied()).map(str::to_owned) };
             found.push(RunsError::usage(named.missing(&place, &format!("{name:?}"))).hint(hint));
         }
     }
