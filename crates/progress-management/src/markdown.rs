@@ -62,8 +62,9 @@ impl ProgressState {
     pub fn overview(&self, own: &TaskId, most: usize) -> String {
         let gone = |task: &Task| matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack);
         let tasks: Vec<&Task> = self.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && !gone(task)).collect();
-        let beside = self.graph().beside(own);
-        let is_beside = |task: &Task| task.status.is_open() && beside.contains(&task.spec.id);
+        let graph = self.graph();
+        let beside = graph.beside(own);
+        let is_beside = |task: &Task| task.status.is_open() && beside.contains(&&task.spec.id);
         if tasks.len() < FEW && !tasks.iter().any(|task| is_beside(task)) {
             return String::new();
         }

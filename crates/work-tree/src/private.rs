@@ -435,7 +435,7 @@ impl WorkTree {
         let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
         let copy = place.path().join("copy");
         let mut clone: Vec<OsString> = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"].map(OsString::from).into();
-        clone.extend([original.into(), copy.clone().into()]);
+        clone.extend([original.clone().into(), copy.clone().into()]);
         let plain = Git { index: None, ..self.git.clone() };
         let said = plain.run_plain(what, clone, Vec::new()).await?;
         if said.code != 0 {
@@ -472,10 +472,11 @@ async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTre
     let fetch = ["fetch", "--quiet", "--no-tags", "--update-head-ok", "--update-shallow", "--no-write-fetch-head", "--"].map(OsStr::new);
     let references = [original.as_os_str(), OsStr::new("+refs/*:refs/*")];
     run(of_clone(), &[fetch.as_slice(), &references].concat()).await?;
-    let listed = run("-C".into(), &[original.as_os_str(), OsStr::new("config"), OsStr::new("--local"), OsStr::new("--list"), OsStr::new("-z")]);
-    let mut settings = fs::read(clone.join("config")).await.map_err(of(clone))?;
-    settings.extend(shown_settings(&listed.await?));
-    write(&clone.join("config"), &settings).await?;
+    let listing = [original.as_os_str(), OsStr::new("config"), OsStr::new("--local"), OsStr::new("--list"), OsStr::new("-z")];
+    let listed = run("-C".into(), &listing).await?;
+    let settings = fs::read_to_string(clone.join("config")).await.map_err(of(clone))?;
+    let shown = shown_settings(&String::from_utf8_lossy(&listed));
+    write(&clone.join("config"), &format!("{settings}{shown}")).await?;
     match fs::remove_dir_all(clone.join("logs")).await {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(of(clone)(error)),
         _ => {}
@@ -488,32 +489,16 @@ async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTre
 }
 
 /// Returns the settings of [`SHOWN`] sections in the form of a file; `listed` is the output of `git config --list -z`.
-fn shown_settings(listed: &[u8]) -> Vec<u8> {
-    let escaped = |text: &[u8]| -> Vec<u8> {
-        let escape = |byte: &u8| match byte {
-            b'\n' => b"\\n".to_vec(),
-            b'"' | b'\\' => vec![b'\\', *byte],
-            byte => vec![*byte],
-        };
-        text.iter().flat_map(escape).collect()
+fn shown_settings(listed: &str) -> String {
+    let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    let entry = |entry: &str| {
+        // Without a value it is true.
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        let ((path, name), section) = (key.rsplit_once('.')?, key.split('.').next()?);
+        let inner = path.strip_prefix(section)?.strip_prefix('.').map(|inner| format!(" \"{}\"", escaped(inner))).unwrap_or_default();
+        SHOWN.contains(&section).then(|| format!("[{section}{inner}]\n\t{name} = \"{}\"\n", escaped(value)))
     };
-    let mut file = Vec::new();
-    for entry in listed.split(|byte| *byte == 0) {
-        let (key, value) = match entry.iter().position(|byte| *byte == b'\n') {
-            Some(end) => entry.split_at(end),
-            // Without a value it is true.
-            None => (entry, b"\ntrue".as_slice()),
-        };
-        let (Some(first), Some(last)) = (key.iter().position(|byte| *byte == b'.'), key.iter().rposition(|byte| *byte == b'.')) else { continue };
-        let (section, name) = (key.get(..first).unwrap_or_default(), key.get(last + 1..).unwrap_or_default());
-        if !SHOWN.iter().any(|shown| shown.as_bytes() == section) {
-            continue;
-        }
-        let inner = key.get(first + 1..last).map(|inner| [b" \"".as_slice(), &escaped(inner), b"\""].concat()).unwrap_or_default();
-        let value = escaped(value.get(1..).unwrap_or_default());
-        file.extend([b"[".as_slice(), section, &inner, b"]\n\t", name, b" = \"", &value, b"\"\n"].concat());
-    }
-    file
+    listed.split('\0').filter_map(entry).collect()
 }
 
 /// Copies a file, or a folder with all files in it. Existing files stay, and links are copied as links.

@@ -125,7 +125,8 @@ async fn a_module_that_works_is_named() {
 /// The tree would stop at such a folder, or before it.
 #[tokio::test]
 async fn folders_that_the_goal_names_are_shown() {
-    let files = ["src/deep/deeper/x.rs", "src/deep/a.rs", "src/deep/b.rs", "src/other/c.rs", "far/down/the/tree/leaf/z", "far/down/y", "top"];
+    let files =
+        ["src/deep/deeper/x.rs", "src/deep/a.rs", "src/deep/b.rs", "src/other/c.rs", "far/down/the/tree/leaf/z", "far/down/y", "top"];
     let (_place, context) = folder(&files);
     let all = "far/\n  down/\n    the/\n      tree/\n        leaf/\nsrc/\n  deep/\n    a.rs\n    b.rs\n    deeper/\n  other/\ntop";
     for (goal, expected) in [
