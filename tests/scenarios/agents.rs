@@ -9,6 +9,7 @@ mod answers;
 mod escapes;
 mod hostile;
 mod limits;
+mod one_folder;
 mod several;
 
 /// Speaks the protocol line by line, and calls `work` for each prompt. `ask` sends a request and leaves its answer in `$reply`.
@@ -16,10 +17,13 @@ const AGENT: &str = r#"
 number=0
 tell() { printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":%s}}\n' "$1"; }
 say() { tell "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$1\"}}"; }
+# Keeps what aime sends, if a test wants to see it.
+heard() { if [ -n "${HEARD:-}" ]; then printf '%s\n' "$1" >> "$HEARD"; fi; }
 ask() {
   number=$((number + 1))
   printf '{"jsonrpc":"2.0","id":"a%s","method":"%s","params":{"sessionId":"s-1",%s}}\n' "$number" "$1" "$2"
   read -r reply
+  heard "$reply"
 }
 terminal() {
   ask terminal/create "\"command\":\"$1\",\"args\":[],\"env\":[]"
@@ -30,6 +34,7 @@ terminal() {
 here=$(pwd)
 notes=${NOTES:-.}
 while read -r line; do
+  heard "$line"
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9][0-9]*\).*/\1/p')
   answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
   case "$line" in *"\"method\":\"${SLEEPS_AT:-nothing}\""*) sleep 98763 ;; esac

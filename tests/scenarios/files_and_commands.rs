@@ -1,7 +1,7 @@
 //! Files and commands as a capable model works with them.
 #![cfg(target_os = "linux")]
 
-use std::{fs, path::Path};
+use std::fs;
 
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
@@ -58,7 +58,9 @@ fn in_the_background() -> Reply {
 }
 
 fn is_alive(world: &World) -> bool {
-    Path::new(&format!("/proc/{}", world.read("pid").trim())).exists()
+    // A process that has ended stays a zombie until somebody waits for it, which a busy machine delays.
+    let state = fs::read_to_string(format!("/proc/{}/stat", world.read("pid").trim()));
+    state.is_ok_and(|state| !state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
 }
 
 #[test]

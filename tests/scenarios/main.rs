@@ -18,6 +18,7 @@ mod commands;
 mod commits;
 mod confinement;
 mod confusion;
+mod copies;
 mod damage;
 mod dashboard;
 mod delegation;

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use crate::{
     AgentError, AgentSettings, AgentWork, agent_limits,
     answer::{calls, conclusion, first_images, first_prompt, session_of, session_report},
+    calls::known,
     session::{Next, Session},
 };
 
@@ -67,7 +68,7 @@ impl ExternalAgent {
                     session.settle(call_id, content, &self.work);
                 }
             }
-            session.queue(given);
+            session.queue(self.sent(given));
         } else {
             let (known, sessions) = session_of(&request);
             let mut opened = Err(AgentError::Forgotten { agent: name.to_owned() });
@@ -89,7 +90,7 @@ impl ExternalAgent {
                     prompt.push(KEPT.to_owned());
                     prompt.append(&mut given);
                 }
-                session.queue(vec![prompt.join("\n\n")]);
+                session.queue(self.sent(vec![prompt.join("\n\n")]));
                 session.show(first_images(&request.messages));
                 let report = session.call("update_progress", &session_report(&id));
                 *place = Some(session);
@@ -99,7 +100,7 @@ impl ExternalAgent {
             match opened {
                 Ok(mut session) => {
                     session.keep_answers(answers(&request.messages));
-                    session.queue(given);
+                    session.queue(self.sent(given));
                     *place = Some(session);
                 }
                 Err(AgentError::Forgotten { .. }) => {
@@ -113,10 +114,13 @@ impl ExternalAgent {
         }
         let Some(session) = place.as_mut() else { return self.gives_up(format!("{name} has no session")) };
         match session.next(&self.work, self.settings.limits.silence).await {
-            Next::Calls(asked) => session.with_usage(calls(name, asked)),
+            Next::Calls(asked) => {
+                let asked = asked.into_iter().map(|call| known(call, &self.work));
+                session.with_usage(calls(name, asked.collect()))
+            }
             Next::Ended(ended, text) => {
                 let end = session.call(TERMINATE, &conclusion(name, &ended, &text));
-                let answer = session.with_usage(calls(name, vec![end]));
+                let answer = session.with_usage(calls(name, vec![known(end, &self.work)]));
                 if let Some(session) = place.take() {
                     session.end(&self.work).await;
                 }
@@ -139,7 +143,12 @@ impl ExternalAgent {
             name: TERMINATE.to_owned(),
             arguments: json!({"status": "failure", "message": why}).to_string(),
         };
-        calls(&self.settings.name, vec![call])
+        calls(&self.settings.name, vec![known(call, &self.work)])
+    }
+
+    /// Returns texts as the agent gets them: with paths relative to its folder, so that they hold in a private copy, too.
+    fn sent(&self, texts: Vec<String>) -> Vec<String> {
+        texts.into_iter().map(|text| self.work.context.as_relative(&text).into_owned()).collect()
     }
 }
 

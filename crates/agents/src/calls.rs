@@ -157,6 +157,7 @@ impl Requests {
                     None
                 }
                 Err(question) => {
+                    let question = work.context.as_original(question).into_owned();
                     if let Some(answer) = self.answers.remove(&question) {
                         sent(responder.respond(RequestPermissionResponse::new(Consents::answered(&request, &answer))));
                         return None;
@@ -172,6 +173,7 @@ impl Requests {
 
     /// Answers the request behind a call with the result of the call.
     pub(crate) fn settle(&mut self, call: &str, result: &str, work: &AgentWork) {
+        let result = &*work.context.as_relative(result);
         let error = result.strip_prefix("Error: ");
         match self.waiting.remove(call) {
             None => {}
@@ -179,7 +181,8 @@ impl Requests {
                 let read = match error {
                     // An agent that makes a file looks first whether it is there.
                     Some(_) if is_missing(&request.path, work) => {
-                        Err(schema::Error::resource_not_found(Some(request.path.display().to_string())).into())
+                        let path = request.path.display().to_string();
+                        Err(schema::Error::resource_not_found(Some(work.context.as_relative(&path).into_owned())).into())
                     }
                     Some(error) => Err(refusal(error)),
                     None => content(&request, work),
@@ -241,6 +244,15 @@ impl Requests {
     }
 }
 
+/// Returns a call whose texts name files by the path of the folder that people and other actors know. The content of a file stays as it is.
+pub(crate) fn known(mut call: ToolCall, work: &AgentWork) -> ToolCall {
+    let Ok(Value::Object(mut parameters)) = serde_json::from_str(&call.arguments) else { return call };
+    let texts = parameters.iter_mut().filter(|(name, _)| call.name != "write_file" || *name != "content");
+    texts.for_each(|(_, value)| work.context.value_as_original(value));
+    call.arguments = Value::Object(parameters).to_string();
+    call
+}
+
 /// Returns the TODO list for a plan of an agent. aime allows one entry in progress and at most 20 entries.
 pub(crate) fn todos(plan: &[schema::PlanEntry]) -> Value {
     let mut begun = false;
@@ -267,7 +279,8 @@ fn is_missing(path: &Path, work: &AgentWork) -> bool {
 
 /// Returns the content of a file that the actor has just read.
 fn content(request: &ReadTextFileRequest, work: &AgentWork) -> Result<ReadTextFileResponse, Error> {
-    let bytes = work.context.folder.read(&request.path).map_err(|error| refusal(&error.to_string()))?;
+    let refused = |error: FileError| refusal(&work.context.as_relative(&error.to_string()));
+    let bytes = work.context.folder.read(&request.path).map_err(refused)?;
     let text = String::from_utf8(bytes).map_err(|_| refusal("it is no text"))?;
     let text = match (request.line, request.limit) {
         (None, None) => text,

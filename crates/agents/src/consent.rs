@@ -46,9 +46,11 @@ impl Consents {
 fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> ConsentDecision {
     let title: String = fields.title.as_deref().unwrap_or("a call without a name").chars().take(TITLE).collect();
     let input = fields.raw_input.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-    let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name).and_then(Value::as_str)).map(str::to_owned);
+    // Rules hold for the folder that people know, of which the agent may have a copy.
+    let known = |text: String| work.context.as_original(text).into_owned();
+    let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name).and_then(Value::as_str)).map(|text| known(text.to_owned()));
     let paths = || {
-        let located = fields.locations.iter().flatten().map(|location| location.path.display().to_string());
+        let located = fields.locations.iter().flatten().map(|location| known(location.path.display().to_string()));
         located.chain(text(&PATHS)).collect::<Vec<_>>()
     };
     let asks = |title: &str| match work.approval {
@@ -58,7 +60,7 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> ConsentDecision 
     };
     match fields.kind.unwrap_or_default() {
         ToolKind::Execute => {
-            let command = text(&["command", "cmd"]).unwrap_or_else(|| title.trim_matches('`').to_owned());
+            let command = text(&["command", "cmd"]).unwrap_or_else(|| known(title.trim_matches('`').to_owned()));
             of_tool("bash", json!({"command": command}), work)
         }
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {

@@ -56,13 +56,16 @@ impl ProgressState {
     }
 
     /// Renders one line for each task, for the executor of `own`. Leaves out groups and removed tasks, and shows at
-    /// most the `most` tasks around `own`. Returns an empty text for a plan of less than three tasks, for which the
-    /// goal and the results suffice.
+    /// most the `most` tasks around `own`. Marks the open tasks that may be done at the same time as `own`. Returns an
+    /// empty text for a plan of less than three tasks without such, for which the goal and the results suffice.
     #[must_use]
     pub fn overview(&self, own: &TaskId, most: usize) -> String {
         let gone = |task: &Task| matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack);
         let tasks: Vec<&Task> = self.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && !gone(task)).collect();
-        if tasks.len() < FEW {
+        let graph = self.graph();
+        let beside = graph.beside(own);
+        let is_beside = |task: &Task| task.status.is_open() && beside.contains(&&task.spec.id);
+        if tasks.len() < FEW && !tasks.iter().any(|task| is_beside(task)) {
             return String::new();
         }
         let at = tasks.iter().position(|task| task.spec.id == *own).unwrap_or(0);
@@ -75,7 +78,11 @@ impl ProgressState {
         }
         for task in shown {
             let title: String = one_line(task.spec.title()).chars().take(TITLE).collect();
-            let yours = if task.spec.id == *own { " (yours)" } else { "" };
+            let yours = match task.spec.id == *own {
+                true => " (yours)",
+                false if is_beside(task) => " (at the same time)",
+                false => "",
+            };
             line(&mut out, 0, &format!("- [{}] {title}{yours}", mark(task.status)));
         }
         if after > 0 {

@@ -16,13 +16,25 @@ impl ToolContext {
     }
 
     /// Replaces the path of the working folder by that of the original folder, if the working folder is a copy.
-    pub(crate) fn as_original<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
+    #[must_use]
+    pub fn as_original<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let paths = self.originals.first().and_then(|original| Some((self.working_folder().to_str()?, original.to_str()?)));
         let text = text.into();
         match paths {
             Some((copy, original)) => replaced(text, copy, original, |_| false),
             None => text,
         }
+    }
+
+    /// Makes paths in the original folder and in the working folder relative, if the working folder is a copy. Leaves the folder of the runs
+    /// alone. The result suits a program that was started in the copy: the paths lead into the copy, and none names it.
+    #[must_use]
+    pub fn as_relative<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(copy) = self.working_folder().to_str().filter(|_| !self.originals.is_empty()) else { return text.into() };
+        let originals = self.originals.iter().filter_map(|original| original.to_str());
+        // The copy lies in the original folder, so its path comes first.
+        let folders = std::iter::once(copy).chain(originals);
+        folders.fold(Cow::from(text), |text, folder| relative(text, folder))
     }
 
     /// Replaces the path of the working folder by that of the original folder in a result, if the working folder is a copy.
@@ -37,7 +49,8 @@ impl ToolContext {
         Ok(output)
     }
 
-    fn value_as_original(&self, value: &mut Value) {
+    /// Replaces the path of the working folder by that of the original folder in all texts of a value, if the working folder is a copy.
+    pub fn value_as_original(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.as_original(std::mem::take(text)).into_owned(),
             Value::Array(values) => values.iter_mut().for_each(|value| self.value_as_original(value)),
@@ -49,16 +62,33 @@ impl ToolContext {
 
 /// Replaces a path in a text, also as the beginning of other paths, unless `stays` holds for the text behind it.
 fn replaced<'a>(text: Cow<'a, str>, from: &str, to: &str, stays: impl Fn(&str) -> bool) -> Cow<'a, str> {
+    rewritten(text, from, |rest| if stays(rest) { None } else { Some((to, 0)) })
+}
+
+/// Makes the paths in `folder` relative, except those of the folder of the runs.
+fn relative<'a>(text: Cow<'a, str>, folder: &str) -> Cow<'a, str> {
+    rewritten(text, folder, |rest| match rest.strip_prefix('/') {
+        _ if begins_with_name(rest, "/.aime/runs") => None,
+        Some(inside) if inside.starts_with(is_of_name) => Some(("", 1)),
+        Some(_) => Some(("./", 1)),
+        None => Some((".", 0)),
+    })
+}
+
+/// Rewrites a path in a text, also as the beginning of other paths. `rewrite` gets the text behind the path. It returns the text that
+/// replaces the path and the number of bytes behind the path that are left out, or `None` if the path stays.
+fn rewritten<'a, 'b>(text: Cow<'a, str>, from: &str, rewrite: impl Fn(&str) -> Option<(&'b str, usize)>) -> Cow<'a, str> {
     let mut new = String::new();
     let mut done = 0;
     for (at, _) in text.match_indices(from) {
         let (before, rest) = (text.get(..at).unwrap_or_default(), text.get(at + from.len()..).unwrap_or_default());
-        if before.ends_with(is_of_name) || before.ends_with('/') || !begins_with_name(rest, "") || stays(rest) {
+        if before.ends_with(is_of_name) || before.ends_with('/') || !begins_with_name(rest, "") {
             continue;
         }
+        let Some((to, left_out)) = rewrite(rest) else { continue };
         new.push_str(text.get(done..at).unwrap_or_default());
         new.push_str(to);
-        done = at + from.len();
+        done = at + from.len() + left_out;
     }
     if done == 0 {
         return text;
@@ -110,8 +140,17 @@ mod tests {
         assert_eq!((output.text, output.value), (format!("{original}/a"), json!({"a": [original, 1]})));
         let error = context.result_as_original(Err(ToolError::Exited { code: 1, printed: format!("{copy}: no") })).unwrap_err();
         assert_eq!(error, ToolError::Exited { code: 1, printed: format!("{original}: no") });
+        for (text, expected) in [
+            ("edit W/src/a.rs, see W.", "edit src/a.rs, see ."),
+            ("cd 'C' && ls C/b W/.aime/a", "cd '.' && ls b .aime/a"),
+            ("ls W/ W2/a C/\n", "ls ./ W2/a ./\n"),
+            ("compare W/.aime/runs/r/private/a-1/own/t", "compare W/.aime/runs/r/private/a-1/own/t"),
+        ] {
+            let [text, expected] = [text, expected].map(|text| text.replace('W', original).replace('C', copy));
+            assert_eq!(context.as_relative(&text), expected);
+        }
         // Nothing is replaced in a folder that is no copy.
         context.originals = Vec::new();
-        assert_eq!(context.as_original(copy), copy);
+        assert_eq!((context.as_original(copy), context.as_relative(copy)), (copy.into(), copy.into()));
     }
 }

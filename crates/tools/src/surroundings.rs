@@ -27,7 +27,7 @@ pub struct Surroundings {
     pub git: Option<GitState>,
     /// Paths of files with instructions for agents.
     pub instructions: Vec<String>,
-    /// Two levels of the folder, one line per entry; folders end in `/`.
+    /// Two levels of the folder, and the entries of folders that the goal names, one line per entry; folders end in `/`.
     pub tree: String,
 }
 
@@ -44,10 +44,16 @@ impl Surroundings {
     /// Reads the facts about the folder and the machine, or returns those in the context. Omits facts that cannot be determined. `programs`
     /// is the result of [`programs`](Self::programs), which does not change during a run.
     pub async fn read(context: &ToolContext, date: String, programs: Vec<String>) -> Self {
+        Self::read_for(context, "", date, programs).await
+    }
+
+    /// Like [`read`](Self::read), and also shows what is in the folders that the goal names.
+    pub async fn read_for(context: &ToolContext, goal: &str, date: String, programs: Vec<String>) -> Self {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
         }
-        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::describe(context));
+        let (git, missing, (tree, instructions)) =
+            futures::join!(programs::git_state(context), programs::missing(context), folder::describe(context, goal));
         let mut commands = context.confinement.in_words();
         if context.read_only {
             commands.push_str(" Nothing may be changed in this run.");
@@ -57,7 +63,7 @@ impl Surroundings {
         }
         let user = if programs::is_root() { ", user root" } else { "" };
         let system = format!("{} ({}){user}", std::env::consts::OS, std::env::consts::ARCH);
-        Self { date, system, commands, programs, missing: programs::missing(context), git, instructions, tree }
+        Self { date, system, commands, programs, missing, git, instructions, tree }
     }
 
     /// Asks common programs for their versions. Omits programs that are missing or do not answer.

@@ -3,7 +3,7 @@
 mod effects;
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
@@ -40,6 +40,8 @@ const REPOSITORY: &str = "repository";
 const READS: &str = "reads";
 /// File beside a private folder: its state when a check began that is to leave no effects.
 const CHECKED: &str = "checked";
+/// Sections of a repository's settings that its private copies have, too.
+const SHOWN: [&str; 11] = ["alias", "branch", "color", "diff", "filter", "lfs", "merge", "pull", "push", "remote", "user"];
 /// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
@@ -422,8 +424,8 @@ async fn write_list(path: &Path, conflicts: &[FileConflict]) -> Result<(), WorkT
 }
 
 impl WorkTree {
-    /// Gives the folder a repository of its own for `inside` it, if `original` has one there: its branch is the same, and nothing that is
-    /// done in it reaches the original. Returns the path of its objects, which are those of the original.
+    /// Gives the folder a repository of its own for `inside` it, if `original` has one there. It shows the same branches, remotes, stashes and
+    /// logs, and nothing that is done in it reaches the original. Returns the path of its objects, which are those of the original.
     async fn lend_repository(&self, original: &Path, inside: &Path, excludes: &[PathBuf]) -> Result<Option<String>, WorkTreeError> {
         let what = "lend the repository of the folder";
         let (original, folder) = (original.join(inside), self.git.folder.join(inside));
@@ -433,7 +435,7 @@ impl WorkTree {
         let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
         let copy = place.path().join("copy");
         let mut clone: Vec<OsString> = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"].map(OsString::from).into();
-        clone.extend([original.into(), copy.clone().into()]);
+        clone.extend([original.clone().into(), copy.clone().into()]);
         let plain = Git { index: None, ..self.git.clone() };
         let said = plain.run_plain(what, clone, Vec::new()).await?;
         if said.code != 0 {
@@ -446,9 +448,57 @@ impl WorkTree {
         write(&own.join("info/exclude"), &excluded(excludes.iter().filter_map(|path| path.strip_prefix(inside).ok()))).await?;
         let objects = fs::read(own.join("objects/info/alternates")).await.ok().map(line);
         // A repository without a commit has nothing to set the index to.
-        Git { repository: own, folder, ..plain }.run(what, &["reset", "--quiet"], Vec::new()).await?;
+        Git { repository: own.clone(), folder, ..plain.clone() }.run(what, &["reset", "--quiet"], Vec::new()).await?;
+        // The settings may name programs, which only confined commands start. So they come last.
+        show_as(&plain, &original, &own).await?;
         Ok(objects)
     }
+}
+
+/// Makes a clone show what its original shows: references, settings and logs.
+async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTreeError> {
+    let what = "show the references of the folder's repository";
+    let run = async |place: OsString, arguments: &[&OsStr]| {
+        let arguments = std::iter::once(place).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect();
+        let said = git.run_plain(what, arguments, Vec::new()).await?;
+        if said.code == 0 { Ok(said.stdout) } else { Err(said.refused(what)) }
+    };
+    let of_clone = || {
+        let mut place = OsString::from("--git-dir=");
+        place.push(clone);
+        place
+    };
+    run(of_clone(), &["remote", "remove", "origin"].map(OsStr::new)).await?;
+    let fetch = ["fetch", "--quiet", "--no-tags", "--update-head-ok", "--update-shallow", "--no-write-fetch-head", "--"].map(OsStr::new);
+    let references = [original.as_os_str(), OsStr::new("+refs/*:refs/*")];
+    run(of_clone(), &[fetch.as_slice(), &references].concat()).await?;
+    let listing = [original.as_os_str(), OsStr::new("config"), OsStr::new("--local"), OsStr::new("--list"), OsStr::new("-z")];
+    let listed = run("-C".into(), &listing).await?;
+    let settings = fs::read_to_string(clone.join("config")).await.map_err(of(clone))?;
+    let shown = shown_settings(&String::from_utf8_lossy(&listed));
+    write(&clone.join("config"), &format!("{settings}{shown}")).await?;
+    match fs::remove_dir_all(clone.join("logs")).await {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(of(clone)(error)),
+        _ => {}
+    }
+    let (logs, own) = (original.join(".git/logs"), clone.join("logs"));
+    if fs::symlink_metadata(&logs).await.is_ok_and(|logs| logs.is_dir()) {
+        spawn_blocking(move || copy(logs, own)).await.map_err(std::io::Error::other).flatten().map_err(of(clone))?;
+    }
+    Ok(())
+}
+
+/// Returns the settings of [`SHOWN`] sections in the form of a file; `listed` is the output of `git config --list -z`.
+fn shown_settings(listed: &str) -> String {
+    let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    let entry = |entry: &str| {
+        // Without a value it is true.
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        let ((path, name), section) = (key.rsplit_once('.')?, key.split('.').next()?);
+        let inner = path.strip_prefix(section)?.strip_prefix('.').map(|inner| format!(" \"{}\"", escaped(inner))).unwrap_or_default();
+        SHOWN.contains(&section).then(|| format!("[{section}{inner}]\n\t{name} = \"{}\"\n", escaped(value)))
+    };
+    listed.split('\0').filter_map(entry).collect()
 }
 
 /// Copies a file, or a folder with all files in it. Existing files stay, and links are copied as links.

@@ -183,7 +183,7 @@ impl RunRunner {
         }
         let context = &self.parts.tool_context;
         let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
-        let facts = Surroundings::read(context, day(self.parts.clock.now()), programs).await;
+        let facts = Surroundings::read_for(context, &self.input.goal, day(self.parts.clock.now()), programs).await;
         (format!("{}{}", self.refusals(), facts.to_markdown()), short)
     }
 

@@ -92,9 +92,16 @@ fn an_overview_is_short_and_says_which_task_is_ones_own() {
     let mut progress = state("a\ng/\ng/b: a\nc: a\nd: c");
     progress.settle().complete("a");
     let overview = progress.overview(&id("c"), 12);
-    assert_eq!(overview, "- [x] Do a\n- [ ] Do b\n- [ ] Do c (yours)\n- [ ] Do d\n");
-    assert_eq!(progress.overview(&id("c"), 2), "- … 1 before these\n- [ ] Do b\n- [ ] Do c (yours)\n- … 1 after these\n");
+    assert_eq!(overview, "- [x] Do a\n- [ ] Do b (at the same time)\n- [ ] Do c (yours)\n- [ ] Do d\n");
+    assert_eq!(
+        progress.overview(&id("c"), 2),
+        "- … 1 before these\n- [ ] Do b (at the same time)\n- [ ] Do c (yours)\n- … 1 after these\n"
+    );
     assert_eq!(progress.overview(&id("a"), 2), "- [x] Do a (yours)\n- [ ] Do b\n- … 2 after these\n");
-    assert_eq!(progress.overview(&id("d"), 3), "- … 1 before these\n- [ ] Do b\n- [ ] Do c\n- [ ] Do d (yours)\n");
-    assert_eq!(state("a\nb").overview(&id("a"), 12), "", "two tasks need none");
+    assert_eq!(progress.overview(&id("d"), 3), "- … 1 before these\n- [ ] Do b (at the same time)\n- [ ] Do c\n- [ ] Do d (yours)\n");
+    assert_eq!(state("a\nb: a").overview(&id("a"), 12), "", "two tasks in a row need none");
+    assert_eq!(state("a\nb").overview(&id("a"), 12), "- [ ] Do a (yours)\n- [ ] Do b (at the same time)\n");
+    let mut progress = state("a\nb");
+    progress.settle().complete("b");
+    assert_eq!(progress.overview(&id("a"), 12), "", "nobody works on a task that is done");
 }

@@ -8,11 +8,14 @@ use futures::future::join_all;
 use super::GitState;
 use crate::ToolContext;
 
-const PROGRAMS: [&str; 4] = ["python3", "node", "cargo", "git"];
+const PYTHON: &str = "python3";
+/// Program that is often there as a module alone.
+const PYTEST: &str = "pytest";
+const PROGRAMS: [&str; 4] = [PYTHON, "node", "cargo", "git"];
 /// Files at the top of a folder, and the programs with which projects that have them are built and tested.
 const USED_BY: [(&str, &[&str]); 7] = [
-    ("pyproject.toml", &["python3", "pytest"]),
-    ("setup.py", &["python3", "pytest"]),
+    ("pyproject.toml", &[PYTHON, PYTEST]),
+    ("setup.py", &[PYTHON, PYTEST]),
     ("package.json", &["node", "npm"]),
     ("Cargo.toml", &["cargo"]),
     ("go.mod", &["go"]),
@@ -36,7 +39,7 @@ pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
 }
 
 /// Returns the programs that the project in the folder uses, and that are neither on `PATH` nor in the folder.
-pub(super) fn missing(context: &ToolContext) -> Vec<String> {
+pub(super) async fn missing(context: &ToolContext) -> Vec<String> {
     let root = context.working_folder();
     let used = USED_BY.iter().filter(|(file, _)| root.join(file).exists()).flat_map(|(_, programs)| programs.iter());
     let mut missing: Vec<String> = Vec::new();
@@ -45,6 +48,12 @@ pub(super) fn missing(context: &ToolContext) -> Vec<String> {
         if !own && !is_on_path(context, program) && !missing.iter().any(|known| known == program) {
             missing.push((*program).to_owned());
         }
+    }
+    let python_is_there = is_on_path(context, PYTHON);
+    for program in missing.iter_mut().filter(|program| python_is_there && *program == PYTEST) {
+        let is_module = printed(context, PYTHON, &["-m", PYTEST, "--version"]).await.is_some();
+        let note = if is_module { "but `python3 -m pytest` works" } else { "nor as a module of python3" };
+        *program = format!("{PYTEST} ({note})");
     }
     missing
 }

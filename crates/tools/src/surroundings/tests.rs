@@ -91,7 +91,7 @@ async fn missing_programs_of_the_project_are_named() {
     for (files, present, expected) in [
         (&["a.txt"][..], &[][..], ""),
         (&["pyproject.toml"], &[], "python3 pytest"),
-        (&["pyproject.toml", "setup.py", "Makefile"], &["python3"], "pytest make"),
+        (&["pyproject.toml", "setup.py", "Makefile"], &["python3"], "pytest (nor as a module of python3) make"),
         (&["pyproject.toml", ".venv/bin/pytest"], &["python3"], ""),
         (&["package.json", ".git/HEAD"], &["node"], "npm git"),
         (&["go.mod", "Cargo.toml"], &["cargo"], "go"),
@@ -105,6 +105,36 @@ async fn missing_programs_of_the_project_are_named() {
         let read = Surroundings::read(&context, String::new(), Vec::new()).await;
         assert_eq!(read.missing.join(" "), expected, "{files:?}");
         drop(place);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_module_that_works_is_named() {
+    let (_place, mut context) = folder(&["pyproject.toml"]);
+    let programs = tempfile::tempdir().unwrap();
+    let python = programs.path().join("python3");
+    fs::write(&python, "#!/bin/sh\necho \"$@\"\n").unwrap();
+    fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    context.environment = std::sync::Arc::new([("PATH".into(), programs.path().into())].into());
+    context.confinement = aime_sandbox::Confinement::off();
+    let read = Surroundings::read(&context, String::new(), Vec::new()).await;
+    assert_eq!(read.missing, ["pytest (but `python3 -m pytest` works)"]);
+}
+
+/// The tree would stop at such a folder, or before it.
+#[tokio::test]
+async fn folders_that_the_goal_names_are_shown() {
+    let files =
+        ["src/deep/deeper/x.rs", "src/deep/a.rs", "src/deep/b.rs", "src/other/c.rs", "far/down/the/tree/leaf/z", "far/down/y", "top"];
+    let (_place, context) = folder(&files);
+    let all = "far/\n  down/\n    the/\n      tree/\n        leaf/\nsrc/\n  deep/\n    a.rs\n    b.rs\n    deeper/\n  other/\ntop";
+    for (goal, expected) in [
+        ("Tidy src, and see no/such/folder.", "far/\n  down/\nsrc/\n  deep/\n  other/\ntop"),
+        ("Tidy `src/deep/`, and count the files in ./far/down/the/tree.", all),
+    ] {
+        let read = Surroundings::read_for(&context, goal, String::new(), Vec::new()).await;
+        assert_eq!(read.tree, expected, "{goal}");
     }
 }
 

@@ -487,6 +487,7 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     assert_eq!(fs::read_to_string(a.path().join("large.bin")).unwrap(), "all of it");
     assert!(!a.path().join("other").exists());
+    assert_eq!(git(a.path(), &["status", "--short"]), git(&shared.folder(), &["status", "--short", "-uno"]), "the filter is there, too");
     for (path, subject) in [("lib/sub", "with inner\nouter\n"), ("lib/sub/deep", "inner\n")] {
         assert_eq!(git(&a.path().join(path), &["status", "--short"]), "", "{path}");
         assert_eq!(git(&a.path().join(path), &["log", "--format=%s"]), subject);
@@ -510,6 +511,54 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     assert_eq!(git(&shared.folder().join("lib/sub"), &["status", "--short"]), " m deep\n?? new\n", "commits stay in the private folder");
     assert_eq!(git(&shared.folder().join("lib/sub/deep"), &["status", "--short"]), " M text\n");
     assert_eq!(shared.read("other/file"), "x");
+}
+
+/// A private folder shows the branches, remotes, stashes and logs of the shared one.
+#[expect(clippy::disallowed_methods, reason = "the test looks with git itself")]
+#[tokio::test]
+async fn a_copy_shows_the_repository_of_the_folder() {
+    let shared = Shared::new();
+    let git = |folder: &Path, line: &str| {
+        let said = Command::new("git").args(line.split(' ')).current_dir(folder).output().unwrap();
+        assert!(said.status.success(), "{line}: {said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let folder = shared.folder();
+    for line in ["init -q -b trunk", "config user.name o\"ne", "config user.email a@b.example", "add .", "commit -qm first", "tag v1"] {
+        git(&folder, line);
+    }
+    let elsewhere = shared.root.path().join("elsewhere");
+    git(&folder, &format!("clone -q --bare . {}", elsewhere.display()));
+    git(&folder, &format!("remote add upstream {}", elsewhere.display()));
+    for line in ["fetch -q upstream", "branch -q --set-upstream-to=upstream/trunk", "branch side/one", "config alias.last log"] {
+        git(&folder, line);
+    }
+    shared.write("text", "stashed");
+    git(&folder, "stash -q");
+    shared.write("text", "changed");
+    git(&folder, "commit -qam second");
+    shared.write("new", "untracked");
+    shared.write("text", "changed again");
+    let folders = shared.opened().await;
+    let a = folders.begin("a", &Extras::default()).await.unwrap();
+    for line in [
+        "status --branch",
+        "branch -avv",
+        "remote -v",
+        "log --all --format=%h%d%s",
+        "stash list",
+        "stash show -p",
+        "reflog",
+        "tag",
+        "config --get-regexp (user|alias|branch|remote)\\..*",
+    ] {
+        assert_eq!(git(a.path(), line), git(&folder, line), "{line}");
+    }
+    assert_eq!(git(a.path(), "count-objects").split(' ').next(), Some("0"), "no object is copied");
+    git(a.path(), "stash drop -q");
+    git(a.path(), "branch -D side/one");
+    assert_eq!(git(&folder, "stash list").lines().count(), 1, "what is done in a copy does not reach the original");
+    git(&folder, "rev-parse --verify -q side/one");
 }
 
 #[tokio::test]
