@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext, lead::LeadContext};
 
 pub use context::{PlanExample, PlanTools, ProfileBrief, ToolLine};
-pub(crate) use context::{FailedTask, PatchContext, PlanContext, RouteContext, VerdictContext, first_sentence};
+pub(crate) use context::{FailedTask, PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
 
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";

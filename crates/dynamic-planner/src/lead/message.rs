@@ -55,10 +55,10 @@ fn news(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut D
     settled::section(wake, state, changes, draft);
     evidence(wake, state, draft);
     if !goes_on {
-        criteria::section(state, draft);
+        criteria::section(state, wake.memory, draft);
         // A lead that knows the plan needs no list of its settled tasks.
         if wake.kind != WakeKind::Done || wake.number == 1 {
-            tasks::section(state, |_| wake.kind == WakeKind::Begin, draft);
+            tasks::section(state, wake.memory, |_| wake.kind == WakeKind::Begin, draft);
         }
     }
     draft.fixed(closing(wake));
@@ -66,8 +66,8 @@ fn news(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut D
 
 /// Writes everything that a lead without memory needs. The reasons come last, because a small model minds the end most.
 fn all(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
-    tasks::section(state, |task| !wake.settled.contains(&task.spec.id), draft);
-    criteria::section(state, draft);
+    tasks::section(state, wake.memory, |task| !wake.settled.contains(&task.spec.id), draft);
+    criteria::section(state, wake.memory, draft);
     risks(state, draft);
     settled::section(wake, state, changes, draft);
     evidence(wake, state, draft);
@@ -104,14 +104,20 @@ const fn opening(wake: &Wake) -> &'static str {
     }
 }
 
+/// Returns the title of a section, for a lead that keeps its conversation or for a fresh one. Small models were measured with the
+/// plain form.
+pub(super) fn title(memory: LeadMemory, kept: &str, fresh: &str) -> String {
+    match memory {
+        LeadMemory::Kept => format!("\n## {kept}\n"),
+        LeadMemory::Fresh => format!("\n{fresh}:\n"),
+    }
+}
+
 fn reasons(wake: &Wake, draft: &mut Draft) {
     if wake.reasons.is_empty() {
         return;
     }
-    draft.fixed(match wake.memory {
-        LeadMemory::Kept => "\n## Why you are woken\n",
-        LeadMemory::Fresh => "\n## Why the plan must be looked at\n",
-    });
+    draft.fixed(title(wake.memory, "Why you are woken", "Why the plan must be looked at"));
     let mut reasons: Vec<_> = wake.reasons.iter().collect();
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
     for reason in reasons {
@@ -126,7 +132,7 @@ fn reasons(wake: &Wake, draft: &mut Draft) {
 /// Writes the risks that the plan names.
 fn risks(state: &ProgressState, draft: &mut Draft) {
     for (at, risk) in state.strategic.risks.iter().enumerate() {
-        draft.fixed(if at == 0 { "\n## What might go wrong, and what to do then\n- " } else { "- " });
+        draft.fixed(if at == 0 { "\nWhat might go wrong, and what to do then:\n- " } else { "- " });
         draft.line(&format!("{}: {}", risk.description, risk.mitigation), Share::Plan);
         draft.fixed("\n");
     }
@@ -137,7 +143,7 @@ fn words(wake: &Wake, is_brief: bool, draft: &mut Draft) {
     if wake.words.is_empty() {
         return;
     }
-    draft.fixed("\n## Words of people, not handled yet\n");
+    draft.fixed(title(wake.memory, "Words of people, not handled yet", "What people said"));
     if !is_brief {
         draft.fixed("When you have acted on them, name their ids in `handled` of `change_plan`.\n");
     }
@@ -194,10 +200,7 @@ fn evidence(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
     if new.is_empty() {
         return;
     }
-    draft.fixed(match wake.memory {
-        LeadMemory::Kept => "\n## New evidence\n",
-        LeadMemory::Fresh => "\n## What was learnt\n",
-    });
+    draft.fixed(title(wake.memory, "New evidence", "What was learnt"));
     for evidence in new {
         let from = evidence.task.as_ref().map(|task| format!(", from `{task}`")).unwrap_or_default();
         draft.fixed(format!("- {} ({}{from}{}):\n", evidence.id, significance(evidence.significance), sources(&evidence.origins)));

@@ -3,7 +3,7 @@
 use aime_progress_management::{CheckedCriterion, ProgressState, Task, TaskId, TaskStatus};
 use serde_json::Value;
 
-use super::{LeadMemory, PlanTool, TaskChanges, Wake, message::sources};
+use super::{LeadMemory, PlanTool, TaskChanges, Wake, message::{sources, title}};
 use crate::{
     ChangedFile,
     draft::{Draft, Share, one_line},
@@ -18,10 +18,7 @@ pub(super) fn section(wake: &Wake, state: &ProgressState, changes: &TaskChanges,
     if wake.settled.is_empty() {
         return;
     }
-    draft.fixed(match wake.memory {
-        LeadMemory::Kept => "\n## Since the last wake\n",
-        LeadMemory::Fresh => "\n## What the tasks brought\n",
-    });
+    draft.fixed(title(wake.memory, "Since the last wake", "What the tasks brought"));
     for id in &wake.settled {
         match state.tasks.get(id) {
             Some(task) => {

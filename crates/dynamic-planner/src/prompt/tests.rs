@@ -90,7 +90,7 @@ fn tools_are_one_line_each() {
 
 #[test]
 fn cutting_counts_characters() {
-    assert_eq!(context::cut("äöü", 3), "äöü");
-    assert_eq!(context::cut("äöü", 2), "äö…");
-    assert_eq!(context::cut("", 0), "");
+    assert_eq!(cut("äöü", 3), "äöü");
+    assert_eq!(cut("äöü", 2), "äö…");
+    assert_eq!(cut("", 0), "");
 }
