@@ -320,3 +320,50 @@ fn a_follow_up_without_a_lead_changes_the_plan() {
     world.aime(fresh).must(4);
     world.aime(["continue", "asks", "DRY them"]).must(2).stderr_contains(&["it has not ended"]);
 }
+
+/// The first request holds what a first look would show.
+#[test]
+fn a_lead_first_sees_the_tree_and_the_git_state() {
+    let world = World::led(Script::new().on(When::tools(), [done("All is clean.")]));
+    world.git(&["init", "-q", "-b", "kitchen"]);
+    world.file("cups/blue/one.txt", "dirty");
+    world.file("cups/list.txt", "one");
+    world.git(&["add", "."]);
+    world.git(&["commit", "-q", "-m", "cups"]);
+    world.file("plates.txt", "dirty");
+    run(&world, &[]).must(0);
+    let first = messages(&lead_requests(&world)[0])[1]["content"].as_str().unwrap().to_owned();
+    assert!(first.contains("cups/\n  blue/\n  list.txt\n") && first.contains("plates.txt") && !first.contains("one.txt"), "{first}");
+    assert!(first.contains("- Git: kitchen, ") && first.contains("`?? plates.txt`"), "{first}");
+}
+
+#[test]
+fn a_lead_that_has_looked_enough_must_decide() {
+    let look = |name: &str| Reply::call("read_file", json!({"path": name}));
+    let replies = [look("cups.txt"), look("plates.txt"), submit(&[worker("wash", "WASH the cups", &[])]), done("All is clean.")];
+    let mut world = World::led(Script::new().on(lead(), replies).on(When::tools(), [done("done")]));
+    world.set("AIME__CLASSES__CAPABLE__LOOK_SHARE", "0.0001");
+    world.file("cups.txt", &"dirty cups ".repeat(100));
+    world.file("plates.txt", "PLATES");
+    run(&world, &["--mode", "complex"]).must(0);
+    let requests = lead_requests(&world);
+    let told = |at: usize| messages(&requests[at]).last().unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(told(1).contains("dirty cups"), "{}", told(1));
+    assert!(told(2).contains("budget of this wake for looking") && told(2).contains("Decide now"), "{}", told(2));
+    grows_only_at_its_end(&requests);
+}
+
+/// A lead whose conversation begins when the plan of a person is over is told the news, and nothing of how to change plans.
+#[test]
+fn a_lead_that_begins_at_the_end_is_told_the_news() {
+    let world = World::led(Script::new().on(lead(), [done("There it is.")]));
+    world.file("plan.json", &plan(&[tool("look", "list_dir", json!({"path": "."}), &[])]).to_string());
+    let ended = world.aime(["run", "--plan", "plan.json", "do the dishes", "--output", "jsonl"]);
+    let ended = ended.must(0);
+    assert_eq!(ended.last()["answer"], "There it is.", "{ended}");
+    let [request] = &lead_requests(&world)[..] else { panic!("{ended}") };
+    let text = messages(request).last().unwrap()["content"].as_str().unwrap();
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(at("# Goal\n") < at("Every task is settled."), "{text}");
+    assert!(!text.contains("How to go on with the plan") && text.matches("# Goal\n").count() == 1, "{text}");
+}

@@ -204,6 +204,9 @@ pub struct ActorInput {
 pub struct LeadSettings {
     /// True if the lead must submit a plan and may not do the work itself.
     pub must_plan: bool,
+    /// Maximum number of tokens of results for which it may look in one wake, unless it may do the work itself then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_tokens: Option<u64>,
 }
 
 /// Message of the run to its lead. The lead ignores a number that it has seen before.

@@ -195,6 +195,24 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the first lines of a text in at most about `tokens` tokens, with a note if lines are left out.
+pub(crate) fn first_lines(text: &str, tokens: u64) -> String {
+    if estimate_tokens(text) <= tokens {
+        return text.to_owned();
+    }
+    let mut room = tokens;
+    let mut shown: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let Some(rest) = room.checked_sub(estimate_tokens(line) + 1) else { break };
+        room = rest;
+        shown.push(line);
+    }
+    if shown.is_empty() {
+        return cut_line(text, usize::try_from(tokens).unwrap_or(usize::MAX));
+    }
+    format!("{}\n… and {} more lines", shown.join("\n"), text.lines().count() - shown.len())
+}
+
 /// Quotes a text so that no line of it can forge the marks: each line begins with `>`.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
@@ -247,6 +265,18 @@ mod tests {
         let text = draft.into_text(60);
         assert!(text.starts_with("# Head\n> short\n>\n> # forged\n> row 0\n"), "{text}");
         assert!(text.contains("characters left out; the whole is in read_result]") && text.ends_with("> row 59\n"), "{text}");
+    }
+
+    #[test]
+    fn the_first_lines_keep_to_their_tokens() {
+        let names: Vec<String> = (1..=100).map(|number| format!("file-{number}.txt")).collect();
+        let names = names.join("\n");
+        assert_eq!(first_lines(&names, 10_000), names);
+        let cut = first_lines(&names, 60);
+        let shown = cut.lines().count() - 1;
+        assert!(cut.starts_with("file-1.txt\nfile-2.txt\n") && cut.ends_with(&format!("\n… and {} more lines", 100 - shown)), "{cut}");
+        assert!(shown >= 8 && estimate_tokens(&cut) <= 60 + 10, "{cut}");
+        assert_eq!(first_lines("a long line of words", 3), "a l…");
     }
 
     proptest! {

@@ -49,7 +49,7 @@ pub use diagram::{dot, mermaid};
 pub use fault::{PlanFault, PlanProblem};
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
 pub use lead::{
-    BudgetLeft, BundleBrief, LeadBrief, LeadPrompt, PersonWords, PlanRules, PlanTool, TaskChanges, Wake, WakeKind, kept_words, lead_tools,
+    BudgetLeft, BundleBrief, LeadBrief, LeadMemory, LeadPrompt, PersonWords, PlanRules, PlanTool, TaskChanges, Wake, WakeKind, kept_words, lead_tools,
     parse_command, read_result, wake_message,
 };
 pub use metrics::PlanningMetrics;
@@ -57,7 +57,7 @@ pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_val
 pub use planner::{
     Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, ReplanResult, ReusedPlan, direct_plan,
 };
-pub use prompt::{FailedTask, PlanExample, PlanTools, PlannerPromptError, ProfileBrief, Prompts, ToolLine};
+pub use prompt::{PlanExample, PlanTools, PlannerPromptError, ProfileBrief, Prompts, ToolLine};
 pub use route::{
     BypassSettings, Category, CategoryError, ClassifierSettings, DEFAULT_CATEGORIES, Route, RouteDecision, RouteSettings, Signals, Stage1,
     Stage1Verdict, Strategy, UndecidedGoal, classify, default_categories, read_categories, route,

@@ -128,7 +128,7 @@ impl Planner {
         if let Some((plan, reused)) = self.reuse_plan(&key, request, &mut notes) {
             return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
-        let context = request.context(&self.settings, self.model.limits().small, self.similar(&key).as_ref());
+        let context = request.context(&self.settings, self.model.limits(), self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
             Ok(PlannerAnswer { value: checked, repairs, refused, spent, effort }) => {
                 self.remember(key, request, &checked.plan);

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext, lead::LeadContext};
 
-pub use context::{FailedTask, PlanExample, PlanTools, ProfileBrief, ToolLine};
-pub(crate) use context::{PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
+pub use context::{PlanExample, PlanTools, ProfileBrief, ToolLine};
+pub(crate) use context::{FailedTask, PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
 
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";
@@ -339,8 +339,6 @@ fn sample(name: &str) -> Value {
         mode: Some(PlanMode::Complex),
         attended: true,
         environment: "environment".into(),
-        folder: "folder".into(),
-        git: "git".into(),
         instructions: "instructions".into(),
         known: "known".into(),
         state: "state".into(),
@@ -357,12 +355,8 @@ fn sample(name: &str) -> Value {
             known: "known".into(),
             folder: "folder".into(),
             state: "state".into(),
-            risks: vec!["risk".into()],
-            failed: vec![FailedTask { id: "a".into(), attempts: 3, error: "error".into() }],
-            evidence: vec!["evidence".into()],
-            found: vec!["found".into()],
+            failed: vec![FailedTask { id: "a".into(), attempts: 3 }],
             room: Some(crate::Room { used: 17, most: 20, must_merge: true }),
-            triggers: vec!["trigger".into()],
             tools: [tool()].into(),
             profiles: vec![profile()],
             small: false,

@@ -1,8 +1,8 @@
 //! The effects of the run machine.
 
-use aime_dynamic_planner::Wake;
+use aime_dynamic_planner::{LeadMemory, Wake};
 use aime_messages::Message;
-use aime_progress_management::{Conclusion, Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
+use aime_progress_management::{Conclusion, Origin, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp};
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
@@ -14,25 +14,8 @@ pub enum RunEffect {
     Recall,
     /// Choose the mode of the plan.
     Route,
-    /// Make the first plan.
-    Plan {
-        /// The mode of the plan.
-        mode: PlanMode,
-        /// The category of the goal.
-        category: String,
-        /// The recalled texts, in Markdown; may be empty.
-        known: String,
-    },
-    /// Change the plan.
-    Replan {
-        /// The state of the run.
-        state: Box<ProgressState>,
-        /// The reasons.
-        reasons: Vec<TriggerReason>,
-        /// The recalled texts, in Markdown; may be empty.
-        known: String,
-    },
-    /// Wake the lead and wait until its conversation pauses.
+    /// Wake the lead, and wait until its conversation pauses, or for its plan or patch if its memory is
+    /// [fresh](aime_dynamic_planner::LeadMemory::Fresh).
     Lead {
         /// The message, and the facts that the lead needs.
         order: Box<LeadWakeOrder>,
@@ -117,14 +100,31 @@ pub struct LeadWakeOrder {
     pub origins: Vec<Origin>,
 }
 
+impl LeadWakeOrder {
+    /// Returns true if the lead keeps its conversation, which is driven by a machine of its own.
+    #[must_use]
+    pub fn has_conversation(&self) -> bool {
+        self.wake.memory == LeadMemory::Kept
+    }
+}
+
 impl RunEffect {
+    /// Returns true if the effect drives an actor, or a lead that keeps its conversation. Each has a journal of its own, and ends by
+    /// itself when it is cancelled.
+    #[must_use]
+    pub fn has_conversation(&self) -> bool {
+        match self {
+            Self::StartActor { .. } => true,
+            Self::Lead { order } => order.has_conversation(),
+            _ => false,
+        }
+    }
+
     /// Returns the name of the effect's kind.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Recall => "recall",
             Self::Route => "route",
-            Self::Plan { .. } => "plan",
-            Self::Replan { .. } => "replan",
             Self::Lead { .. } => "lead",
             Self::StartActor { .. } => "actor",
             Self::CallTool { .. } => "tool",

@@ -31,6 +31,7 @@ use std::{
 };
 
 use aime_durable::{EffectContext, EffectRunner, FactSender, FailedEffect, Issue, JournalError};
+use aime_dynamic_planner::{LeadMemory, WakeKind};
 use aime_llm::{Model, OutOfBudget};
 use aime_progress_management::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
@@ -109,7 +110,7 @@ impl EffectRunner<RunMachine> for RunRunner {
             let context = Context::from(context);
             let cancel = context.cancel.clone();
             let id = issue.id.clone();
-            if matches!(issue.effect, RunEffect::Lead { .. } | RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
+            if issue.effect.has_conversation() || matches!(issue.effect, RunEffect::CallTool { .. }) {
                 // These effects end by themselves when they are cancelled, so that their work until then is recorded.
                 let fact = self.attempt(issue, &context).await;
                 context.revoked_if_out_of_budget().await;
@@ -138,9 +139,11 @@ impl RunRunner {
             RunEffect::Recall => Box::pin(self.recall(id, context)).await,
             RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
             RunEffect::Route => Box::pin(self.route(id, context)).await,
-            RunEffect::Plan { mode, category, known } => Box::pin(self.plan(id, mode, &category, known, context)).await,
-            RunEffect::Replan { state, reasons, known } => Box::pin(self.replan(id, &state, (&reasons, known), context)).await,
-            RunEffect::Lead { order } => Box::pin(self.wake_lead(id, *order, context)).await,
+            RunEffect::Lead { order } => match (order.wake.memory, order.wake.kind) {
+                (LeadMemory::Kept, _) => Box::pin(self.wake_lead(id, *order, context)).await,
+                (LeadMemory::Fresh, WakeKind::Begin) => Box::pin(self.plan(id, *order, context)).await,
+                (LeadMemory::Fresh, _) => Box::pin(self.replan(id, *order, context)).await,
+            },
             RunEffect::StartActor { brief, task, execution, origins, known } => {
                 Box::pin(self.start_actor(id, brief, &task, (execution, origins, known), context)).await
             }

@@ -524,7 +524,7 @@ impl Carrier<RunMachine> for RunCarrier {
                 let order = aime_orchestrator::ActorOrder { brief: *brief, task, execution, origins, known };
                 self.start_actor(id, order)
             }
-            RunEffect::Lead { order } => self.wake_lead(id, *order),
+            RunEffect::Lead { order } if order.has_conversation() => self.wake_lead(id, *order),
             effect => self.activity(id, effect, begun_before),
         }
     }
@@ -587,7 +587,7 @@ impl Carrier<RunMachine> for RunCarrier {
     /// Postpones new tasks if the history has grown to twice its intended length. While a person is asked, tasks are
     /// begun nevertheless, because the answer may take long.
     fn puts_off(&self, effect: &RunEffect) -> bool {
-        let is_task = matches!(effect, RunEffect::Lead { .. } | RunEffect::StartActor { .. } | RunEffect::CallTool { .. });
+        let is_task = effect.has_conversation() || matches!(effect, RunEffect::CallTool { .. });
         let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
         let asks =
             || self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.questions.iter().any(|asked| asked.answer.is_none())));

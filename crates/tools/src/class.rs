@@ -31,6 +31,8 @@ pub struct ModelClass {
     pub output_characters: usize,
     /// Share of the context window that one `read_file` call may fill, if that is more.
     pub file_share: f64,
+    /// Share of the context window that the results of a lead's looking may fill in one wake, while others do the work.
+    pub look_share: f64,
     /// If true, `read_file` numbers the lines.
     pub line_numbers: bool,
     /// Maximum number of model responses per actor, unless the run or the profile sets another limit.
@@ -58,6 +60,8 @@ struct GivenClass {
     output_characters: Option<usize>,
     /// Share of the context window that one call of `read_file` may fill, if that is more.
     file_share: Option<f64>,
+    /// Share of the context window that the results of a lead's looking may fill in one wake, while others do the work.
+    look_share: Option<f64>,
     /// True if `read_file` numbers the lines.
     line_numbers: Option<bool>,
     /// Maximum number of model answers for an actor, unless the run or its profile has another bound.
@@ -80,6 +84,7 @@ impl GivenClass {
         ModelClass {
             output_characters: self.output_characters.unwrap_or(usual.output_characters),
             file_share: self.file_share.unwrap_or(usual.file_share),
+            look_share: self.look_share.unwrap_or(usual.look_share),
             line_numbers: self.line_numbers.unwrap_or(usual.line_numbers),
             max_steps: self.max_steps.unwrap_or(usual.max_steps),
             step_notes: self.step_notes.unwrap_or(usual.step_notes),
@@ -94,6 +99,7 @@ impl Default for ModelClasses {
             small: ModelClass {
                 output_characters: MAX_SHOWN_CHARS,
                 file_share: 0.0,
+                look_share: 0.0,
                 line_numbers: false,
                 max_steps: 20,
                 step_notes: true,
@@ -102,6 +108,7 @@ impl Default for ModelClasses {
             capable: ModelClass {
                 output_characters: 30_000,
                 file_share: 0.1,
+                look_share: 0.5,
                 line_numbers: true,
                 max_steps: 100,
                 step_notes: false,
@@ -129,15 +136,21 @@ impl ModelClass {
     /// Returns the maximum number of characters of files that one `read_file` call shows the model.
     #[must_use]
     pub fn file_limit(&self, model: ModelLimits) -> usize {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "a share from 0 to 1 of a window"
-        )]
-        let share = (window(model) as f64 * self.file_share.clamp(0.0, 1.0)) as usize;
+        let share = usize::try_from(part(self.file_share, model.context_tokens)).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
         share.min(MOST_OF_FILES).max(self.output_limit(model))
     }
+
+    /// Returns the maximum number of tokens of results for which a lead may look in one wake, while others do the work.
+    #[must_use]
+    pub fn look_limit(&self, model: ModelLimits) -> u64 {
+        part(self.look_share, model.context_tokens)
+    }
+}
+
+/// Returns a share, from 0 to 1, of a number of tokens.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a number that fits")]
+fn part(share: f64, tokens: u32) -> u64 {
+    (f64::from(tokens) * share.clamp(0.0, 1.0)) as u64
 }
 
 /// Returns the size of the context window in characters.
@@ -161,18 +174,19 @@ mod tests {
     #[test]
     fn limits_follow_the_window_and_the_class() {
         let table = [
-            // Columns: tokens, small, characters of a result, characters of files.
-            (8_192, true, 10_000, 10_000),
-            (131_072, true, 10_000, 10_000),
-            (8_192, false, 10_000, 10_000),
-            (32_768, false, 16_384, 16_384),
-            (128_000, false, 30_000, 51_200),
-            (1_000_000, false, 30_000, 100_000),
+            // Columns: tokens, small, characters of a result, characters of files, tokens of looking.
+            (8_192, true, 10_000, 10_000, 0),
+            (131_072, true, 10_000, 10_000, 0),
+            (8_192, false, 10_000, 10_000, 4_096),
+            (32_768, false, 16_384, 16_384, 16_384),
+            (128_000, false, 30_000, 51_200, 64_000),
+            (1_000_000, false, 30_000, 100_000, 500_000),
         ];
-        for (context_tokens, small, output, files) in table {
+        for (context_tokens, small, output, files, look) in table {
             let model = ModelLimits { context_tokens, small, ..ModelLimits::default() };
             let class = ModelClasses::default().of(model);
-            assert_eq!((class.output_limit(model), class.file_limit(model)), (output, files), "{context_tokens} {small}");
+            let limits = (class.output_limit(model), class.file_limit(model), class.look_limit(model));
+            assert_eq!(limits, (output, files, look), "{context_tokens} {small}");
         }
     }
 }

@@ -78,6 +78,12 @@ impl ActorMachine {
         if changes && let Some(fault) = self.must_not_write() {
             return self.finish(index, fault.to_owned(), CallOutcome::Error, 0, out);
         }
+        if !changes
+            && handled_by == Executor::Runtime
+            && let Some(fault) = self.must_not_look()
+        {
+            return self.finish(index, fault, CallOutcome::Error, 0, out);
+        }
         if changes {
             self.begin_own_work(out);
         }
@@ -241,6 +247,10 @@ impl ActorMachine {
         }
         if let (CallOutcome::Cancelled | CallOutcome::InDoubt, Some(turn)) = (outcome, &mut self.turn) {
             turn.broken = true;
+        }
+        let looks = self.call_mut(index).map(|call| call.name.clone()).and_then(|name| self.sheet(&name)).is_some_and(harmless);
+        if looks {
+            self.note_looked(&text);
         }
         self.finish(index, text, *outcome, *duration_ms, out);
         self.rest_if_stopping_or_advance(at, out);

@@ -1,6 +1,7 @@
 //! Lead of a run: the same machine, which rests after its plan calls until the run wakes it.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
+use aime_llm::estimate_tokens;
 use aime_progress_management::{CallOutcome, Conclusion, LeadCommand, Origin, ProgressEvent, TaskId};
 use aime_tools::Executor;
 use serde::{Deserialize, Serialize};
@@ -73,11 +74,14 @@ pub(super) struct LeadState {
     kept: String,
     said: String,
     refused_in_row: u32,
+    /// Estimated tokens of the results of looking since the wake.
+    #[serde(default)]
+    looked: u64,
 }
 
 impl Default for LeadState {
     fn default() -> Self {
-        Self { wake: 1, may_write: true, works: false, kept: String::new(), said: String::new(), refused_in_row: 0 }
+        Self { wake: 1, may_write: true, works: false, kept: String::new(), said: String::new(), refused_in_row: 0, looked: 0 }
     }
 }
 
@@ -111,6 +115,20 @@ impl ActorMachine {
         (self.leads().is_some() && !self.lead.may_write).then_some(TASKS_RUN)
     }
 
+    /// Returns why the lead may not look any further in this wake. A lead that may do the work itself reads as much as the work needs.
+    pub(super) fn must_not_look(&self) -> Option<String> {
+        let LeadSettings { must_plan, look_tokens } = self.leads()?;
+        let most = look_tokens.filter(|most| (must_plan || !self.lead.may_write) && self.lead.looked >= *most)?;
+        Some(format!("Error: not run: the budget of this wake for looking, {most} tokens of results, is used up. Decide now with what you know"))
+    }
+
+    /// Counts the result of a call that only looks.
+    pub(super) fn note_looked(&mut self, text: &str) {
+        if self.leads().is_some() {
+            self.lead.looked = self.lead.looked.saturating_add(estimate_tokens(text));
+        }
+    }
+
     /// Takes a message of the run, each one once, and continues.
     pub(super) fn woken(&mut self, at: UnixMillis, wake: &LeadWake, out: &mut Outbox<Self>) {
         if self.leads().is_none() || self.status != ActorStatus::Resting || wake.number <= self.lead.wake {
@@ -123,6 +141,7 @@ impl ActorMachine {
             kept: wake.kept.clone(),
             said: String::new(),
             refused_in_row: 0,
+            looked: 0,
         };
         self.conclusion = None;
         Origin::merge(&mut self.origins, &wake.origins);

@@ -16,7 +16,7 @@ const WAKES: u32 = 3;
 
 fn lead() -> ActorInput {
     let mut lead = input();
-    lead.lead = Some(LeadSettings { must_plan: false });
+    lead.lead = Some(LeadSettings { must_plan: false, look_tokens: None });
     let parameters = json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
     let definition = ToolDefinition { name: "hold_task".into(), description: "Stop".into(), parameters: parameters.into() };
     let mut hold = ToolSpec::new(definition);

@@ -2,14 +2,15 @@
 
 use aime_progress_management::{Criterion, Owner, ProgressState};
 
+use super::{LeadMemory, message::title};
 use crate::draft::{Draft, Share, one_line};
 
 /// Writes the success criteria of the goal, each with the number by which `amend_criterion` names it.
-pub(super) fn section(state: &ProgressState, draft: &mut Draft) {
+pub(super) fn section(state: &ProgressState, memory: LeadMemory, draft: &mut Draft) {
     if state.strategic.success_criteria.is_empty() {
         return;
     }
-    draft.fixed("\n## Success criteria\n");
+    draft.fixed(title(memory, "Success criteria", "Success criteria"));
     for (at, criterion) in state.strategic.success_criteria.iter().enumerate() {
         draft.fixed(format!("{}. ", at + 1));
         draft.line(&criterion.to_string(), Share::Plan);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aime_progress_management::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, TaskId};
 
-use super::{BudgetLeft, PersonWords, Wake, WakeKind, criteria, settled, tasks};
+use super::{BudgetLeft, LeadMemory, PersonWords, Wake, WakeKind, criteria, settled, tasks};
 use crate::{
     ChangedFile,
     draft::{Draft, Share},
@@ -28,29 +28,54 @@ asks, and waits for the answer.
 /// The files that tasks changed, by task.
 pub type TaskChanges = BTreeMap<TaskId, Vec<ChangedFile>>;
 
-/// Returns the message of a wake: the changes since the last one, in at most `budget_tokens` estimated tokens. Ids,
-/// messages of people and rules are never cut; if they leave no room, other texts are cut to a note. `changes` has the changed
-/// files of the settled tasks.
+/// Returns the message of a wake, in at most `budget_tokens` estimated tokens: the changes since the last one, or all that is
+/// known if the lead's memory is [fresh](LeadMemory::Fresh). Ids, messages of people and rules are never cut; if they leave no
+/// room, other texts are cut to a note. `changes` has the changed files of the settled tasks.
 #[must_use]
 pub fn wake_message(wake: &Wake, state: &ProgressState, changes: &TaskChanges, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
+    match wake.memory {
+        LeadMemory::Kept => news(wake, state, changes, &mut draft),
+        LeadMemory::Fresh => all(wake, state, changes, &mut draft),
+    }
+    draft.into_text(budget_tokens)
+}
+
+/// Writes the changes since the last wake.
+fn news(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
     let goes_on = goes_on_after_end(wake, state);
     draft.fixed(if goes_on { GOES_ON } else { opening(wake) });
     draft.fixed("\n");
     if wake.guide {
         draft.fixed(format!("\n{CHANGING}"));
     }
-    reasons(wake, &mut draft);
-    words(&wake.words, goes_on, &mut draft);
-    not_done(wake, &mut draft);
-    settled::section(wake, state, changes, &mut draft);
-    evidence(wake, state, &mut draft);
+    reasons(wake, draft);
+    words(wake, goes_on, draft);
+    not_done(wake, draft);
+    settled::section(wake, state, changes, draft);
+    evidence(wake, state, draft);
     if !goes_on {
-        criteria::section(state, &mut draft);
-        tasks::section(state, wake.kind == WakeKind::Begin, &mut draft);
+        criteria::section(state, wake.memory, draft);
+        // A lead that knows the plan needs no list of its settled tasks.
+        if wake.kind != WakeKind::Done || wake.number == 1 {
+            tasks::section(state, wake.memory, |_| wake.kind == WakeKind::Begin, draft);
+        }
     }
     draft.fixed(closing(wake));
-    draft.into_text(budget_tokens)
+}
+
+/// Writes everything that a lead without memory needs. The reasons come last, because a small model minds the end most.
+fn all(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
+    tasks::section(state, wake.memory, |task| !wake.settled.contains(&task.spec.id), draft);
+    criteria::section(state, wake.memory, draft);
+    risks(state, draft);
+    settled::section(wake, state, changes, draft);
+    evidence(wake, state, draft);
+    words(wake, true, draft);
+    reasons(wake, draft);
+    if let Some(left) = budgets(&wake.left) {
+        draft.fixed(format!("\n{left}\n"));
+    }
 }
 
 /// The first line for a person who goes on with a plan whose tasks are all settled.
@@ -79,11 +104,20 @@ const fn opening(wake: &Wake) -> &'static str {
     }
 }
 
+/// Returns the title of a section, for a lead that keeps its conversation or for a fresh one. Small models were measured with the
+/// plain form.
+pub(super) fn title(memory: LeadMemory, kept: &str, fresh: &str) -> String {
+    match memory {
+        LeadMemory::Kept => format!("\n## {kept}\n"),
+        LeadMemory::Fresh => format!("\n{fresh}:\n"),
+    }
+}
+
 fn reasons(wake: &Wake, draft: &mut Draft) {
     if wake.reasons.is_empty() {
         return;
     }
-    draft.fixed("\n## Why you are woken\n");
+    draft.fixed(title(wake.memory, "Why you are woken", "Why the plan must be looked at"));
     let mut reasons: Vec<_> = wake.reasons.iter().collect();
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
     for reason in reasons {
@@ -95,15 +129,25 @@ fn reasons(wake: &Wake, draft: &mut Draft) {
     }
 }
 
-fn words(words: &[PersonWords], goes_on: bool, draft: &mut Draft) {
-    if words.is_empty() {
+/// Writes the risks that the plan names.
+fn risks(state: &ProgressState, draft: &mut Draft) {
+    for (at, risk) in state.strategic.risks.iter().enumerate() {
+        draft.fixed(if at == 0 { "\nWhat might go wrong, and what to do then:\n- " } else { "- " });
+        draft.line(&format!("{}: {}", risk.description, risk.mitigation), Share::Plan);
+        draft.fixed("\n");
+    }
+}
+
+/// Writes the open messages of people. A lead that answers with a plan or a patch cannot name what it handled.
+fn words(wake: &Wake, is_brief: bool, draft: &mut Draft) {
+    if wake.words.is_empty() {
         return;
     }
-    draft.fixed("\n## Words of people, not handled yet\n");
-    if !goes_on {
+    draft.fixed(title(wake.memory, "Words of people, not handled yet", "What people said"));
+    if !is_brief {
         draft.fixed("When you have acted on them, name their ids in `handled` of `change_plan`.\n");
     }
-    for PersonWords { id, task, text } in words {
+    for PersonWords { id, task, text } in &wake.words {
         let to = task.as_ref().map(|task| format!(", to the worker of `{task}`")).unwrap_or_default();
         draft.fixed(format!("- {id}{to}:\n"));
         draft.quoted_whole(text);
@@ -156,7 +200,7 @@ fn evidence(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
     if new.is_empty() {
         return;
     }
-    draft.fixed("\n## New evidence\n");
+    draft.fixed(title(wake.memory, "New evidence", "What was learnt"));
     for evidence in new {
         let from = evidence.task.as_ref().map(|task| format!(", from `{task}`")).unwrap_or_default();
         draft.fixed(format!("- {} ({}{from}{}):\n", evidence.id, significance(evidence.significance), sources(&evidence.origins)));
@@ -191,9 +235,8 @@ fn closing(wake: &Wake) -> String {
 }
 
 fn budgets(left: &BudgetLeft) -> Option<String> {
-    let BudgetLeft { requests, tokens, cost_usd, seconds } = left;
+    let BudgetLeft { tokens, cost_usd, seconds } = left;
     let parts = [
-        requests.map(|requests| format!("{requests} requests")),
         tokens.map(|tokens| format!("{tokens} tokens")),
         cost_usd.map(|cost| format!("{cost:.2} USD")),
         seconds.map(|seconds| format!("{seconds} seconds")),

@@ -18,12 +18,9 @@ pub struct LeadBrief {
     pub mode: Option<PlanMode>,
     /// True if a person is there to ask.
     pub attended: bool,
-    /// Operating system, date, versions of programs, and the limits of commands on writing and network access.
+    /// Operating system, date, versions of programs, the limits of commands on writing and network access, the git state, and the
+    /// working folder as a tree, folders marked.
     pub environment: String,
-    /// The working folder as a tree, folders marked.
-    pub folder: String,
-    /// Git branch and status.
-    pub git: String,
     /// The project's instruction files.
     pub instructions: String,
     /// Recalled memories of earlier runs and documents about the goal.

@@ -3,7 +3,7 @@
 use aime_progress_management::{CheckedCriterion, ProgressState, Task, TaskId, TaskStatus};
 use serde_json::Value;
 
-use super::{PlanTool, TaskChanges, Wake, message::sources};
+use super::{LeadMemory, PlanTool, TaskChanges, Wake, message::{sources, title}};
 use crate::{
     ChangedFile,
     draft::{Draft, Share, one_line},
@@ -18,11 +18,11 @@ pub(super) fn section(wake: &Wake, state: &ProgressState, changes: &TaskChanges,
     if wake.settled.is_empty() {
         return;
     }
-    draft.fixed("\n## Since the last wake\n");
+    draft.fixed(title(wake.memory, "Since the last wake", "What the tasks brought"));
     for id in &wake.settled {
         match state.tasks.get(id) {
             Some(task) => {
-                entry(task, draft);
+                entry(task, wake.memory, draft);
                 checks(id, state, draft);
                 changed(changes.get(id).map(Vec::as_slice).unwrap_or_default(), draft);
             }
@@ -31,7 +31,7 @@ pub(super) fn section(wake: &Wake, state: &ProgressState, changes: &TaskChanges,
     }
 }
 
-fn entry(task: &Task, draft: &mut Draft) {
+fn entry(task: &Task, memory: LeadMemory, draft: &mut Draft) {
     let id = &task.spec.id;
     draft.fixed(format!("### `{id}` "));
     draft.fixed(outcome(task));
@@ -58,7 +58,11 @@ fn entry(task: &Task, draft: &mut Draft) {
     let text = conclusion.text();
     if !text.trim().is_empty() && conclusion.error.as_ref().is_none_or(|error| error != text) {
         draft.fixed("Result:\n");
-        draft.quoted(text, Some(format!("`{}` of `{id}`", PlanTool::ReadResult)), Share::Results);
+        let whole = match memory {
+            LeadMemory::Kept => Some(format!("`{}` of `{id}`", PlanTool::ReadResult)),
+            LeadMemory::Fresh => None,
+        };
+        draft.quoted(text, whole, Share::Results);
     }
     if !conclusion.references.is_empty() {
         draft.fixed("References: ");

@@ -2,15 +2,15 @@
 
 use aime_progress_management::{EdgeType, ProgressState, Task, TaskId, TaskKind, TaskStatus};
 
-use super::settled;
+use super::{LeadMemory, message::title, settled};
 use crate::draft::{Draft, Share, one_line};
 
-/// Writes the plan as a checklist; if `with_orders` is set, with the descriptions of open tasks.
-pub(super) fn section(state: &ProgressState, with_orders: bool, draft: &mut Draft) {
+/// Writes the plan as a checklist, with the descriptions of those open tasks that `is_described` selects.
+pub(super) fn section(state: &ProgressState, memory: LeadMemory, is_described: impl Fn(&Task) -> bool, draft: &mut Draft) {
     if state.tasks.is_empty() {
         return;
     }
-    draft.fixed(format!("\n## Plan, version {}\n", state.version));
+    draft.fixed(title(memory, &format!("Plan, version {}", state.version), "The plan now"));
     for (task, depth) in in_order(state) {
         draft.fixed(format!("{}- [{}] `{}`{}", "  ".repeat(depth), mark(task.status), task.spec.id, means(task)));
         if one_line(task.spec.title()) != task.spec.id.as_str() {
@@ -19,7 +19,7 @@ pub(super) fn section(state: &ProgressState, with_orders: bool, draft: &mut Draf
         }
         write_status(state, task, draft);
         draft.fixed("\n");
-        if with_orders && !task.status.is_settled() {
+        if !task.status.is_settled() && is_described(task) {
             settled::orders(task, depth + 1, draft);
         }
     }

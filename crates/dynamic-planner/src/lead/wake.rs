@@ -1,6 +1,6 @@
 //! The content of a wake of the lead.
 
-use aime_progress_management::{DroppedChange, EvidenceId, Origin, ProgressState, TaskId, TriggerReason};
+use aime_progress_management::{DroppedChange, EvidenceId, Origin, ProgressState, Task, TaskId, TaskKind, TaskStatus, TriggerReason};
 use serde::{Deserialize, Serialize};
 
 /// Reason for a wake of the lead.
@@ -23,6 +23,25 @@ pub enum WakeKind {
     Refused,
 }
 
+/// Memory of the lead between its wakes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeadMemory {
+    /// One conversation for the whole run. The lead looks by itself, and acts through tools.
+    #[default]
+    Kept,
+    /// Each wake begins a conversation of one request, without tools: its message holds all that is known, and its answer is a
+    /// plan or a patch. For small models, and for planning by rules.
+    Fresh,
+}
+
+impl LeadMemory {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    const fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept)
+    }
+}
+
 /// One wake of the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
@@ -30,6 +49,9 @@ pub struct Wake {
     pub number: u32,
     /// Reason for the wake.
     pub kind: WakeKind,
+    /// The lead's memory of earlier wakes.
+    #[serde(default, skip_serializing_if = "LeadMemory::is_kept")]
+    pub memory: LeadMemory,
     /// The triggers that fired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<TriggerReason>,
@@ -74,9 +96,6 @@ pub struct PersonWords {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetLeft {
-    /// Requests to models.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<u64>,
     /// Tokens, sent and received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
@@ -95,6 +114,7 @@ impl Wake {
         Self {
             number,
             kind,
+            memory: LeadMemory::Kept,
             reasons: Vec::new(),
             settled: Vec::new(),
             evidence: Vec::new(),
@@ -105,6 +125,26 @@ impl Wake {
             may_write: false,
             guide: false,
         }
+    }
+
+    /// Returns a wake of a lead that remembers nothing: it names every task that ended, and all evidence that is still open.
+    #[must_use]
+    pub fn fresh(number: u32, kind: WakeKind, reasons: Vec<TriggerReason>, state: &ProgressState) -> Self {
+        let open = state.evidence.iter().filter(|evidence| !evidence.processed);
+        Self {
+            memory: LeadMemory::Fresh,
+            reasons,
+            settled: state.tasks.values().filter(|task| Self::reports(task)).map(|task| task.spec.id.clone()).collect(),
+            evidence: open.map(|evidence| evidence.id.clone()).collect(),
+            ..Self::new(number, kind)
+        }
+    }
+
+    /// Returns true if a wake reports on a task: it settled, failed, or an attempt at it ended.
+    #[must_use]
+    pub fn reports(task: &Task) -> bool {
+        let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
+        has_ended && task.spec.kind != TaskKind::Group
     }
 
     /// Returns the untrusted origins of the texts in the message, which a reader of the message takes over.

@@ -2,15 +2,23 @@
 
 use std::sync::Arc;
 
-use aime_llm::Image;
+use aime_llm::{Image, ModelLimits};
 use aime_progress_management::{Plan, PlanMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     PlanLimits, PlanTools, ProfileBrief,
-    prompt::{PlanContext, PlanExample, cut, first_sentence},
+    draft::first_lines,
+    prompt::{PlanContext, PlanExample, first_sentence},
 };
+
+/// Share of the model's context window for the state of the run in a prompt for a patch, in percent.
+pub(super) const STATE_SHARE: u64 = 20;
+/// Share of the window for the project's notes, in percent.
+const PROJECT_SHARE: u64 = 4;
+/// Share of the window for the names in the working folder, in percent.
+pub(super) const FOLDER_SHARE: u64 = 2;
 
 /// Fallback if there is no acceptable plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,12 +43,6 @@ pub struct PlannerSettings {
     pub first_todos_temperature: f32,
     /// True if a task may be a single tool call.
     pub tool_tasks: bool,
-    /// Maximum number of characters of project notes in a prompt.
-    pub project_chars: usize,
-    /// Maximum number of characters of the folder listing in a prompt.
-    pub folder_chars: usize,
-    /// Maximum number of characters of the plan's state in a prompt for a patch.
-    pub state_chars: usize,
     /// Maximum number of estimated tokens of the plan of a similar goal in a prompt; 0 leaves it out.
     pub example_tokens: u64,
     /// Fallback if there is no acceptable plan.
@@ -56,9 +58,6 @@ impl Default for PlannerSettings {
             temperature: 0.2,
             first_todos_temperature: 0.3,
             tool_tasks: true,
-            project_chars: 1_500,
-            folder_chars: 800,
-            state_chars: 8_000,
             example_tokens: 250,
             fallback: Fallback::default(),
             limits: PlanLimits::default(),
@@ -115,14 +114,14 @@ impl PlanRequest {
         }
     }
 
-    /// Returns the context of a prompt, which is shorter for a `small` model, with the plan of a similar goal as an
+    /// Returns the context of a prompt, which is shorter for a small model, with the plan of a similar goal as an
     /// example if there is one.
-    pub(super) fn context(&self, settings: &PlannerSettings, small: bool, similar: Option<&Plan>) -> PlanContext {
+    pub(super) fn context(&self, settings: &PlannerSettings, limits: ModelLimits, similar: Option<&Plan>) -> PlanContext {
         PlanContext {
             goal: self.goal.trim().to_owned(),
-            project: cut(self.project.trim(), settings.project_chars),
+            project: first_lines(self.project.trim(), share(limits, PROJECT_SHARE)),
             known: self.recalled.trim().to_owned(),
-            folder: cut(self.folder.trim(), settings.folder_chars),
+            folder: first_lines(self.folder.trim(), share(limits, FOLDER_SHARE)),
             example: similar.and_then(|plan| PlanExample::of(plan, settings.example_tokens)),
             tools: Arc::clone(self.tools.lines()),
             profiles: choice(&self.profiles),
@@ -131,7 +130,7 @@ impl PlanRequest {
             max_sub_goals: settings.limits.max_sub_goals,
             first_todos: settings.limits.first_todos,
             max_actions: settings.limits.max_actions,
-            small,
+            small: limits.small,
         }
     }
 }
@@ -140,4 +139,9 @@ impl PlanRequest {
 pub(super) fn choice(profiles: &[ProfileBrief]) -> Vec<ProfileBrief> {
     let brief = |profile: &ProfileBrief| ProfileBrief { description: first_sentence(&profile.description), ..profile.clone() };
     if profiles.len() > 1 { profiles.iter().map(brief).collect() } else { Vec::new() }
+}
+
+/// Returns a share of a model's context window, in tokens.
+pub(super) fn share(limits: ModelLimits, percent: u64) -> u64 {
+    u64::from(limits.context_tokens) * percent / 100
 }

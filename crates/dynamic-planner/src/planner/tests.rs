@@ -9,13 +9,13 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_progress_management::{
-    Evidence, EvidenceId, EvidenceKind, PlanId, PlanPatch, ProgressEvent, ProgressState, Significance, TaskId, TaskStatus, Timestamp,
+    Conclusion, Evidence, EvidenceId, EvidenceKind, PlanId, PlanPatch, ProgressEvent, ProgressState, Significance, TaskId, TaskStatus, Timestamp,
     TriggerKind, TriggerReason,
 };
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{FailedTask, PlanFault, ProfileBrief, ReplanRequest};
+use crate::{PlanFault, ProfileBrief, ReplanRequest};
 
 fn tools() -> Vec<ToolDefinition> {
     let tool = |name: &str, description: &str, properties: Value, required: Value| ToolDefinition {
@@ -88,53 +88,65 @@ fn fits(_: &PlanPatch) -> Result<Plan, Vec<PlanFault>> {
     Ok(plan(r#"{"tasks": [{"id": "any", "description": "a"}]}"#))
 }
 
+fn id(text: &str) -> TaskId {
+    TaskId::new(text).unwrap()
+}
+
+/// Returns a run of a plan whose tasks ended like this, each with a text.
+fn ended(goal: &str, plan: &str, tasks: &[(&str, TaskStatus, &str)]) -> ProgressState {
+    let at = Timestamp::from_millis;
+    let mut state = ProgressState::new(PlanId::new("p").unwrap(), goal, at(0));
+    let plan = crate::parse_plan(plan).unwrap().plan;
+    state.apply(at(1), &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
+    for (task, end, text) in tasks {
+        let mut go = |from, to, for_good| {
+            let attempt = u32::from(from != TaskStatus::Pending);
+            let event = ProgressEvent::TaskStatusChanged { task: id(task), from, to, attempt, for_good, reason: None };
+            state.apply(at(2), &event).unwrap();
+        };
+        go(TaskStatus::Pending, TaskStatus::Ready, false);
+        go(TaskStatus::Ready, TaskStatus::Running, false);
+        let failed = *end == TaskStatus::Failed;
+        go(TaskStatus::Running, *end, failed);
+        let known = state.tasks.get_mut(&id(task)).unwrap();
+        known.conclusion = Some(if failed { Conclusion::failure(*text) } else { Conclusion::success(*text) });
+    }
+    state
+}
+
 fn replan_request() -> ReplanRequest {
-    let id = |text: &str| TaskId::new(text).unwrap();
-    ReplanRequest {
-        images: vec![],
-        plan: plan(
-            r#"{"tasks": [{"id": "find", "description": "Find TODOs", "tool": "grep", "parameters": {"pattern": "TODO"}},
+    let mut state = ended(
+        "Count the TODO comments and write a report to report.md",
+        r#"{"strategic": {"risks": [{"description": "the disk is read-only", "mitigation": "write elsewhere"}]},
+            "tasks": [{"id": "find", "description": "Find TODOs", "tool": "grep", "parameters": {"pattern": "TODO"}},
                 {"id": "report", "description": "Write report", "dependencies": ["find"]}]}"#,
-        ),
-        goal: "Count the TODO comments and write a report to report.md".to_owned(),
-        waiting: vec![id("report")],
-        running: vec![],
+        &[("find", TaskStatus::Completed, "There are 3."), ("report", TaskStatus::Failed, "permission denied: report.md")],
+    );
+    let report = state.tasks.get_mut(&id("report")).unwrap();
+    (report.attempts, report.failures) = (3, 3);
+    state.evidence.push(Evidence::new(
+        EvidenceId::new("e1").unwrap(),
+        Timestamp::from_millis(0),
+        EvidenceKind::Discovery,
+        Significance::High,
+        "report.md is\nread-only",
+    ));
+    let reasons = vec![
+        TriggerReason::new(TriggerKind::Blocked, 50, "send is blocked"),
+        TriggerReason { tasks: vec![id("report")], ..TriggerReason::new(TriggerKind::TaskFailed, 90, "report failed 3 times") },
+    ];
+    ReplanRequest {
         folder: "main.py\nnotes.txt".to_owned(),
-        state: "- [x] find: Find TODOs\n- [!] report: Write report (failed for good)".to_owned(),
-        triggers: vec![
-            TriggerReason { kind: TriggerKind::Blocked, priority: 50, detail: "send is blocked".into(), tasks: vec![], evidence: vec![] },
-            TriggerReason {
-                kind: TriggerKind::TaskFailed,
-                priority: 90,
-                detail: "report failed 3 times".into(),
-                tasks: vec![id("report")],
-                evidence: vec![],
-            },
-        ],
-        evidence: vec![Evidence {
-            id: EvidenceId::new("e1").unwrap(),
-            at: Timestamp::from_millis(0),
-            task: None,
-            kind: EvidenceKind::Discovery,
-            significance: Significance::High,
-            content: "report.md is\nread-only".to_owned(),
-            processed: false,
-            origins: Vec::new(),
-        }],
-        failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
-        recalled: String::new(),
-        risks: vec![aime_progress_management::Risk {
-            description: "the disk is read-only".to_owned(),
-            mitigation: "write elsewhere".to_owned(),
-        }],
-        results: vec![],
-        room: None,
         tools: tools().into(),
         actor_tools: vec!["todo".to_owned()],
         profiles: profiles(),
-        models: Vec::new(),
-        bundles: vec![],
+        ..ReplanRequest::of(&state, reasons)
     }
+}
+
+/// Returns the same request for another run.
+fn replan_of(state: &ProgressState) -> ReplanRequest {
+    ReplanRequest { state: Box::new(state.clone()), ..replan_request() }
 }
 
 fn good() -> Reply {
@@ -372,25 +384,12 @@ async fn a_patch_is_judged_and_asked_for_again() {
 
 /// Returns a run in which `look` is done, `convert` has failed for good and `upload` waits for it.
 fn troubled() -> ProgressState {
-    let at = Timestamp::from_millis;
-    let id = |text: &str| TaskId::new(text).unwrap();
-    let plan = crate::parse_plan(
+    ended(
+        "goal",
         r#"{"tasks": [{"id": "look", "description": "l"}, {"id": "convert", "description": "c", "dependencies": ["look"]},
             {"id": "upload", "description": "u", "dependencies": ["convert"]}]}"#,
-    );
-    let mut state = ProgressState::new(PlanId::new("p").unwrap(), "goal", at(0));
-    state.apply(at(1), &ProgressEvent::PlanCreated { plan: plan.unwrap().plan, repairs: vec![], fallback: None }).unwrap();
-    let mut go = |task: &str, from, to, for_good| {
-        let attempt = u32::from(from != TaskStatus::Pending);
-        let event = ProgressEvent::TaskStatusChanged { task: id(task), from, to, attempt, for_good, reason: None };
-        state.apply(at(2), &event).unwrap();
-    };
-    for (task, end) in [("look", TaskStatus::Completed), ("convert", TaskStatus::Failed)] {
-        go(task, TaskStatus::Pending, TaskStatus::Ready, false);
-        go(task, TaskStatus::Ready, TaskStatus::Running, false);
-        go(task, TaskStatus::Running, end, end == TaskStatus::Failed);
-    }
-    state
+        &[("look", TaskStatus::Completed, "seen"), ("convert", TaskStatus::Failed, "no pandas")],
+    )
 }
 
 /// Returns the patched plan.
@@ -409,8 +408,7 @@ async fn the_progress_state_is_a_judge() {
     let example = prompt.lines().find(|line| line.starts_with("{\"reasoning\": \"pandas")).unwrap();
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(touches_done), Reply::text(example)]);
     let judge = |patch: &PlanPatch| after(&state, patch);
-    let failed = vec![FailedTask { id: "convert".to_owned(), attempts: 3, error: "no pandas".to_owned() }];
-    let replanned = planner(&model).replan(&ReplanRequest { failed, ..replan_request() }, judge).await.unwrap();
+    let replanned = planner(&model).replan(&replan_of(&state), judge).await.unwrap();
     assert_eq!(replanned.repairs, Vec::<String>::new());
     assert!(replanned.refused[0].faults[0].to_string().contains("\"look\" is completed"), "{:?}", replanned.refused);
     let after = state.patched(&replanned.patch, Timestamp::from_millis(3)).unwrap();
@@ -481,7 +479,7 @@ async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
     let keeps = patch(json!({"op": "modify_task", "id": "upload", "change": {"description": "y"}}));
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [keeps, patch(json!({"op": "remove_task", "id": "upload"}))]);
     let planner = planner(&model).with_validators(vec![Arc::new(NoUploads)]);
-    let replanned = planner.replan(&ReplanRequest { failed: vec![], ..replan_request() }, judge).await.unwrap();
+    let replanned = planner.replan(&replan_of(&state), judge).await.unwrap();
     assert_eq!(replanned.refused.len(), 1);
     assert!(replanned.refused[0].faults[0].to_string().contains("nothing leaves this house"), "{:?}", replanned.refused);
     let after = judge(&replanned.patch).unwrap();
@@ -503,7 +501,7 @@ async fn what_a_patch_has_taken_out_it_does_not_change_again() {
     ];
     for (changes, left, repairs) in cases {
         let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": changes}))]);
-        let replanned = planner(&model).replan(&ReplanRequest { failed: vec![], ..replan_request() }, judge).await.unwrap();
+        let replanned = planner(&model).replan(&replan_of(&state), judge).await.unwrap();
         assert_eq!(replanned.repairs.len(), repairs, "{:?}", replanned.repairs);
         let mut after: Vec<_> = judge(&replanned.patch).unwrap().tasks.into_iter().map(|task| task.id.to_string()).collect();
         after.retain(|id| id != "look");

@@ -7,12 +7,13 @@ use aime_progress_management::{Plan, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Room;
+use crate::{
+    Room,
+    draft::{first_lines, one_line},
+};
 
 /// Maximum length of the description of a tool or profile in a prompt, in characters.
 const MAX_SUMMARY: usize = 120;
-/// Maximum length of the goal of an example, in characters.
-const MAX_GOAL: usize = 240;
 
 /// A profile in the form for the planner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,11 +101,11 @@ impl std::ops::Deref for PlanTools {
 pub(crate) struct PlanContext {
     /// The goal.
     pub goal: String,
-    /// The project's description of itself, cut; may be empty.
+    /// The project's description of itself; may be empty.
     pub project: String,
     /// Memories of earlier runs and documents on the goal; may be empty.
     pub known: String,
-    /// Names in the working folder, cut; may be empty.
+    /// Names in the working folder; may be empty.
     pub folder: String,
     /// The plan of a similar goal, if there is one.
     pub example: Option<PlanExample>,
@@ -140,7 +141,7 @@ impl PlanExample {
     /// Leaves out tasks from the end.
     #[must_use]
     pub fn of(plan: &Plan, tokens: u64) -> Option<Self> {
-        let goal = cut(&plan.goal.split_whitespace().collect::<Vec<_>>().join(" "), MAX_GOAL);
+        let goal = first_lines(&one_line(&plan.goal), tokens / 4);
         let mut room = tokens.checked_sub(estimate_tokens(&goal))?;
         let mut steps = Vec::new();
         for (at, task) in plan.tasks.iter().enumerate() {
@@ -179,22 +180,14 @@ pub(crate) struct PatchContext {
     pub goal: String,
     /// Memories of earlier runs and documents on the goal; may be empty.
     pub known: String,
-    /// Names in the working folder, cut; may be empty.
+    /// Names in the working folder; may be empty.
     pub folder: String,
-    /// The plan and its progress, as Markdown.
+    /// The wake message: the plan, the results, the evidence, and the reasons for the replan.
     pub state: String,
-    /// Risks that the plan names, with their mitigations, one per line.
-    pub risks: Vec<String>,
     /// The failed tasks.
     pub failed: Vec<FailedTask>,
-    /// Unused evidence, one per line.
-    pub evidence: Vec<String>,
-    /// Results of completed tasks, one per line.
-    pub found: Vec<String>,
     /// Room of a plan that grows; absent for one that is repaired.
     pub room: Option<Room>,
-    /// Reasons for the replan, one per line.
-    pub triggers: Vec<String>,
     /// The tools that the runtime calls.
     pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
@@ -204,14 +197,12 @@ pub(crate) struct PatchContext {
 }
 
 /// A task that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedTask {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FailedTask {
     /// Its id.
     pub id: String,
     /// Number of attempts.
     pub attempts: u32,
-    /// The last error.
-    pub error: String,
 }
 
 /// Context of the prompt for the classifier.

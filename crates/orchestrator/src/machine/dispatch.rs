@@ -23,14 +23,14 @@ impl RunMachine {
                 self.record_calls(calls, out);
                 self.planned(outcome, out);
             }
-            (RunFact::Replanned { outcome, repairs, calls, .. }, Some(Work::Replan(reasons))) => {
+            (RunFact::Replanned { outcome, repairs, calls, .. }, Some(Work::Lead(reasons))) => {
                 self.record_calls(calls, out);
                 if !repairs.is_empty() {
                     self.emit(ProgressEvent::PatchRepaired { repairs: repairs.clone() }, out);
                 }
                 self.replanned(outcome, reasons, out);
             }
-            (RunFact::LeadRested { rest, category, checks, calls, .. }, Some(Work::Lead)) => {
+            (RunFact::LeadRested { rest, category, checks, calls, .. }, Some(Work::Lead(_))) => {
                 self.record_calls(calls, out);
                 self.lead_rested(rest, category, checks, out);
             }
@@ -109,9 +109,9 @@ impl RunMachine {
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Continued { goal, bounds }, _) => self.follow_up(goal, bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
-            (RunFact::Revoked { .. }, Some(Work::Lead)) => self.lead_stopped(out),
+            (RunFact::Revoked { .. }, Some(Work::Lead(_))) if self.is_led() => self.lead_stopped(out),
             (RunFact::Revoked { .. }, work) => {
-                if matches!(work, Some(Work::Replan(reasons)) if growing::is_update(&reasons)) {
+                if matches!(work, Some(Work::Lead(reasons)) if growing::is_update(&reasons)) {
                     self.replans.growth_mut().lost();
                 }
                 self.decide_if_ready(out);

@@ -13,9 +13,8 @@ pub(super) enum Work {
     Recall,
     Remember,
     Route,
-    Plan,
-    Replan(Vec<TriggerReason>),
-    Lead,
+    /// A wake of the lead, with its reasons.
+    Lead(Vec<TriggerReason>),
     Task(TaskId),
     Verify,
     Answer,
@@ -106,7 +105,7 @@ impl OpenEffects {
         }
     }
 
-    /// Returns whether a change of the plan is being asked for.
+    /// Returns whether the lead is asked for a plan, or for a change of it.
     pub(super) const fn replans(&self) -> bool {
         self.replans > 0
     }
@@ -127,7 +126,7 @@ impl OpenEffects {
         self.open.values().all(|work| match work {
             Work::Timer(_) => true,
             Work::Task(task) => asked_for(Some(task)),
-            Work::Lead => asked_for(None),
+            Work::Lead(_) => asked_for(None),
             _ => false,
         })
     }
@@ -143,9 +142,9 @@ impl OpenEffects {
     fn count(&mut self, work: &Work, by: isize) {
         let count = match work {
             Work::Task(_) => &mut self.tasks,
-            Work::Replan(_) | Work::Lead => &mut self.replans,
+            Work::Lead(_) => &mut self.replans,
             Work::Ask(_) | Work::Timer(_) => &mut self.waits,
-            Work::Recall | Work::Remember | Work::Route | Work::Plan | Work::Verify | Work::Answer => return,
+            Work::Recall | Work::Remember | Work::Route | Work::Verify | Work::Answer => return,
         };
         *count = count.saturating_add_signed(by);
     }
@@ -190,7 +189,7 @@ mod tests {
         assert!(open.only_waits());
         open.insert(id("a/1/1"), task("a"));
         open.insert(id("a/1/1"), task("a"));
-        open.insert(id("patch/1"), Work::Replan(Vec::new()));
+        open.insert(id("patch/1"), Work::Lead(Vec::new()));
         open.insert(id("ask"), ask("q"));
         assert_eq!((open.tasks(), open.replans(), open.only_waits(), open.ids().count()), (1, true, false, 3));
         open.next_id("ask");
@@ -225,7 +224,7 @@ mod tests {
             (vec![timer.clone(), ("a/1/1", task("a"))], true),
             (vec![("a/1/1", task("a")), ("b/1/1", task("b"))], false),
             (vec![("ask/1", ask("q"))], false),
-            (vec![("plan/1", Work::Plan)], false),
+            (vec![("plan/1", Work::Lead(Vec::new()))], false),
         ];
         for (open, expected) in cases {
             assert_eq!(effects(&open).wait_for_person(|task| task.is_some_and(|task| task.as_str() == "a")), expected, "{open:?}");

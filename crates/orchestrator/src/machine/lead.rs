@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
-use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
+use aime_dynamic_planner::{BudgetLeft, LeadMemory, PersonWords, Wake, WakeKind, kept_words};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus,
@@ -220,13 +220,27 @@ impl RunMachine {
         self.state.tasks.values().all(|task| self.is_main(&task.spec.id))
     }
 
-    fn wake_lead(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>, out: &mut Out) {
+    /// Wakes the lead. Without a lead that leads the run, each wake is fresh: the answer is a plan or a patch.
+    pub(super) fn wake_lead(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>, out: &mut Out) {
         if self.effects.replans() {
             return;
         }
-        // An interrupted wake is repeated unchanged.
-        let wake = self.lead.open.clone().unwrap_or_else(|| self.new_wake(kind, reasons));
-        self.lead.open = Some(wake.clone());
+        let wake = if self.is_led() {
+            // An interrupted wake is repeated unchanged.
+            let wake = self.lead.open.clone().unwrap_or_else(|| self.new_wake(kind, reasons));
+            self.lead.open = Some(wake.clone());
+            wake
+        } else {
+            let (words, left) = (self.unhandled_words(), self.budget_left());
+            Wake { words, left, ..Wake::fresh(1, kind, reasons, &self.state) }
+        };
+        let name = match (wake.memory, kind) {
+            (LeadMemory::Kept, _) => "lead",
+            (LeadMemory::Fresh, WakeKind::Begin) => "plan",
+            (LeadMemory::Fresh, WakeKind::Update) => "update",
+            (LeadMemory::Fresh, _) => "replan",
+        };
+        let reasons = wake.reasons.clone();
         let order = LeadWakeOrder {
             works: self.works_itself(),
             kept: kept_words(&self.state, &wake.words),
@@ -235,21 +249,21 @@ impl RunMachine {
             known: self.memory.text(),
             origins: self.origins_of_plans(),
         };
-        let id = self.effects.next_id("lead");
-        self.issue(id, RunEffect::Lead { order: Box::new(order) }, Work::Lead, out);
+        let id = self.effects.next_id(name);
+        self.issue(id, RunEffect::Lead { order: Box::new(order) }, Work::Lead(reasons), out);
     }
 
     fn new_wake(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>) -> Wake {
         let ended = |task: &&Task| {
             let at = (task.status, task.attempts);
-            let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
             // The lead knows what it has done itself.
             let is_own = self.is_main(&task.spec.id) && task.status == TaskStatus::Completed;
-            has_ended && !is_own && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
+            Wake::reports(task) && !is_own && self.lead.shown.get(&task.spec.id) != Some(&at)
         };
         let settled = self.state.tasks.values().filter(ended).map(|task| task.spec.id.clone()).collect();
         let is_new = |id: &EvidenceId| !self.lead.known.contains(id);
         let evidence = self.state.evidence.iter().map(|evidence| evidence.id.clone()).filter(is_new).collect();
+        let is_over = kind == WakeKind::Done && reasons.is_empty();
         Wake {
             reasons,
             settled,
@@ -259,7 +273,8 @@ impl RunMachine {
             refused: std::mem::take(&mut self.lead.refused),
             left: self.budget_left(),
             may_write: self.input.lead.is_some_and(|lead| !lead.must_plan) && self.input.comments.is_none() && self.effects.tasks() == 0,
-            guide: !self.lead.guided && !self.is_done_by_lead(),
+            // A plan that is over is not changed, unless something of it failed.
+            guide: !self.lead.guided && !self.is_done_by_lead() && !is_over,
             ..Wake::new(self.lead.answered + 1, kind)
         }
     }
@@ -275,7 +290,6 @@ impl RunMachine {
         let bounds = self.bounds();
         let spent = &self.state.spent;
         BudgetLeft {
-            requests: None,
             tokens: bounds.max_tokens.map(|most| most.saturating_sub(self.tokens())),
             cost_usd: bounds.max_cost_usd.map(|most| (most - spent.cost_usd).max(0.0)),
             seconds: self.budgets.seconds_left(self.now),

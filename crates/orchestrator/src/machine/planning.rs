@@ -1,6 +1,6 @@
 //! From the goal to the first plan.
 
-use aime_dynamic_planner::direct_plan;
+use aime_dynamic_planner::{WakeKind, direct_plan};
 use aime_messages::{Message, message};
 use aime_progress_management::{FoldError, Plan, PlanMode, ProgressEvent, RunStatus};
 
@@ -65,10 +65,7 @@ impl RunMachine {
     pub(super) fn ask_plan(&mut self, out: &mut Out) {
         self.phase = Phase::Planning;
         self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
-        let mode = self.state.mode.unwrap_or(PlanMode::Complex);
-        let category = self.state.category.clone();
-        let id = self.effects.next_id("plan");
-        self.issue(id, RunEffect::Plan { mode, category, known: self.memory.text() }, Work::Plan, out);
+        self.wake_lead(WakeKind::Begin, Vec::new(), out);
     }
 
     /// Repeats the step that a stop interrupted before there was a plan.

@@ -7,8 +7,8 @@ use aime_progress_management::{
 };
 use aime_replan_triggers::{FrequencyDecision, TokenBudget, evaluate_with};
 
-use super::{FailureCode, Out, RunMachine, effects::Work, growing::is_update};
-use crate::{RunEffect, fact::Replanning, run_context::words_of_cancels};
+use super::{FailureCode, Out, RunMachine, growing::is_update};
+use crate::{fact::Replanning, run_context::words_of_cancels};
 
 /// Failed criteria rank above possible obstacles and below certain ones.
 const CRITERIA_PRIORITY: u8 = 85;
@@ -119,12 +119,7 @@ impl RunMachine {
         self.emit(ProgressEvent::TriggersFired { reasons: reasons.clone() }, out);
         self.set_status(RunStatus::Replanning, None, out);
         self.emit(ProgressEvent::PlanningStarted { purpose: purpose.to_owned() }, out);
-        if self.is_led() {
-            return self.wake_for(reasons, out);
-        }
-        let id = self.effects.next_id(if purpose == "update" { "update" } else { "replan" });
-        let effect = RunEffect::Replan { state: Box::new(self.state.get().clone()), reasons: reasons.clone(), known: self.memory.text() };
-        self.issue(id, effect, Work::Replan(reasons), out);
+        self.wake_for(reasons, out);
     }
 
     /// Marks reasons as dealt with, so that they cause no further replan.

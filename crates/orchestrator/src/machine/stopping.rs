@@ -215,7 +215,7 @@ impl RunMachine {
                     self.report_call_end(&task, outcome, text, 0, out);
                     self.cut_off(&task, begun.then_some(&id), out);
                 }
-                Work::Replan(reasons) if is_update(&reasons) => self.replans.growth_mut().lost(),
+                Work::Lead(reasons) if !self.is_led() && is_update(&reasons) => self.replans.growth_mut().lost(),
                 _ => {}
             }
         }
@@ -287,12 +287,10 @@ impl RunMachine {
             Work::Remember => self.memory_failed(message.to_owned(), out),
             Work::Answer => self.answered(None, out),
             Work::Ask(_) | Work::Timer(_) => self.advance(out),
-            Work::Lead => {
-                self.lead_stopped(out);
-                let output = self.failed(FailureCode::Internal, message.into(), None);
-                self.leave(output, out);
-            }
-            Work::Route | Work::Plan | Work::Replan(_) | Work::Verify => {
+            Work::Lead(_) | Work::Route | Work::Verify => {
+                if matches!(work, Work::Lead(_)) {
+                    self.lead_stopped(out);
+                }
                 let output = self.failed(FailureCode::Internal, message.into(), None);
                 self.leave(output, out);
             }

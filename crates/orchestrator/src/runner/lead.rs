@@ -204,7 +204,9 @@ impl Attempt {
         let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
         let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(|error| error.to_string())?;
         (input.system, input.task) = (system, task);
-        input.lead = Some(LeadSettings { must_plan: policy.must_plan });
+        let limits = runner.limits_of(runner.lead_role());
+        let look_tokens = Some(runner.parts.tool_context.classes.of(limits).look_limit(limits));
+        input.lead = Some(LeadSettings { must_plan: policy.must_plan, look_tokens });
         input.plain_answer_ends = !policy.must_plan;
         input.must_write_files = false;
         input.named_files = Vec::new();

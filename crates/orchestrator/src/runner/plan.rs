@@ -11,18 +11,16 @@ use std::{
 use aime_durable::EffectId;
 use aime_dynamic_planner::{
     GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, ReusedPlan, Room, Route,
-    RouteDecision, RouteSettings, UndecidedGoal, ask_route, check_update, route,
+    RouteDecision, RouteSettings, UndecidedGoal, WakeKind, ask_route, check_update, route,
 };
 use aime_llm::{Effort, InvalidAnswer, Model, ModelError};
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{
-    Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, TriggerKind, TriggerReason, handled_failures,
-};
+use aime_progress_management::{Faults, ModelCost, Plan, PlanMode, PlanPatch, ProgressState, TaskStatus, handled_failures};
 use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, millis_since};
-use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact, profile_briefs};
+use crate::{ChosenRoute, LeadWakeOrder, ModelUse, Planning, RefusedAnswer, Replanning, RunFact, profile_briefs};
 
 /// Descriptions of tools for plans, made once for all plans of an orchestrator.
 #[derive(Clone)]
@@ -51,7 +49,7 @@ impl ToolsOfPlans {
     }
 }
 
-/// Maximum number of file names of the working folder in a prompt.
+/// Maximum number of file names of the working folder in the prompt of an actor with a small model.
 const LISTING: usize = 40;
 
 impl RunRunner {
@@ -78,7 +76,9 @@ impl RunRunner {
         RunFact::Routed { id, route: ChosenRoute { mode, by, score, category, profile, reasons }, calls }
     }
 
-    pub(super) async fn plan(&self, id: EffectId, mode: PlanMode, category: &str, known: String, context: &Context) -> RunFact {
+    /// Makes the first plan, for a lead with fresh memory.
+    pub(super) async fn plan(&self, id: EffectId, order: LeadWakeOrder, context: &Context) -> RunFact {
+        let LeadWakeOrder { state, known, .. } = order;
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
             let outcome = Planning::ModelFailed { message: message!("none-configured"), hint: None };
@@ -88,14 +88,14 @@ impl RunRunner {
             images: self.input.images.clone(),
             project: self.parts.project.clone(),
             recalled: known,
-            folder: self.listing(),
+            folder: self.folder_names().join("\n"),
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
             models: self.model_names(),
             bundles: bundles(),
-            category_profile: self.category_profile(category),
-            ..PlanRequest::new(self.input.goal.clone(), mode)
+            category_profile: self.category_profile(&state.category),
+            ..PlanRequest::new(self.input.goal.clone(), state.mode.unwrap_or(PlanMode::Complex))
         };
         let (planner, notes) = self.with_kept_plans(planner).await;
         let mut notes: Vec<Message> = notes.into_iter().map(Message::text).collect();
@@ -128,34 +128,31 @@ impl RunRunner {
         }
     }
 
-    pub(super) async fn replan(
-        &self,
-        id: EffectId,
-        state: &ProgressState,
-        (reasons, known): (&[TriggerReason], String),
-        context: &Context,
-    ) -> RunFact {
+    /// Makes a patch, for a lead with fresh memory.
+    pub(super) async fn replan(&self, id: EffectId, order: LeadWakeOrder, context: &Context) -> RunFact {
+        let LeadWakeOrder { wake, state, known, .. } = order;
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
             let outcome = Replanning::NoPatch { message: message!("none-configured"), refused: Vec::new() };
             return RunFact::Replanned { id, outcome, repairs: Vec::new(), calls: Vec::new() };
         };
-        let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
+        let room = (wake.kind == WakeKind::Update).then(|| Room::of(&state, &self.input.settings.growth));
         let request = ReplanRequest {
             images: self.input.images.clone(),
             recalled: known,
-            folder: self.listing(),
+            folder: self.folder_names().join("\n"),
             room,
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
             models: self.model_names(),
             bundles: bundles(),
-            ..ReplanRequest::of(state, reasons.to_vec())
+            ..ReplanRequest::of_wake(wake, *state)
         };
         // A patch that leaves a failed task unchanged is rejected once. If the planner repeats it, the patch is
         // accepted.
         let asked = AtomicBool::new(false);
+        let state = &*request.state;
         let judged = |patch: &PlanPatch| match room {
             Some(_) => judge_update(state, patch, &self.input.settings.growth),
             None => check_patch(state, patch, !asked.swap(true, Ordering::Relaxed)),
@@ -200,18 +197,24 @@ impl RunRunner {
         self.parts.categories.iter().find(|known| known.name == category).map(|known| known.profile.clone()).filter(|name| !name.is_empty())
     }
 
-    /// Returns the names in the working folder, one per line.
+    /// Returns the first names in the working folder, one per line.
     pub(super) fn listing(&self) -> String {
-        let Ok(entries) = self.parts.tool_context.folder.read_dir(Path::new(".")) else { return String::new() };
-        let mut names: Vec<String> =
-            entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')).collect();
-        names.sort();
+        let mut names = self.folder_names();
         let hidden = names.len().saturating_sub(LISTING);
         names.truncate(LISTING);
         if hidden > 0 {
             names.push(format!("… and {hidden} more"));
         }
         names.join("\n")
+    }
+
+    /// Returns all names in the working folder, sorted, without hidden ones.
+    fn folder_names(&self) -> Vec<String> {
+        let Ok(entries) = self.parts.tool_context.folder.read_dir(Path::new(".")) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
     }
 }
 

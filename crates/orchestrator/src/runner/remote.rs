@@ -98,7 +98,7 @@ impl RemoteEffects {
     /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `on_fact`.
     ///
     /// [`RunEffect::StartActor`] is not a single effect: see [`make_actor`](Self::make_actor), [`act`](Self::act) and
-    /// [`judge`](Self::judge). Nor is [`RunEffect::Lead`]: see [`wake_lead`](Self::wake_lead), [`act`](Self::act) and
+    /// [`judge`](Self::judge). Nor is a [`RunEffect::Lead`] that [has a conversation](RunEffect::has_conversation): see [`wake_lead`](Self::wake_lead), [`act`](Self::act) and
     /// [`lead_rested`](Self::lead_rested).
     pub async fn run(
         &self,
@@ -107,7 +107,7 @@ impl RemoteEffects {
         mut on_fact: impl FnMut(RunFact) + Send,
     ) -> RunFact {
         let redactor = self.redactor();
-        if let RunEffect::StartActor { .. } | RunEffect::Lead { .. } = &issue.effect {
+        if issue.effect.has_conversation() {
             let message = "an actor has a machine of its own, which another process drives".to_owned();
             return RunFact::EffectFailed { id: issue.id, message };
         }

@@ -129,6 +129,7 @@ pub(super) fn faults(config: &Config) -> Vec<ValueFault> {
         let (characters, share) = (class.output_characters, class.file_share);
         want((500..=100_000).contains(&characters), &format!("classes.{name}.output_characters"), &characters, range("500", "100000"));
         want((0.0..=0.25).contains(&share), &format!("classes.{name}.file_share"), &share, range("0", "0.25"));
+        want((0.0..=1.0).contains(&class.look_share), &format!("classes.{name}.look_share"), &class.look_share, range("0", "1"));
         want(class.max_steps > 0, &format!("classes.{name}.max_steps"), &class.max_steps, least(1));
     }
     let actors = &config.actors;

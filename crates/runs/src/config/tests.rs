@@ -234,6 +234,7 @@ fn values_that_cannot_stand_are_refused() {
         ("classes.small.output_characters", "[classes.small]\noutput_characters = 10"),
         ("classes.small.max_steps", "[classes.small]\nmax_steps = 0"),
         ("classes.capable.file_share", "[classes.capable]\nfile_share = 0.5"),
+        ("classes.capable.look_share", "[classes.capable]\nlook_share = 1.5"),
         ("planning.temperature", "[planning]\ntemperature = 3"),
         ("planning.classifier.max_simple_score", "[planning.classifier]\nmax_simple_score = 2"),
         ("planning.classifier.cjk_weight", "[planning.classifier]\ncjk_weight = 0"),

@@ -11,7 +11,7 @@ use crate::{ActorFact, ActorInput, LeadRest, LeadSettings, LeadWake, machine::Ac
 pub(super) fn lead(must_plan: bool) -> ActorInput {
     let mut input = input();
     input.plain_answer_ends = !must_plan;
-    input.lead = Some(LeadSettings { must_plan });
+    input.lead = Some(LeadSettings { must_plan, look_tokens: None });
     for name in ["hold_task", "read_result"] {
         let parameters = json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
         super::support::give(&mut input, sheet(name, true, ToolScope::Nothing, Executor::Run, parameters));
@@ -59,6 +59,30 @@ fn the_next_wake_is_the_result_of_an_accepted_call() {
     play.fact(wake(2, "again"));
     assert_eq!(play.requests.len(), requests + 1, "a wake is taken once");
     assert!(play.events.iter().all(|event| !matches!(event, ProgressEvent::ToolCallStarted { task: Some(_), .. })));
+}
+
+#[test]
+fn looking_has_a_budget_of_tokens_in_each_wake() {
+    for (must_plan, may_write, bounded) in [(true, false, true), (true, true, true), (false, false, true), (false, true, false)] {
+        let mut input = lead(must_plan);
+        input.lead = Some(LeadSettings { must_plan, look_tokens: Some(100) });
+        let mut play = Play::start(input);
+        play.calls(vec![hold_call("h", "one")]).fact(read_call("lead/chat/1/1/plan1", Some(hold("one")), None, false));
+        let wake = LeadWake { number: 2, text: "look".into(), may_write, works: false, kept: String::new(), origins: vec![] };
+        play.fact(ActorFact::Woken { wake });
+        play.calls(vec![read("a", "a.txt")]).tool("lead/chat/2/1", &"many words ".repeat(50));
+        play.calls(vec![read("b", "b.txt")]);
+        assert_eq!(!play.open_ids().contains(&"lead/chat/3/1"), bounded, "{must_plan} {may_write}: {:?}", play.results());
+        if bounded {
+            let last = play.results().last().cloned().unwrap_or_default();
+            assert_eq!(
+                last,
+                "b: Error: not run: the budget of this wake for looking, 100 tokens of results, is used up. Decide now with what you know"
+            );
+            let tools = |at: usize| play.requests[at].tools.clone();
+            assert_eq!(tools(0), tools(play.requests.len() - 1), "the list of tools stays the same");
+        }
+    }
 }
 
 #[test]

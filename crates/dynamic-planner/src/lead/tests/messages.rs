@@ -13,7 +13,7 @@ fn words(name: &str, text: &str) -> PersonWords {
 fn a_run_begins_with_a_plan_of_a_person() {
     let mut state = at_work();
     state.tasks.values_mut().for_each(|task| *task = Task::new(task.spec.clone(), 1));
-    let left = BudgetLeft { requests: Some(200), tokens: Some(1_000_000), cost_usd: Some(2.5), seconds: Some(600) };
+    let left = BudgetLeft { tokens: Some(1_000_000), cost_usd: Some(2.5), seconds: Some(600) };
     let wake = Wake { left, may_write: true, ..Wake::new(1, WakeKind::Begin) };
     insta::assert_snapshot!(message(&wake, &state, 8_000));
 }
@@ -70,7 +70,35 @@ fn every_task_is_settled() {
     state.unmet_criteria = vec!["report.md lists every TODO".into()];
     let reason = TriggerReason::new(TriggerKind::CriteriaFailed, 70, "report.md lists every TODO: 3 of 60 are missing");
     let wake = Wake { reasons: vec![reason], may_write: true, ..Wake::new(4, WakeKind::Done) };
-    insta::assert_snapshot!(message(&wake, &state, 2_000));
+    let told = message(&wake, &state, 2_000);
+    assert!(!told.contains("## Plan"), "the lead has seen how each task settled: {told}");
+    insta::assert_snapshot!(told);
+    assert!(message(&Wake { number: 1, ..wake }, &state, 2_000).contains("## Plan"), "a new lead does not know the plan");
+}
+
+/// A lead without memory is told everything that the run knows, whole as far as the window has room.
+#[test]
+fn a_fresh_lead_is_told_everything() {
+    let mut state = at_work();
+    state.strategic.risks =
+        vec![aime_progress_management::Risk { description: "the tests need a database".to_owned(), mitigation: "skip them".to_owned() }];
+    let long = "The Makefile has no target `lint`. ".repeat(20);
+    learn(&mut state, "e1", &long, "discovery");
+    learn(&mut state, "person-1", "Leave vendor/ out.", "user_input");
+    let mut old = state.evidence[0].clone();
+    (old.id, old.processed) = ("e0".parse().unwrap(), true);
+    state.evidence.insert(0, old);
+    let reason = TriggerReason::new(TriggerKind::TaskFailed, 90, "`lint` failed 2 times");
+    let wake = Wake { words: vec![words("person-1", "Leave vendor/ out.")], ..Wake::fresh(1, WakeKind::Trouble, vec![reason], &state) };
+    let told = message(&wake, &state, 8_000);
+    assert!((1..=60).all(|row| told.contains(&format!("> | src/file_{row}.rs | {row} | TODO: handle case {row} |\n"))), "{told}");
+    assert!(told.contains(long.trim_end()) && !told.contains("- e0 "), "{told}");
+    for tool in ["read_result", "change_plan", "terminate"] {
+        assert!(!told.contains(tool), "a lead without tools is not told of {tool}: {told}");
+    }
+    let short = message(&wake, &state, 600);
+    assert!(aime_llm::estimate_tokens(&short) <= 600, "{short}");
+    insta::assert_snapshot!(short);
 }
 
 /// The lead sees what was checked and changed, so that it need not look again.

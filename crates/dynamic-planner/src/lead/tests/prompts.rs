@@ -24,8 +24,6 @@ fn brief(must_plan: bool, mode: Option<PlanMode>) -> LeadBrief {
 fn the_prompt_of_a_lead_that_chooses() {
     let brief = LeadBrief {
         environment: "Linux, 2026-11-25. Commands may write the working folder and reach no network.".to_owned(),
-        folder: "src/\n  main.rs\nMakefile".to_owned(),
-        git: "branch main, clean".to_owned(),
         instructions: "AGENTS.md: run `make check` before you finish.".to_owned(),
         known: "An earlier run found 58 TODO comments.".to_owned(),
         ..brief(false, None)
@@ -65,6 +63,6 @@ fn the_system_message_is_short_and_the_same_for_every_goal() {
     let system = |brief: &LeadBrief| Prompts::default().lead(brief).unwrap().system;
     let usual = system(&brief(false, None));
     assert!(estimate_tokens(&usual) <= 500, "{}", estimate_tokens(&usual));
-    let other = LeadBrief { goal: "Another".to_owned(), folder: "a".to_owned(), ..brief(false, None) };
+    let other = LeadBrief { goal: "Another".to_owned(), known: "a".to_owned(), ..brief(false, None) };
     assert_eq!(system(&other), usual);
 }

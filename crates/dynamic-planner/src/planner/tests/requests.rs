@@ -185,7 +185,7 @@ async fn plan_with_the_example_of_a_similar_goal() {
 fn an_example_keeps_to_its_tokens() {
     let tasks: Vec<Value> = (0..15).map(|at| json!({"id": format!("t{at}"), "description": "word ".repeat(60)})).collect();
     let plan = crate::parse::plan_from_value(&json!({"goal": "goal ".repeat(100), "tasks": tasks})).unwrap().plan;
-    for (bound, steps) in [(0, None), (60, None), (250, Some(6)), (10_000, Some(15))] {
+    for (bound, steps) in [(0, None), (30, None), (250, Some(6)), (10_000, Some(15))] {
         let example = crate::PlanExample::of(&plan, bound);
         assert_eq!(example.as_ref().map(|example| example.steps.len()), steps, "{bound}: {example:?}");
         let text = example.map(|example| format!("{}\n- {}", example.goal, example.steps.join("\n- "))).unwrap_or_default();
@@ -213,12 +213,22 @@ async fn plan_emergent() {
 #[tokio::test]
 async fn an_update_of_a_plan_that_grows() {
     let model = small().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "enough", "changes": []}))]);
-    let found: Vec<String> = (1..=7).map(|at| format!("look-{at}: {}", "what was found here ".repeat(10))).collect();
+    let found = format!("{}the end", "what was found here ".repeat(30));
+    let names: Vec<String> = (1..=7).map(|at| format!("look-{at}")).collect();
+    let tasks: Vec<Value> = names.iter().map(|name| json!({"id": name, "description": "Look there"})).collect();
+    let ends: Vec<_> = names.iter().map(|name| (name.as_str(), TaskStatus::Completed, found.as_str())).collect();
+    let state = ended("Find why the tests are slow", &json!({"tasks": tasks}).to_string(), &ends);
     let room = Some(crate::Room { used: 17, most: 20, must_merge: true });
-    let request = ReplanRequest { results: found, room, failed: vec![], ..replan_request() };
+    let update = TriggerReason::new(TriggerKind::Update, 20, "3 tasks were done");
+    let request = ReplanRequest { room, tools: tools().into(), profiles: profiles(), ..ReplanRequest::of(&state, vec![update]) };
     let replanned = planner(&model).replan(&request, fits).await.unwrap();
     assert!(replanned.patch.changes.is_empty());
     insta::assert_snapshot!(show(&model.requests()[0]));
+    let told = last_user_text(&model.requests()[0]);
+    assert_eq!(told.matches(&found).count(), 7, "early and late results are told whole: {told}");
+    let narrow = ModelLimits { small: true, context_tokens: 4_096, ..ModelLimits::default() };
+    let model = ScriptedModel::new("m").with_limits(narrow).on(When::any(), [Reply::json(json!({"changes": []}))]);
+    planner(&model).replan(&request, fits).await.unwrap();
     assert!(tokens(&model.requests()[0]) < 1_800, "{}", tokens(&model.requests()[0]));
 }
 
@@ -276,9 +286,9 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     let (settings, prompts) = (PlannerSettings::default(), Prompts::default());
     let tools = crate::PlanTools::from(tools());
     let lines =
-        |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, false, None);
+        |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, ModelLimits::default(), None);
     let (one, other) = (lines("one"), lines("other"));
-    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(&settings, false);
+    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(ModelLimits::default());
     assert!(one.tools.len() == tools.len() && one.tools[0].parameters == "path, offset?, limit?", "{:?}", one.tools[0]);
     assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
 

@@ -26,7 +26,7 @@ fn emergent_with(todos: &str, change: impl FnOnce(&mut RunSettings)) -> World {
 
 /// Returns the reason for the pending update of the plan.
 fn why(world: &World) -> String {
-    let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let reasons = &world.order("replan").wake.reasons;
     assert!(reasons.iter().all(|reason| reason.kind == TriggerKind::Update), "{reasons:?}");
     reasons.iter().map(|reason| reason.detail.to_string()).collect::<Vec<_>>().join("; ")
 }
@@ -80,7 +80,7 @@ fn a_failure_is_looked_at_and_tried_again_and_the_third_holds_the_todo_back() {
     }
     world.fails("a");
     assert_eq!(world.statuses(), "a:blocked b:pending", "it is not left in progress");
-    let RunEffect::Replan { state, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let state = &world.order("replan").state;
     assert_eq!(state.tasks[&id("a")].reason.as_ref().map(ToString::to_string).as_deref(), Some("failed 3 times: it broke"));
     world.patched(vec![add("a1", &["a"])]);
     assert_eq!(world.statuses(), "a:skipped a1:running b:pending");
@@ -157,7 +157,7 @@ fn a_stop_in_the_middle_of_a_look_looks_again() {
 fn significant_evidence_is_still_a_replan() {
     let mut world = emergent("a; b");
     world.reports("a", 0, evidence("e", "a", Significance::High));
-    let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let reasons = &world.order("replan").wake.reasons;
     assert_eq!(reasons[0].kind, TriggerKind::Evidence);
 }
 
@@ -237,7 +237,7 @@ fn an_update_is_no_way_around_the_cooldown() {
         world.reports("a", 1, evidence("second", "a", Significance::Critical));
         world.done("a").done("b").done("c");
         let replan = world.under_way.values().find_map(|under_way| match &under_way.effect {
-            RunEffect::Replan { reasons, .. } => Some(reasons.clone()),
+            RunEffect::Lead { order } => Some(order.wake.reasons.clone()),
             _ => None,
         });
         match mode {

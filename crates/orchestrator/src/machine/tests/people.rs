@@ -9,7 +9,7 @@ use super::{
     replans::evidence,
     world::World,
 };
-use crate::{NextStep, RunEffect, RunFact, RunInput};
+use crate::{NextStep, RunFact, RunInput};
 
 fn asks(world: &mut World, task: &str, question: &str) {
     let fact = RunFact::ActorAsked {
@@ -345,7 +345,7 @@ fn what_a_person_says_unasked_changes_the_plan_at_once() {
     });
     let said = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: None, text: "not by train".to_owned() };
     world.send(said("person-1"));
-    let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let reasons = &world.order("replan").wake.reasons;
     assert_eq!((reasons[0].kind, reasons[0].detail.to_string().as_str()), (TriggerKind::Person, "a person says: not by train"));
     assert_eq!(world.open(), "a replan", "what runs goes on");
     world.send(said("person-1"));

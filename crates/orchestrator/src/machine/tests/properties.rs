@@ -6,7 +6,7 @@ mod random;
 
 use aime_actor_factory::LeadRest;
 use aime_durable::{Machine, Order, Outbox};
-use aime_dynamic_planner::Wake;
+use aime_dynamic_planner::{Wake, WakeKind};
 use aime_progress_management::{
     Decision, FailureCause, LeadCommand, Outcome, Owner, PlanChange, PlanMode, PlanPatch, ProgressEvent, RunStatus, TaskStatus,
 };
@@ -45,11 +45,13 @@ impl World {
             Happening::Answer(pick, way, (kind, task)) => {
                 if let Some((id, effect)) = self.pick(pick, false) {
                     let patch = match (&effect, way) {
-                        (RunEffect::Lead { order }, Way::Well | Way::Fault) if order.state.version > 0 => {
+                        (RunEffect::Lead { order }, Way::Well | Way::Fault) if order.has_conversation() && order.state.version > 0 => {
                             Some(random::fitting(&order.state, kind, task))
                         }
-                        (RunEffect::Replan { state, .. }, Way::Well | Way::Unmet | Way::InDoubt) => {
-                            Some(random::fitting(state, kind, task))
+                        (RunEffect::Lead { order }, Way::Well | Way::Unmet | Way::InDoubt)
+                            if !order.has_conversation() && order.wake.kind != WakeKind::Begin =>
+                        {
+                            Some(random::fitting(&order.state, kind, task))
                         }
                         _ => None,
                     };
@@ -209,7 +211,7 @@ impl Way {
                     ChosenRoute { mode, by: "rules".into(), score: None, category: "general".into(), profile: None, reasons: vec![] };
                 RunFact::Routed { id, route, calls: vec![model_use("route", 10)] }
             }
-            RunEffect::Plan { .. } => {
+            RunEffect::Lead { order } if !order.has_conversation() && order.wake.kind == WakeKind::Begin => {
                 let outcome = match self {
                     Self::Plans(plan) => {
                         Planning::Planned { plan: Box::new(plan.clone()), repairs: vec![], refused: vec![], fallback: None }
@@ -225,7 +227,7 @@ impl Way {
                 };
                 RunFact::Planned { id, outcome, calls: vec![] }
             }
-            RunEffect::Replan { .. } => {
+            RunEffect::Lead { order } if !order.has_conversation() => {
                 let outcome = match self {
                     Self::Patches(patch) => Replanning::Patched { patch: patch.clone(), refused: vec![] },
                     Self::NoModel => Replanning::ModelFailed { message: "nobody listens".into(), hint: None },

@@ -39,7 +39,7 @@ fn what_is_recalled_reaches_the_planner_and_the_actors() {
     let [ProgressEvent::Recalled { items, tokens: 20, left_out: 1 }] = world.events_named("recalled")[..] else { panic!() };
     assert_eq!(*items, known().items);
     world.routed(PlanMode::Complex);
-    let RunEffect::Plan { known, .. } = &world.under_way[&world.effect("plan")].effect else { panic!() };
+    let known = &world.order("plan").known;
     assert_eq!(known, KNOWN);
     world.planned("a; b: a");
     let RunEffect::StartActor { known, .. } = &world.under_way[&world.effect("a")].effect else { panic!() };
@@ -66,7 +66,7 @@ fn what_is_recalled_reaches_a_replan_too() {
     world.routed(PlanMode::Complex);
     world.planned("a; b: a");
     world.fails("a");
-    let RunEffect::Replan { known, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let known = &world.order("replan").known;
     assert_eq!(known, KNOWN);
 }
 

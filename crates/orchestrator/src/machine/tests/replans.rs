@@ -9,7 +9,7 @@ use super::{
     build::{add, conclusion, id, model_use},
     world::World,
 };
-use crate::{Replanning, RunEffect, RunFact, RunResult};
+use crate::{Replanning, RunFact, RunResult};
 
 pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> ProgressEvent {
     ProgressEvent::EvidenceAdded {
@@ -41,7 +41,7 @@ fn what_failed_is_replaced_and_the_rest_goes_on() {
     world.done("c").fails_for_good("a");
     assert_eq!(triggers(&world), [[TriggerKind::TaskFailed, TriggerKind::Blocked]]);
     assert_eq!((world.statuses().as_str(), world.state().status), ("a:failed b:blocked c:completed", RunStatus::Replanning));
-    let RunEffect::Replan { reasons, state, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let (reasons, state) = (&world.order("replan").wake.reasons, &world.order("replan").state);
     assert_eq!((reasons.len(), state.tasks.len()), (2, 3));
     world.patched(vec![add("a1", &["a"]), add("a2: a1", &["a"])]);
     assert_eq!(world.state().status, RunStatus::Executing);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
-use aime_dynamic_planner::Wake;
+use aime_dynamic_planner::{Wake, WakeKind};
 use aime_progress_management::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::{
     super::RunMachine,
     build::{check, conclusion, id, input, model_use, patch, plan},
 };
-use crate::{Bounds, ChosenRoute, NextStep, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput, RunSettings};
+use crate::{Bounds, ChosenRoute, LeadWakeOrder, NextStep, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput, RunSettings};
 
 /// An effect that has no answer yet.
 #[derive(Clone)]
@@ -211,6 +211,12 @@ impl World {
         found.map(|(id, _)| id.clone()).unwrap_or_else(|| panic!("{name} is not under way, but: {}", self.open()))
     }
 
+    /// Returns the open order for the lead.
+    pub(super) fn order(&self, name: &str) -> &LeadWakeOrder {
+        let RunEffect::Lead { order } = &self.under_way[&self.effect(name)].effect else { panic!("{name} is not for the lead") };
+        order
+    }
+
     pub(super) fn statuses(&self) -> String {
         self.state().tasks.values().map(|task| format!("{}:{}", task.spec.id, task.status)).collect::<Vec<_>>().join(" ")
     }
@@ -403,9 +409,9 @@ pub(super) fn names(effect: &RunEffect) -> String {
         RunEffect::Recall => "recall".to_owned(),
         RunEffect::Remember { .. } => "remember".to_owned(),
         RunEffect::Route => "route".to_owned(),
-        RunEffect::Plan { .. } => "plan".to_owned(),
-        RunEffect::Replan { .. } => "replan".to_owned(),
-        RunEffect::Lead { order } => format!("lead {:?}", order.wake.kind).to_lowercase(),
+        RunEffect::Lead { order } if order.has_conversation() => format!("lead {:?}", order.wake.kind).to_lowercase(),
+        RunEffect::Lead { order } if order.wake.kind == WakeKind::Begin => "plan".to_owned(),
+        RunEffect::Lead { .. } => "replan".to_owned(),
         RunEffect::StartActor { task, .. } => task.to_string(),
         RunEffect::CallTool { spec, .. } => spec.id.to_string(),
         RunEffect::Verify { .. } => "verify".to_owned(),

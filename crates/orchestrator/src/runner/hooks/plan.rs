@@ -125,7 +125,7 @@ impl RunRunner {
         let wrong = |faults: Vec<PlanFault>| does_not_fit("patch", &who, &faults);
         let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed).map_err(wrong)?;
         let checker = PlanChecker { mode: Some(PlanMode::Complex), ..self.checker(Parts::of_patch(request)) };
-        repairs.extend(checker.check_patch(&mut patch, &request.plan).map_err(wrong)?);
+        repairs.extend(checker.check_patch(&mut patch, &request.state.plan()).map_err(wrong)?);
         if !patch.changes.is_empty() {
             let plan = judge(&patch).map_err(wrong)?;
             let faults: Vec<PlanFault> = self.parts.validators.iter().flat_map(|validator| validator.validate(&plan)).collect();
@@ -204,8 +204,8 @@ fn plan_payload(request: &PlanRequest, plan: Option<Value>) -> HookPayload {
 }
 
 fn patch_payload(request: &ReplanRequest, patch: Option<Value>) -> HookPayload {
-    let reasons = request.triggers.iter().map(|trigger| trigger.detail.to_string()).collect();
-    HookPayload::Patch { goal: request.goal.clone(), reasons, patch }
+    let reasons = request.wake.reasons.iter().map(|reason| reason.detail.to_string()).collect();
+    HookPayload::Patch { goal: request.state.goal.clone(), reasons, patch }
 }
 
 /// Usage of all requests to the planner.

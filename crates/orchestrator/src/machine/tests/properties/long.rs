@@ -152,10 +152,10 @@ impl Long {
                     panic!("nothing is under way: {}", self.world.statuses())
                 };
                 let fact = match &effect {
-                    RunEffect::Replan { state, .. } if way % 15 == 0 && is_busy(state) => Way::Badly.answer(id, &effect),
-                    RunEffect::Replan { .. } if way % 40 == 1 => Way::NoModel.answer(id, &effect),
-                    RunEffect::Replan { state, .. } => {
-                        let outcome = Replanning::Patched { patch: change(state, [way, which, more, what]), refused: vec![] };
+                    RunEffect::Lead { order } if way % 15 == 0 && is_busy(&order.state) => Way::Badly.answer(id, &effect),
+                    RunEffect::Lead { .. } if way % 40 == 1 => Way::NoModel.answer(id, &effect),
+                    RunEffect::Lead { order } => {
+                        let outcome = Replanning::Patched { patch: change(&order.state, [way, which, more, what]), refused: vec![] };
                         RunFact::Replanned { id, outcome, repairs: vec![], calls: vec![model_use("patch", 10)] }
                     }
                     RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
