@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aime_llm::ModelLimits;
 use aime_progress_management::TaskSpec;
 use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of};
 
@@ -16,11 +15,6 @@ const ASK_HUMAN: &str = "ask_human";
 const BASH: &str = "bash";
 /// Tools for commands that `bash` left running.
 const OF_BACKGROUND: [&str; 2] = ["bash_output", "bash_kill"];
-
-/// Returns the small-model variant of the profile if the actor's model is small.
-pub(super) fn small_model(profile: &Profile, limits: ModelLimits) -> Option<&SmallModel> {
-    profile.small_model.as_ref().filter(|_| limits.small)
-}
 
 pub(super) fn gather(
     profile: &Profile,

@@ -79,9 +79,16 @@ pub(super) struct NewActor {
     pub(super) created: ProgressEvent,
 }
 
-/// Content of an actor's journal: its reports so far, its last output, and the start times of the calls that have not
-/// ended.
-type ReplayedReports = (Reports, Option<ActorOutput>, BTreeMap<String, UnixMillis>);
+/// Content of an actor's journal.
+struct ReplayedActor {
+    machine: ActorMachine,
+    /// Its reports so far.
+    reports: Reports,
+    /// Its last output.
+    output: Option<ActorOutput>,
+    /// Start times of the calls that have not ended.
+    calls_begun: BTreeMap<String, UnixMillis>,
+}
 
 impl RunRunner {
     pub(super) async fn start_actor(
@@ -248,9 +255,10 @@ impl Attempt {
                 (input, reports, writer, resume)
             }
             Some(loaded) => {
-                let (reports, output, begun) = self.replay_reports(&loaded)?;
-                calls_begun = begun;
-                let again = (call.is_none() && !self.leads).then(|| self.run_again(&loaded)).flatten();
+                let replayed = self.replay_reports(&loaded)?;
+                let again = if call.is_none() && !self.leads { self.run_again(&replayed.machine)? } else { None };
+                let ReplayedActor { reports, output, .. } = replayed;
+                calls_begun = replayed.calls_begun;
                 let is_woken =
                     wake.as_ref().is_none_or(|wake| last_wake(loaded.facts.iter().map(|recorded| &recorded.fact)) >= wake.number);
                 match output {
@@ -351,12 +359,11 @@ impl Attempt {
         })
     }
 
-    /// Returns the fact that makes the actor continue after its result was rejected, or `None` if its journal already
+    /// Returns the fact that makes the actor continue after its result was rejected, or `None` if the actor already
     /// has the fact.
-    fn run_again(&self, loaded: &Loaded<ActorMachine>) -> Option<ActorFact> {
-        let ReturnedResult { number, missing, answer } = self.brief.returned.clone()?;
-        let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
-        (!loaded.facts.iter().any(|recorded| known(&recorded.fact))).then_some(ActorFact::RunAgain { number, missing, answer })
+    fn run_again(&self, actor: &ActorMachine) -> Result<Option<ActorFact>, String> {
+        let Some(ReturnedResult { number, missing, answer }) = self.brief.returned.clone() else { return Ok(None) };
+        actor.run_again_fact(number, missing, answer).map_err(|error| error.to_string())
     }
 
     /// Returns the receiver of the messages that people send to this task.
@@ -375,17 +382,17 @@ impl Attempt {
     /// Reports the events of an actor, and of the actors to which it has delegated, to the run again: a crash may have
     /// lost them between the journals. Returns the actor's last output, if it has ended or was stopped, and the start
     /// times of the calls that have not ended.
-    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedReports, String> {
+    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedActor, String> {
         let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
         let call = &loaded.input.fact.call;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
         // The first report, the creation of the actor, does not come from the actor's machine.
         reports.send(self.runner.parts.actor_created(self.task_of(call.as_deref()), &loaded.input.fact, Vec::new()));
-        let mut begun = BTreeMap::new();
+        let mut calls_begun = BTreeMap::new();
         for event in before.events {
             match &event.fact {
-                ProgressEvent::ToolCallStarted { call, .. } => drop(begun.insert(call.clone(), event.at)),
-                ProgressEvent::ToolCallFinished { call, .. } => drop(begun.remove(call)),
+                ProgressEvent::ToolCallStarted { call, .. } => drop(calls_begun.insert(call.clone(), event.at)),
+                ProgressEvent::ToolCallFinished { call, .. } => drop(calls_begun.remove(call)),
                 _ => {}
             }
             if let ProgressEvent::ToolCallFinished { call, tool, .. } = &event.fact
@@ -396,7 +403,7 @@ impl Attempt {
             }
             reports.send(event.fact);
         }
-        Ok((reports, before.output, begun))
+        Ok(ReplayedActor { machine: before.machine, reports, output: before.output, calls_begun })
     }
 
     /// Creates the actor that works for the plan.

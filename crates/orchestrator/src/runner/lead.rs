@@ -208,7 +208,7 @@ impl Attempt {
         input.plain_answer_ends = !policy.must_plan;
         input.must_write_files = false;
         input.named_files = Vec::new();
-        input.nudge_each_step = false;
+        (input.class.step_notes, input.class.refuse_early_failure) = (false, false);
         Ok(NewActor { input, created })
     }
 
