@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    // Requirement: 3.27
+    // Requirement: 3.39
     #[test]
     fn a_bundle_gives_capabilities() {
         let table = [

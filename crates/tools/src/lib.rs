@@ -33,6 +33,7 @@ mod tls;
 mod tool;
 mod trust;
 mod typed;
+mod unfinished;
 #[cfg(feature = "web")]
 mod web;
 
@@ -70,6 +71,7 @@ pub use tls::NoTls;
 pub use tool::{Executor, Tool, ToolError, ToolOutput, ToolScope, ToolSpec, UnknownTool};
 pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;
+pub use unfinished::UnfinishedOutput;
 #[cfg(feature = "web")]
 pub use web::{
     HttpSearch, HttpSearchError, ModelSearch, SearchError, SearchHit, SearchProvider, SearchResults, WebPolicy, WebSettings, web_tools,

@@ -42,12 +42,13 @@ pub struct GitState {
 
 impl Surroundings {
     /// Reads the facts about the folder and the machine, or returns those in the context. Omits facts that cannot be determined. `programs`
-    /// is the result of [`programs`](Self::programs), which does not change during a run.
-    pub async fn read(context: &ToolContext, date: String, programs: Vec<String>) -> Self {
+    /// is the result of [`programs`](Self::programs), which does not change during a run. If there are many instruction files, those of the
+    /// folders that `task` names come first.
+    pub async fn read(context: &ToolContext, task: &str, date: String, programs: Vec<String>) -> Self {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
         }
-        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::describe(context));
+        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::describe(context, task));
         let mut commands = context.confinement.in_words();
         if context.read_only {
             commands.push_str(" Nothing may be changed in this run.");

@@ -5,6 +5,7 @@ use aime_progress_management::{CallOutcome, Origin, ProgressEvent, QuestionId};
 use aime_tools::{
     ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall, origin_of,
 };
+use serde_json::Value;
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -209,6 +210,9 @@ impl ActorMachine {
         self.note_process(&tool, *outcome, value);
         if let Some(call) = self.call_mut(index) {
             call.images.clone_from(images);
+            if *outcome == CallOutcome::InDoubt {
+                call.printed = value.get("printed").and_then(Value::as_str).map(str::to_owned);
+            }
             call.exited = exited;
         }
         let text = match outcome {

@@ -59,6 +59,15 @@ impl ActorMachine {
                 }
                 _ => text,
             };
+            let text = match &call.printed {
+                // The facts are aime's own text, but the output is data.
+                Some(printed) => {
+                    let origin = call.origin.as_ref().map(ToString::to_string);
+                    let printed = origin.filter(|_| self.input.marks).map_or_else(|| printed.clone(), |origin| marked(&origin, &call.id, printed));
+                    format!("{text}.\nIts output until then:\n{printed}")
+                }
+                None => text,
+            };
             let is_error = outcome != CallOutcome::Ok;
             results.push(Message::Tool { call_id: call.id, name: call.name, content: text, is_error, images: call.images });
         }

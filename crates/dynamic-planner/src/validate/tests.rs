@@ -245,6 +245,7 @@ fn a_profile_must_have_each_capability_that_its_task_needs() {
     }
 }
 
+// Requirement: 3.39
 #[test]
 fn every_missing_capability_is_a_fault() {
     let never_gets = ["bash", "python", "write_file", "edit_file", "apply_patch"].map(str::to_owned).to_vec();

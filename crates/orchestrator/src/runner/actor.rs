@@ -181,7 +181,8 @@ impl RunRunner {
     }
 
     /// Returns the description of the folder and the machine for prompts: the full one, and one for small models.
-    pub(super) async fn environments(&self) -> (String, String) {
+    /// Instruction files of the folders that `task` names come first.
+    pub(super) async fn environments(&self, task: &str) -> (String, String) {
         let listing = self.listing();
         let listing = if listing.is_empty() { "It is empty.".to_owned() } else { format!("It holds:\n{listing}") };
         let short = format!("You work in one folder on {}. Paths are relative to it. {listing}", std::env::consts::OS);
@@ -190,7 +191,7 @@ impl RunRunner {
         }
         let context = &self.parts.tool_context;
         let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
-        let facts = Surroundings::read(context, day(self.parts.clock.now()), programs).await;
+        let facts = Surroundings::read(context, task, day(self.parts.clock.now()), programs).await;
         (format!("{}{}", self.refusals(), facts.to_markdown()), short)
     }
 
@@ -427,7 +428,7 @@ impl Attempt {
         // Actors to which a task's actor delegates use the model of the task, unless their profile names another.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
         let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
-        let (environment, short_environment) = runner.environments().await;
+        let (environment, short_environment) = runner.environments(&words_of(spec)).await;
         let (project, known) = (runner.parts.project.trim(), self.recalled.trim());
         let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
@@ -476,6 +477,12 @@ fn day(millis: i64) -> String {
     let from_march = (5 * of_year + 2) / 153;
     let (day, month) = (of_year - (153 * from_march + 2) / 5 + 1, (from_march + 2) % 12 + 1);
     format!("{:04}-{month:02}-{day:02}", year + era * 400 + i64::from(month <= 2))
+}
+
+/// Returns the texts of a task that may name files.
+fn words_of(spec: &TaskSpec) -> String {
+    let criteria = spec.completion_criteria.iter().map(ToString::to_string);
+    [spec.name.clone(), spec.description.clone()].into_iter().chain(criteria).collect::<Vec<_>>().join("\n")
 }
 
 fn is_interrupted(output: &ActorOutput) -> bool {

@@ -142,7 +142,7 @@ impl RunRunner {
         });
         let brief = AuditBrief {
             goal: work.goal.clone(),
-            environment: self.environments().await.0,
+            environment: self.environments(&work.goal).await.0,
             criteria: criteria.to_vec(),
             executed,
             claim: work.claim.to_owned(),

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
-    path::Path,
+    path::{Component, Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -33,18 +33,47 @@ struct Tree {
     files: usize,
 }
 
-/// Returns the lines of the tree, and the paths of instruction files. Skips files that `.gitignore` excludes.
-pub(super) async fn describe(context: &ToolContext) -> (String, Vec<String>) {
-    let context = context.clone();
+/// Returns the lines of the tree, and the paths of instruction files, of which those of folders that `task` names come first. Skips files
+/// that `.gitignore` excludes.
+pub(super) async fn describe(context: &ToolContext, task: &str) -> (String, Vec<String>) {
+    let (context, named) = (context.clone(), paths_in(task, context.working_folder()));
     let looked = blocking(move || {
         let mut tree = Tree::default();
         walk(&context, Path::new(""), |path| {
             tree.add(path);
             Ok(if tree.files < MOST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        Ok((tree.lines(), tree.instructions))
+        Ok((tree.lines(), nearest(tree.instructions, &named)))
     });
     looked.await.unwrap_or_default()
+}
+
+/// Returns the paths that a text may name, relative to the root.
+fn paths_in(text: &str, root: &Path) -> Vec<PathBuf> {
+    let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');
+    let words = text.split(|c| !is_of_path(c)).map(|word| word.trim_end_matches('.')).filter(|word| !word.is_empty());
+    let relative = |word: &str| {
+        let path = Path::new(word);
+        path.strip_prefix(root).unwrap_or(path).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()
+    };
+    words.map(relative).filter(|path| path.is_relative() && !path.as_os_str().is_empty()).collect()
+}
+
+/// Returns the instruction files that are listed: of the root, of folders around the named paths, of folders below them, then others.
+fn nearest(mut instructions: Vec<String>, named: &[PathBuf]) -> Vec<String> {
+    instructions.sort_by_cached_key(|file| {
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let is_around = named.iter().any(|path| path.starts_with(folder));
+        let is_below = || named.iter().any(|path| folder.starts_with(path));
+        match folder.as_os_str().is_empty() {
+            true => 0,
+            false if is_around => 1,
+            false if is_below() => 2,
+            false => 3,
+        }
+    });
+    instructions.truncate(MOST_INSTRUCTIONS);
+    instructions
 }
 
 /// Returns at most `most` files that were changed at `since` or later, and the number of further ones.
@@ -71,7 +100,7 @@ impl Tree {
     fn add(&mut self, path: &Path) {
         self.files += 1;
         let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        if parts.last().is_some_and(|name| INSTRUCTIONS.contains(&name.as_str())) && self.instructions.len() < MOST_INSTRUCTIONS {
+        if parts.last().is_some_and(|name| INSTRUCTIONS.contains(&name.as_str())) {
             self.instructions.push(parts.join("/"));
         }
         match parts.as_slice() {

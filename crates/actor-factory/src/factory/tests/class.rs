@@ -64,7 +64,6 @@ fn steps_follow_the_run_the_profile_and_the_class() {
     }
 }
 
-// Requirement: 4.12
 #[test]
 fn each_setting_of_a_class_decides_what_an_actor_gets() {
     let with = |change: fn(&mut ModelClass), is_small: bool| {

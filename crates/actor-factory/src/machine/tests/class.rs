@@ -1,5 +1,6 @@
 //! Each setting of a class of models decides its behaviour, and no other property of the model does.
 
+use aime_durable::EffectId;
 use aime_llm::ModelLimits;
 use aime_progress_management::CallOutcome;
 use aime_tools::ModelClass;
@@ -11,7 +12,6 @@ use crate::{ActorFact, ActorInput};
 /// Copies a setting of the first class to the second one.
 type Copy = fn(&ModelClass, &mut ModelClass);
 
-// Requirement: 4.12
 #[test]
 fn each_setting_of_a_class_decides() {
     let table: [(&str, Copy, fn(ActorInput) -> bool, bool); 10] = [
@@ -57,7 +57,7 @@ fn hints_after_exit_codes(input: ActorInput) -> bool {
     let mut play = Play::start(input);
     for step in 1..=2 {
         play.calls(vec![call("c", "bash", &json!({"command": format!("make {step}")}))]);
-        let mut ended = tool_ended(&format!("t/1/{step}/1").as_str().into(), CallOutcome::Error, "exit code 1");
+        let mut ended = tool_ended(&EffectId::new(format!("t/1/{step}/1")), CallOutcome::Error, "exit code 1");
         if let ActorFact::ToolEnded { value, .. } = &mut ended {
             *value = json!({"exit_code": 1});
         }
