@@ -119,6 +119,31 @@ fn a_crash_in_a_command_is_told_to_the_actor_as_in_doubt() {
     assert_eq!((log.matches("before").count(), log.matches("cut").count()), (1, 1), "neither is repeated: {log}");
 }
 
+// Requirement: 7.14
+#[test]
+fn after_a_crash_in_a_command_the_actor_gets_its_output_and_facts() {
+    let deploy = "echo half done; echo part > made.txt; echo $$ > began; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done";
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [bash(deploy)])
+        .on(When::tools().and_contains("In doubt").and_turn(1), [done("I looked: it was half done")]);
+    let world = World::with(script);
+    let running = world.start(["run", "deploy it", "--mode", "direct", "--run-id", "trip", "--approve", "all", "--output", "json"]);
+    world.wait_for_file("began");
+    let output = ".aime/runs/trip/main/unfinished-main-1-1-1.txt";
+    wait_until("the output is kept", || world.exists(output) && !world.read(output).is_empty());
+    running.kill();
+    let ended = resume(&world).must(0);
+    assert_eq!(ended.json()["answer"], "I looked: it was half done", "{ended}");
+    let requests = world.actor_requests("In doubt");
+    let told = requests[0]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    let (facts, data) = told.split_once("[data ").unwrap();
+    for fact in ["It was begun", "and ran for about", "Its processes were ended with aime.", "Files changed since: `began`, `made.txt`"] {
+        assert!(facts.contains(fact), "{fact} is outside of the marks: {told}");
+    }
+    let (data, _) = data.split_once("[end ").unwrap();
+    assert!(data.contains("from command]\nhalf done\n") && !facts.contains("half done"), "the output is data: {told}");
+}
+
 #[test]
 fn a_crash_in_a_command_of_the_plan_is_reported_and_not_repeated() {
     let world = World::alone();

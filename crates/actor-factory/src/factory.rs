@@ -23,7 +23,7 @@ use crate::{
 
 pub use self::delegated::Delegated;
 use self::{
-    gather::{gather, note, small_model},
+    gather::{gather, note},
     skills::{Preloaded, preload},
 };
 
@@ -294,11 +294,12 @@ impl ActorFactory {
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
         let model = task.model.as_deref().or(profile.model.as_deref()).unwrap_or(context.model);
         let limits = if profile.agent { AGENT_LIMITS } else { (context.limits)(model) };
-        let (small, class) = (small_model(profile, limits), context.classes.of(limits));
+        let class = context.classes.of(limits);
+        let small = profile.small_model.as_ref().filter(|_| class.simple_tools);
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
         let mut tools = gather(profile, small, task, context, may_delegate, &mut selection.reasons)?;
-        tools.iter_mut().for_each(|sheet| *sheet = sheet.for_model(limits.small));
+        tools.iter_mut().for_each(|sheet| *sheet = sheet.for_model(class.simple_tools));
         if let Some(delegates) = tools.iter_mut().find(|sheet| sheet.name() == DELEGATE_TASK) {
             let told = delegates.with_parameter_text("profile", &self.profiles_in_words());
             // A direct run has no plan whose tasks it could name.
@@ -348,15 +349,14 @@ impl ActorFactory {
             task: String::new(),
             limits,
             attended: context.attended && delegated.is_none_or(|delegated| delegated.caller.attended),
-            nudge_each_step: class.step_notes,
-            retry_reported_failures: class.retry_reported_failures,
+            class,
             plain_answer_ends: context.plain_answer_ends && !profile.agent,
             risks: Vec::new(),
             images: context.images.to_vec(),
             notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),
             // aime does not see the files that an external agent writes by itself.
             must_write_files: !profile.agent && must_write_files(task),
-            names_work: !limits.small && !profile.agent && names_work(&task.description),
+            names_work: class.ask_for_work && !profile.agent && names_work(&task.description),
             named_files: if profile.agent { Vec::new() } else { named_files(task) },
             told: Vec::new(),
             audits: 0,

@@ -108,11 +108,10 @@ pub struct ActorMachine {
     seen: SeenFiles,
     /// Number of successful calls.
     calls_ok: u32,
-    /// Beginning of the last successful call's result; kept for small models only.
+    /// Beginning of the last successful call's result, if the class of models keeps it for later tasks.
     #[serde(default)]
     last_result: Option<String>,
-    /// Tool and error of the last failed call, until a call of that tool succeeds. It explains the failure of a small model that gives up
-    /// without a reason.
+    /// Tool and error of the last failed call, until a call of that tool succeeds, if the class of models adds it to reported failures.
     #[serde(default)]
     last_error: Option<(String, String)>,
     /// True if the last call of the last turn failed.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aime_progress_management::{Check, Criterion, FileFact, TaskSpec};
+use aime_tools::CAPABILITIES;
 
 use crate::{Complexity, Profile, ProfileCatalog};
 
@@ -154,11 +155,10 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
 /// Returns the bundles for the capabilities that the task's words imply and that the profile has.
 pub(crate) fn needed_bundles(profile: &Profile, task: &TaskSpec) -> Vec<&'static str> {
     let needs = needs(&TaskWords::of(task));
-    let of_needs = [("search", "files_read"), ("write", "files"), ("execute", "shell"), ("web", "web")];
-    of_needs
-        .into_iter()
-        .filter(|(need, _)| needs.contains(need) && profile.capabilities.iter().any(|known| known == need))
-        .map(|(_, bundle)| bundle)
+    CAPABILITIES
+        .iter()
+        .filter(|needed| needs.contains(&needed.name) && profile.capabilities.iter().any(|known| known == needed.name))
+        .map(|needed| needed.bundle)
         .collect()
 }
 

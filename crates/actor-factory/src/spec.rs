@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aime_llm::{Effort, Image, ModelLimits};
 use aime_progress_management::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
 use aime_redact::Redactor;
-use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSpec, Trust};
+use aime_tools::{Approval, FAILURES_BEFORE_HINT, ModelClass, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -155,11 +155,9 @@ pub struct ActorInput {
     pub limits: ModelLimits,
     /// True if a person can answer questions.
     pub attended: bool,
-    /// True if a short reminder of how to continue follows each round of results. It helps small models.
-    pub nudge_each_step: bool,
-    /// True if the run retries the task when the actor reports a failure.
+    /// Settings of the class of its model.
     #[serde(default)]
-    pub retry_reported_failures: bool,
+    pub class: ModelClass,
     /// True if the first answer without a tool call may be the result, as for a plain question.
     pub plain_answer_ends: bool,
     /// Risks that the plan expects, one line each, in the order in which the prompt numbers them. One that comes true is evidence.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use aime_messages::{Describe, Message, message, nearest};
-use aime_progress_management::{Fault, Problem};
+use aime_progress_management::{Fault, Problem, TaskId};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 /// A fault in a plan or patch.
@@ -72,6 +72,18 @@ pub enum PlanProblem {
         /// The bundle, or the tool.
         bundle: String,
     },
+    /// A task's bundle gives a capability that actors of its profile never have, or that no profile has.
+    #[error("{}", self.describe())]
+    Lacks {
+        /// The task.
+        task: TaskId,
+        /// The task's profile, if it names one.
+        profile: Option<String>,
+        /// The bundle.
+        bundle: String,
+        /// The capability.
+        capability: &'static str,
+    },
     /// The plan is larger than the mode allows.
     #[error("{}", self.describe())]
     TooLarge(Message),
@@ -101,6 +113,12 @@ impl Describe for PlanProblem {
             Self::UnknownModel { name } => message!("plan-no-model", model = quoted(name)),
             Self::UnknownBundle { name } => message!("plan-no-bundle", bundle = quoted(name)),
             Self::Incapable { profile, bundle } => message!("plan-incapable", profile = quoted(profile), bundle = quoted(bundle)),
+            Self::Lacks { task, profile: Some(profile), bundle, capability } => {
+                message!("plan-lacks", task, profile = quoted(profile), bundle = quoted(bundle), capability = quoted(capability))
+            }
+            Self::Lacks { task, profile: None, bundle, capability } => {
+                message!("plan-lacked-by-all", task, bundle = quoted(bundle), capability = quoted(capability))
+            }
             Self::Syntax { line, column, reason } => {
                 message!("plan-syntax", line = line.to_string(), column = column.to_string(), reason)
             }

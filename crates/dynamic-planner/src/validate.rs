@@ -8,12 +8,12 @@ mod patch;
 mod tests;
 mod tool;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use aime_llm::ToolDefinition;
 use aime_messages::{Message, message};
 use aime_progress_management::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
-use aime_tools::tools_of;
+use aime_tools::{capabilities_of, tools_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -203,14 +203,41 @@ impl PlanChecker<'_> {
         }
     }
 
-    /// Checks that the profile of a task allows the tools of its bundles.
+    /// Checks that the profile of a task, or any profile if the task names none, has every capability that the task's bundles give.
     fn check_capabilities(&self, task: &TaskSpec, place: &str, faults: &mut Vec<PlanFault>) {
-        let Some(profile) = self.profiles.iter().find(|profile| Some(&profile.name) == task.profile.as_ref()) else { return };
-        let never = |tool: &str| profile.never_gets.iter().any(|name| name == tool);
+        if self.profiles.is_empty() {
+            return;
+        }
+        let named = self.profiles.iter().find(|profile| Some(&profile.name) == task.profile.as_ref());
+        let needs: Vec<_> = task.bundles.iter().flat_map(|bundle| capabilities_of(bundle).map(move |needed| (bundle, needed))).collect();
+        let lacked = |profile: &ProfileBrief| needs.iter().find(|(_, needed)| needed.tools.iter().all(|tool| profile.lacks(tool)));
+        let Some(profile) = named else {
+            let mut lacks = self.profiles.iter().map(lacked);
+            // The first profile is the usual one.
+            if let Some(Some((bundle, needed))) = lacks.next()
+                && lacks.all(|lack| lack.is_some())
+            {
+                let (task, bundle, capability) = (task.id.clone(), (*bundle).clone(), needed.name);
+                faults.push(PlanFault::new(place, PlanProblem::Lacks { task, profile: None, bundle, capability }));
+            }
+            return;
+        };
+        let able = self.profiles.iter().filter(|profile| lacked(profile).is_none()).map(|profile| format!("`{}`", profile.name));
+        let able: Vec<String> = able.collect();
+        let mut missing = BTreeSet::new();
+        for (bundle, needed) in &needs {
+            if needed.tools.iter().all(|tool| profile.lacks(tool)) && missing.insert(needed.name) {
+                let (bundle, capability) = ((*bundle).clone(), needed.name);
+                let problem = PlanProblem::Lacks { task: task.id.clone(), profile: Some(profile.name.clone()), bundle, capability };
+                let fault = PlanFault::new(place, problem);
+                faults.push(if able.is_empty() { fault } else { fault.hint(message!("plan-lacks-hint", profiles = able.join(", "))) });
+            }
+        }
         for name in &task.bundles {
             let tools = tools_of([name]).unwrap_or_default();
-            let incapable = if tools.is_empty() { never(name) } else { tools.iter().all(|tool| never(tool)) };
-            if incapable {
+            let is_lacking = capabilities_of(name).next().is_some();
+            let incapable = if tools.is_empty() { profile.lacks(name) } else { tools.iter().all(|tool| profile.lacks(tool)) };
+            if incapable && !is_lacking {
                 let problem = PlanProblem::Incapable { profile: profile.name.clone(), bundle: name.clone() };
                 faults.push(PlanFault::new(place, problem).hint(message!("plan-incapable-hint")));
             }

@@ -91,6 +91,9 @@ plan-only-groups-hint = add actions with `parent`
 
 # Rules between tasks.
 plan-incapable = actors of the profile {$profile} never get a tool of {$bundle}
+plan-lacks = the task `{$task}` needs the capability {$capability} for its bundle {$bundle}, and actors of the profile {$profile} never have it
+plan-lacked-by-all = the task `{$task}` needs the capability {$capability} for its bundle {$bundle}, and no profile has it with all others that the task needs
+plan-lacks-hint = name a smaller bundle, or one of these profiles: {$profiles}
 plan-incapable-hint = leave the bundle out, or name another profile or none
 plan-no-criterion = the number of the criterion is missing
 plan-no-new-criterion = the new text of the criterion is missing

@@ -91,6 +91,9 @@ plan-only-groups-hint = 请添加写有 `parent` 的动作
 
 # 任务之间的规则。
 plan-incapable = 角色 {$profile} 的执行者从来得不到 {$bundle} 的工具
+plan-lacks = 任务 `{$task}` 的工具组 {$bundle} 需要能力 {$capability}，而角色 {$profile} 的执行者从来没有这种能力
+plan-lacked-by-all = 任务 `{$task}` 的工具组 {$bundle} 需要能力 {$capability}，而没有哪个角色同时具备它和任务需要的其他能力
+plan-lacks-hint = 请改用较小的工具组，或指定下列角色之一：{$profiles}
 plan-incapable-hint = 请去掉工具组，或指定别的角色，或不指定
 plan-no-criterion = 没有写标准的编号
 plan-no-new-criterion = 没有写标准的新文字

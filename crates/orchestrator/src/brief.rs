@@ -28,7 +28,7 @@ pub struct ActorBrief {
     pub spec: TaskSpec,
     /// One line for each task around it; may be empty.
     pub overview: String,
-    /// Results of the tasks before it and of its own failed attempts, in Markdown; may be empty.
+    /// Results of the tasks before it, and findings of failed attempts at it or at tasks that it replaces, in Markdown; may be empty.
     pub results: String,
     /// The rejected result, if the actor continues after a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,8 @@ impl ActorBrief {
     }
 }
 
-/// Returns the results of the tasks before this one, the tasks that were cancelled, and the findings of its own failed attempts.
+/// Returns the results of the tasks before this one, the tasks that were cancelled, and the findings of failed attempts: those of the tasks
+/// that it replaces, and its own.
 fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     for before in dependencies {
@@ -114,14 +115,38 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
             parts.push(format!("### {}\nThere is no result: {why}. Do not wait for it, and do not build on it.", cancelled.spec.title()));
         }
     }
-    parts.extend(task.conclusion.as_ref().and_then(earlier_attempt));
+    let marked_attempt = |task: &Task, head: &str| {
+        let conclusion = task.conclusion.as_ref()?;
+        let text = earlier_attempt(conclusion)?;
+        let text = if marks && !conclusion.origins.is_empty() {
+            marked(&Origin::line(&conclusion.origins), task.spec.id.as_str(), &text)
+        } else {
+            text
+        };
+        Some(format!("### {head}\n{text}\nLook at what is there, keep what holds, and do the rest another way."))
+    };
+    for before in replaced(state, &task.spec.id) {
+        parts.extend(marked_attempt(before, &format!("The task `{}`, which this one replaces, failed", before.spec.id)));
+    }
+    parts.extend(marked_attempt(task, "An earlier attempt at this task failed"));
     parts.join("\n\n")
 }
 
-/// Sums up the findings and the remaining work of a failed attempt, for the next one.
+/// Returns the tasks that a task replaces.
+pub(crate) fn replaced<'a>(state: &'a ProgressState, task: &TaskId) -> impl Iterator<Item = &'a Task> {
+    let changes = state.decisions.iter().flat_map(|decision| &decision.patch.changes);
+    let replaced = changes.filter_map(move |change| match change {
+        PlanChange::AddTask { task: new, replaces } if new.id == *task => Some(replaces),
+        PlanChange::MergeTasks { ids, task: new } if new.id == *task => Some(ids),
+        _ => None,
+    });
+    replaced.flatten().filter_map(|id| state.tasks.get(id))
+}
+
+/// Sums up the findings of a failed attempt, for the next one.
 fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
     let error = conclusion.error.as_ref()?.to_string();
-    let mut lines = vec![format!("### An earlier attempt at this task failed\n{error}")];
+    let mut lines = vec![error.clone()];
     let said = conclusion.text().trim();
     if !said.is_empty() && !error.contains(said) && !said.contains(error.as_str()) {
         lines.push(format!("It had reported:\n{said}"));
@@ -129,7 +154,6 @@ fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
     if !conclusion.references.is_empty() {
         lines.push(format!("It made or changed: {}", conclusion.references.join(", ")));
     }
-    lines.push("Look at what is there, keep what holds, and do the rest another way.".to_owned());
     Some(lines.join("\n"))
 }
 
@@ -155,8 +179,6 @@ mod tests {
             references: references.iter().map(|made| (*made).to_owned()).collect(),
             ..Conclusion::new(Outcome::Failure, summary)
         };
-        let (head, tail) =
-            ("### An earlier attempt at this task failed\n", "\nLook at what is there, keep what holds, and do the rest another way.");
         for (conclusion, expected) in [
             (failed("done", None, &[]), None),
             (failed("no key", Some("no key (needs: a key)"), &[]), Some("no key (needs: a key)")),
@@ -167,7 +189,7 @@ mod tests {
                 ),
             ),
         ] {
-            assert_eq!(earlier_attempt(&conclusion), expected.map(|middle| format!("{head}{middle}{tail}")));
+            assert_eq!(earlier_attempt(&conclusion), expected.map(str::to_owned));
         }
     }
 

@@ -28,18 +28,21 @@ mod tests {
         let profiles = profile_briefs(&ProfileCatalog::builtin(), &tools);
         let bundles: Vec<String> = BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect();
         let checker = PlanChecker { profiles: &profiles, bundles: &bundles, ..PlanChecker::default() };
+        let lacks = |bundle: &str, capability: &str| {
+            let of = format!("for its bundle {bundle:?}, and actors of the profile \"oracle\" never have it");
+            format!("the task `a` needs the capability {capability:?} {of}")
+        };
         let table = [
             ("oracle", "files_read", None),
-            // The profile may read with this tool.
-            ("oracle", "files", None),
+            ("oracle", "files", Some(lacks("files", "write"))),
             ("sisyphus", "shell", None),
-            ("oracle", "shell", Some("actors of the profile \"oracle\" never get a tool of \"shell\"")),
+            ("oracle", "shell", Some(lacks("shell", "execute"))),
         ];
         for (profile, bundle, expected) in table {
             let plan = json!({"tasks": [{"id": "a", "description": "x", "profile": profile, "bundles": [bundle]}]});
             let found = checker.check(&plan.to_string()).err().unwrap_or_default();
             let found: Vec<String> = found.iter().map(|fault| fault.problem.to_string()).collect();
-            assert_eq!(found.first().map(String::as_str), expected, "{profile} {bundle}");
+            assert_eq!(found.first(), expected.as_ref(), "{profile} {bundle}");
         }
     }
 }

@@ -22,6 +22,6 @@ pub use generated::{CACHE_ENDINGS, CACHE_FOLDERS, CACHE_TAG, is_generated};
 pub use probe::{Protection, probe};
 pub use process::{
     BackgroundProcess, Bound, CapturedOutput, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, STDERR_HEADING,
-    STDOUT_HEADING, Service, ServiceRequest, run,
+    STDOUT_HEADING, Service, ServiceRequest, run, run_reporting,
 };
 pub use terminal::run_at_terminal;

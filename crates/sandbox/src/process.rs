@@ -28,7 +28,7 @@ use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Du
 pub use background::BackgroundProcess;
 pub use capture::{STDERR_HEADING, STDOUT_HEADING};
 pub use mark::VARIABLE as PROCESS_VARIABLE;
-pub use run::run;
+pub use run::{run, run_reporting};
 pub use service::{Service, ServiceRequest};
 pub(crate) use system::remove_at_end;
 

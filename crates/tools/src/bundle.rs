@@ -49,6 +49,31 @@ pub const BUNDLES: &[Bundle] = &[
     Bundle { name: "delegation", description: "hand a part of the work to another actor", tools: &["delegate_task"] },
 ];
 
+/// An ability of an actor, which it has with any of some tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capability {
+    /// Name, as profiles list it.
+    pub name: &'static str,
+    /// Bundle that gives the capability and little else.
+    pub bundle: &'static str,
+    /// Tools, each of which gives the capability.
+    pub tools: &'static [&'static str],
+}
+
+/// Capabilities that tools give.
+pub const CAPABILITIES: &[Capability] = &[
+    Capability { name: "search", bundle: "files_read", tools: &["read_file", "list_dir", "glob", "grep"] },
+    Capability { name: "write", bundle: "files", tools: &["write_file", "edit_file", "apply_patch"] },
+    Capability { name: "execute", bundle: "shell", tools: &["bash", "python"] },
+    Capability { name: "web", bundle: "web", tools: &["web_fetch", "web_search"] },
+];
+
+/// Returns the capabilities that a bundle gives.
+pub fn capabilities_of(bundle: &str) -> impl Iterator<Item = &'static Capability> {
+    let tools = self::bundle(bundle).map_or(&[][..], |bundle| bundle.tools);
+    CAPABILITIES.iter().filter(move |capability| capability.tools.iter().any(|tool| tools.contains(tool)))
+}
+
 /// Error for an unknown bundle name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Unknown bundle: {name}. The bundles are: {}", quoted(self.known.iter().copied()))]
@@ -114,6 +139,26 @@ mod tests {
         }
         for name in registry.names() {
             assert!(BUNDLES.iter().any(|bundle| bundle.tools.contains(&name)), "{name}");
+        }
+    }
+
+    // Requirement: 3.39
+    #[test]
+    fn a_bundle_gives_capabilities() {
+        let table = [
+            ("files_read", "search"),
+            ("files", "search write"),
+            ("code", "search write execute"),
+            ("shell", "execute"),
+            ("web", "web"),
+            ("delegation", ""),
+            ("unknown", ""),
+        ];
+        for (bundle, expected) in table {
+            assert_eq!(capabilities_of(bundle).map(|capability| capability.name).collect::<Vec<_>>().join(" "), expected, "{bundle}");
+        }
+        for capability in CAPABILITIES {
+            assert!(capabilities_of(capability.bundle).any(|given| given == capability));
         }
     }
 

@@ -25,7 +25,8 @@ pub struct ModelClasses {
 }
 
 /// Settings for one class of models.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ModelClass {
     /// Number of characters of a result that the model sees. The whole result is kept in a file.
     pub output_characters: usize,
@@ -41,6 +42,29 @@ pub struct ModelClass {
     pub step_notes: bool,
     /// If true, a task whose actor reports failure is retried.
     pub retry_reported_failures: bool,
+    /// If true, actors get the few tools and the short prompt of the small-model variant of their profile, and tool definitions with fewer
+    /// parameters.
+    pub simple_tools: bool,
+    /// If true, a command that ends with an exit code other than 0 counts as a failed call of its tool: after some in a row a hint names other
+    /// tools.
+    pub exit_codes_are_failures: bool,
+    /// If true, the request after repeated identical calls does not offer their tool, and a request for the conclusion offers only the tool that
+    /// ends the actor. If false, the list of tools never changes, so that caches of prompts hit, and a tool choice demands the conclusion.
+    pub narrow_tools: bool,
+    /// Number of failed calls in a row after which the actor is asked for its conclusion only; 0 for never.
+    pub failures_before_conclusion: u32,
+    /// If true, an actor that reports failure after a failed call, before any call succeeded, is told once to try another way.
+    pub refuse_early_failure: bool,
+    /// Maximum number of times that an actor that ends is reminded of files that its task names and no call has named.
+    pub file_reminders: u32,
+    /// If true, a plain answer before any call to a task that names work, such as "fix", is asked back once.
+    pub ask_for_work: bool,
+    /// Number of characters of the last informative result that the conclusion keeps for later tasks; 0 for none.
+    pub last_result_characters: usize,
+    /// Number of characters of the last failed call that are added to a reported failure; 0 for none.
+    pub last_error_characters: usize,
+    /// If true, compaction keeps the beginning of each result that it removes, and says how to have the whole again.
+    pub keep_beginnings: bool,
 }
 
 /// Settings as a user gives them; each is optional.
@@ -70,6 +94,26 @@ struct GivenClass {
     step_notes: Option<bool>,
     /// True if a task is retried when its actor reports failure.
     retry_reported_failures: Option<bool>,
+    /// True if actors get few tools, with short prompts and fewer parameters.
+    simple_tools: Option<bool>,
+    /// True if a command with an exit code other than 0 counts as a failed call, after which a hint names other tools.
+    exit_codes_are_failures: Option<bool>,
+    /// True if the request after repeated calls does not offer their tool, and a request for the conclusion offers no other.
+    narrow_tools: Option<bool>,
+    /// Failed calls in a row after which the actor may only conclude; 0 for never.
+    failures_before_conclusion: Option<u32>,
+    /// True if an actor that reports failure before any call succeeded is told once to try another way.
+    refuse_early_failure: Option<bool>,
+    /// Reminders of files that the task names and no call has named.
+    file_reminders: Option<u32>,
+    /// True if a plain answer to a task that names work is asked back once.
+    ask_for_work: Option<bool>,
+    /// Characters of the last result that the conclusion keeps for later tasks; 0 for none.
+    last_result_characters: Option<usize>,
+    /// Characters of the last failed call that are added to a reported failure; 0 for none.
+    last_error_characters: Option<usize>,
+    /// True if compaction keeps the beginning of each result that it removes.
+    keep_beginnings: Option<bool>,
 }
 
 impl From<GivenClasses> for ModelClasses {
@@ -89,32 +133,73 @@ impl GivenClass {
             max_steps: self.max_steps.unwrap_or(usual.max_steps),
             step_notes: self.step_notes.unwrap_or(usual.step_notes),
             retry_reported_failures: self.retry_reported_failures.unwrap_or(usual.retry_reported_failures),
+            simple_tools: self.simple_tools.unwrap_or(usual.simple_tools),
+            exit_codes_are_failures: self.exit_codes_are_failures.unwrap_or(usual.exit_codes_are_failures),
+            narrow_tools: self.narrow_tools.unwrap_or(usual.narrow_tools),
+            failures_before_conclusion: self.failures_before_conclusion.unwrap_or(usual.failures_before_conclusion),
+            refuse_early_failure: self.refuse_early_failure.unwrap_or(usual.refuse_early_failure),
+            file_reminders: self.file_reminders.unwrap_or(usual.file_reminders),
+            ask_for_work: self.ask_for_work.unwrap_or(usual.ask_for_work),
+            last_result_characters: self.last_result_characters.unwrap_or(usual.last_result_characters),
+            last_error_characters: self.last_error_characters.unwrap_or(usual.last_error_characters),
+            keep_beginnings: self.keep_beginnings.unwrap_or(usual.keep_beginnings),
         }
+    }
+}
+
+impl ModelClass {
+    /// Default settings of small models.
+    const SMALL: Self = Self {
+        output_characters: MAX_SHOWN_CHARS,
+        file_share: 0.0,
+        look_share: 0.0,
+        line_numbers: false,
+        max_steps: 20,
+        step_notes: true,
+        retry_reported_failures: true,
+        simple_tools: true,
+        exit_codes_are_failures: true,
+        narrow_tools: true,
+        failures_before_conclusion: 6,
+        refuse_early_failure: true,
+        file_reminders: 3,
+        ask_for_work: false,
+        last_result_characters: 600,
+        last_error_characters: 200,
+        keep_beginnings: false,
+    };
+    /// Default settings of all others.
+    const CAPABLE: Self = Self {
+        output_characters: 30_000,
+        file_share: 0.1,
+        look_share: 0.5,
+        line_numbers: true,
+        max_steps: 100,
+        step_notes: false,
+        retry_reported_failures: false,
+        simple_tools: false,
+        exit_codes_are_failures: false,
+        narrow_tools: false,
+        failures_before_conclusion: 0,
+        refuse_early_failure: false,
+        file_reminders: 0,
+        ask_for_work: true,
+        last_result_characters: 0,
+        last_error_characters: 0,
+        keep_beginnings: true,
+    };
+}
+
+impl Default for ModelClass {
+    /// Returns the settings of capable models.
+    fn default() -> Self {
+        Self::CAPABLE
     }
 }
 
 impl Default for ModelClasses {
     fn default() -> Self {
-        Self {
-            small: ModelClass {
-                output_characters: MAX_SHOWN_CHARS,
-                file_share: 0.0,
-                look_share: 0.0,
-                line_numbers: false,
-                max_steps: 20,
-                step_notes: true,
-                retry_reported_failures: true,
-            },
-            capable: ModelClass {
-                output_characters: 30_000,
-                file_share: 0.1,
-                look_share: 0.5,
-                line_numbers: true,
-                max_steps: 100,
-                step_notes: false,
-                retry_reported_failures: false,
-            },
-        }
+        Self { small: ModelClass::SMALL, capable: ModelClass::CAPABLE }
     }
 }
 

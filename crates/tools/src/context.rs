@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AskModel, AskPerson, BackgroundProcesses, Diagnostics, ModelClasses, PermissionRules, ProtectedPlaces, RuleLists, Surroundings,
-    TellProgress, UndoTask, WriteGuard,
+    TellProgress, UndoTask, UnfinishedOutput, WriteGuard,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -52,6 +52,8 @@ pub struct ToolContext {
     pub background: Option<BackgroundProcesses>,
     /// Folder for the whole text of results that were cut. Created on first use.
     pub output_folder: Option<PathBuf>,
+    /// File for the output of the call's command while it runs, so that a crash leaves it. Removed when the command ends.
+    pub unfinished_output: Option<PathBuf>,
     /// Cancellation of the call.
     pub cancel: CancellationToken,
     /// Channel for questions of the call to a person, if one is present.
@@ -94,6 +96,7 @@ impl ToolContext {
             classes: ModelClasses::default(),
             background: Some(BackgroundProcesses::default()),
             output_folder: None,
+            unfinished_output: None,
             cancel: CancellationToken::new(),
             person: None,
             progress: None,
@@ -163,6 +166,14 @@ impl ToolContext {
     #[must_use]
     pub fn with_output_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.output_folder = Some(folder.into());
+        self
+    }
+
+    /// Sets the file for the output of a running command: one of the output folder, by the id of the call. Without an output folder there
+    /// is none.
+    #[must_use]
+    pub fn with_unfinished_output(mut self, call: &str) -> Self {
+        self.unfinished_output = self.output_folder.as_ref().map(|folder| UnfinishedOutput::place(folder, call));
         self
     }
 

@@ -58,6 +58,7 @@ impl DelegateTask {
 pub(crate) struct DelegateTaskParameters {
     /// The work, with all that is needed to do it
     description: String,
+    /// Plan of the task; yours if absent
     plan_id: Option<String>,
     /// Task of the plan: one that could start is claimed and done; for one in progress this is a part of it
     task_id: Option<String>,

@@ -33,6 +33,7 @@ mod tls;
 mod tool;
 mod trust;
 mod typed;
+mod unfinished;
 #[cfg(feature = "web")]
 mod web;
 
@@ -40,7 +41,7 @@ pub use approval::{Approval, Consent, offers_always};
 pub use audit::{CriterionVerdict, Holds, VERDICT, audit_sheet};
 pub use background::BackgroundProcesses;
 pub use builtin::{BuiltinSettings, CommandState, SILENT, builtin, builtin_with, is_ignored, streams_of, terminate_of_lead};
-pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};
+pub use bundle::{BUNDLES, Bundle, CAPABILITIES, Capability, UnknownBundle, bundle, capabilities_of, is_in_a_bundle, is_of_servers, tools_of};
 pub use call::{CheckedCall, ConsentedCall, OpenCall, Permission, Permissions, ValidatedCall};
 pub use channels::{AskModel, AskPerson, TaskUndone, TellProgress, UndoTask};
 pub use class::{ModelClass, ModelClasses};
@@ -70,6 +71,7 @@ pub use tls::NoTls;
 pub use tool::{Executor, Tool, ToolError, ToolOutput, ToolScope, ToolSpec, UnknownTool};
 pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;
+pub use unfinished::UnfinishedOutput;
 #[cfg(feature = "web")]
 pub use web::{
     HttpSearch, HttpSearchError, ModelSearch, SearchError, SearchHit, SearchProvider, SearchResults, WebPolicy, WebSettings, web_tools,

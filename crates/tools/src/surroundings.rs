@@ -42,18 +42,14 @@ pub struct GitState {
 
 impl Surroundings {
     /// Reads the facts about the folder and the machine, or returns those in the context. Omits facts that cannot be determined. `programs`
-    /// is the result of [`programs`](Self::programs), which does not change during a run.
-    pub async fn read(context: &ToolContext, date: String, programs: Vec<String>) -> Self {
-        Self::read_for(context, "", date, programs).await
-    }
-
-    /// Like [`read`](Self::read), and also shows what is in the folders that the goal names.
-    pub async fn read_for(context: &ToolContext, goal: &str, date: String, programs: Vec<String>) -> Self {
+    /// is the result of [`programs`](Self::programs), which does not change during a run. The tree also shows the folders that `work` names, and
+    /// if there are many instruction files, theirs come first.
+    pub async fn read(context: &ToolContext, work: &str, date: String, programs: Vec<String>) -> Self {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
         }
         let (git, missing, (tree, instructions)) =
-            futures::join!(programs::git_state(context), programs::missing(context), folder::describe(context, goal));
+            futures::join!(programs::git_state(context), programs::missing(context), folder::describe(context, work));
         let mut commands = context.confinement.in_words();
         if context.read_only {
             commands.push_str(" Nothing may be changed in this run.");

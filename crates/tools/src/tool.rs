@@ -78,9 +78,9 @@ pub struct ToolSpec {
     /// Origin of the tool's results.
     #[serde(default, skip_serializing_if = "is_touched")]
     pub source: Source,
-    /// Simpler definition for small models, if any.
+    /// Simpler definition, for the models whose class asks for it, if any.
     #[serde(skip)]
-    pub(crate) small: Option<Arc<ToolDefinition>>,
+    pub(crate) simple: Option<Arc<ToolDefinition>>,
     /// Groups of parameters; a call needs at least one of each group. Providers reject schemas that express this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Vec<String>>,
@@ -107,7 +107,7 @@ impl ToolSpec {
             alternatives: Vec::new(),
             hosts: None,
             source: Source::Touched,
-            small: None,
+            simple: None,
             needs: Vec::new(),
             checker: SchemaCheck::default(),
         }
@@ -119,12 +119,12 @@ impl ToolSpec {
         &self.definition.name
     }
 
-    /// Returns the sheet for a small or a large model.
+    /// Returns the sheet with the simpler definition, if it has one and `simple` is true.
     #[must_use]
-    pub fn for_model(self: &Arc<Self>, small: bool) -> Arc<Self> {
-        let Some(simple) = &self.small else { return Arc::clone(self) };
-        let sheet = Self { small: None, ..Self::clone(self) };
-        Arc::new(if small { Self { definition: ToolDefinition::clone(simple), needs: Vec::new(), ..sheet } } else { sheet })
+    pub fn for_model(self: &Arc<Self>, simple: bool) -> Arc<Self> {
+        let Some(short) = &self.simple else { return Arc::clone(self) };
+        let sheet = Self { simple: None, ..Self::clone(self) };
+        Arc::new(if simple { Self { definition: ToolDefinition::clone(short), needs: Vec::new(), ..sheet } } else { sheet })
     }
 
     /// Returns the sheet with another description of a parameter, for descriptions that only the creator of the actor can write.

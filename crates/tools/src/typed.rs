@@ -96,7 +96,7 @@ where
                 }
                 schema.insert("required".to_owned(), required.into());
             }
-            sheet.small = Some(Arc::new(definition));
+            sheet.simple = Some(Arc::new(definition));
         })
     }
 

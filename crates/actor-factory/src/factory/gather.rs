@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aime_llm::ModelLimits;
 use aime_progress_management::TaskSpec;
 use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of};
 
@@ -16,11 +15,6 @@ const ASK_HUMAN: &str = "ask_human";
 const BASH: &str = "bash";
 /// Tools for commands that `bash` left running.
 const OF_BACKGROUND: [&str; 2] = ["bash_output", "bash_kill"];
-
-/// Returns the small-model variant of the profile if the actor's model is small.
-pub(super) fn small_model(profile: &Profile, limits: ModelLimits) -> Option<&SmallModel> {
-    profile.small_model.as_ref().filter(|_| limits.small)
-}
 
 pub(super) fn gather(
     profile: &Profile,
@@ -76,9 +70,13 @@ pub(super) fn gather(
     }
 
     let mut sheets: Vec<Arc<ToolSpec>> = Vec::new();
-    let mut servers_left_out = 0_usize;
+    let (mut servers_left_out, mut of_task): (usize, Vec<String>) = (0, Vec::new());
     for name in names {
-        let denied = profile.denies(&name) || (name != TERMINATE && task.denied_tools.iter().any(|denied| denies(denied, &name)));
+        let of_profile = profile.denies(&name);
+        let denied = of_profile || (name != TERMINATE && task.denied_tools.iter().any(|denied| denies(denied, &name)));
+        if denied && !of_profile && context.tools.get(&name).is_some() && !of_task.contains(&name) {
+            of_task.push(name.clone());
+        }
         let nobody = name == ASK_HUMAN && !context.attended;
         // A direct run has no plan that evidence could change.
         let no_plan = context.plain_answer_ends && name == super::REPORT_EVIDENCE;
@@ -104,6 +102,9 @@ pub(super) fn gather(
     // These tools are useful only with a `bash` that can leave commands running. Small models get no such `bash`.
     if small.is_some() || !sheets.iter().any(|sheet| sheet.name() == BASH) {
         sheets.retain(|sheet| !OF_BACKGROUND.contains(&sheet.name()));
+    }
+    if !of_task.is_empty() {
+        reasons.push(format!("without `{}`: the task denies {}", of_task.join("`, `"), if of_task.len() == 1 { "it" } else { "them" }));
     }
     if servers_left_out > 0 {
         let reason = "of MCP servers that are not known to change nothing: it is read-only";

@@ -397,7 +397,10 @@ fn a_task_adds_tools_and_skills_and_denies_tools() {
     asked.skills = vec!["bake".to_owned()];
     let context = ActorContext::new("g", &registry, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(0));
     let factory = ActorFactory::builtin().unwrap().with_skills(skills());
-    let spec = factory.compose(&asked, &context).unwrap().input.spec;
+    let composed = factory.compose(&asked, &context).unwrap();
+    let told = |reason: &&String| reason.ends_with("the task denies it") || reason.ends_with("the task denies them");
+    assert_eq!(composed.selection.reasons.iter().filter(told).collect::<Vec<_>>(), ["without `bash`: the task denies it"]);
+    let spec = composed.input.spec;
     for (tool, has) in [("write_file", true), ("bash", false), ("bash_output", false), ("web_fetch", false), ("terminate", true)] {
         assert_eq!(spec.tool(tool).is_some(), has, "{tool}");
     }

@@ -6,6 +6,7 @@ use aime_progress_management::{CallOutcome, Origin, ProgressEvent, QuestionId};
 use aime_tools::{
     ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall, origin_of,
 };
+use serde_json::Value;
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -17,12 +18,6 @@ use crate::text::{cut, cut_with_note, id_text};
 /// Longest result in the history, in characters, for windows of at most that many tokens. Runners cut earlier and name the file with the
 /// rest; this limit covers all of them.
 const LONGEST_RESULT: usize = 16_000;
-
-/// Length of the last informative result that later tasks see, in characters.
-const OBSERVED: usize = 600;
-
-/// Length of the last error in the conclusion of an actor that gives up, in characters.
-const ERROR: usize = 200;
 
 const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
 const IN_DOUBT: &str = "In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it";
@@ -222,6 +217,9 @@ impl ActorMachine {
         self.note_process(&tool, *outcome, value);
         if let Some(call) = self.call_mut(index) {
             call.images.clone_from(images);
+            if *outcome == CallOutcome::InDoubt {
+                call.printed = value.get("printed").and_then(Value::as_str).map(str::to_owned);
+            }
             call.exited = exited;
         }
         let text = match outcome {
@@ -236,8 +234,9 @@ impl ActorMachine {
             self.calls_ok = self.calls_ok.saturating_add(1);
             let writes = self.call_mut(index).is_some_and(|call| call.writes());
             let seen = text.trim();
-            if self.input.limits.small && !writes && !seen.is_empty() && seen != SILENT {
-                self.last_result = Some(cut(seen, OBSERVED));
+            let most = self.input.class.last_result_characters;
+            if most > 0 && !writes && !seen.is_empty() && seen != SILENT {
+                self.last_result = Some(cut(seen, most));
             }
         }
         for made in references {
@@ -358,16 +357,17 @@ impl ActorMachine {
         usize::try_from(self.input.limits.context_tokens).unwrap_or(usize::MAX).max(LONGEST_RESULT)
     }
 
-    /// Keeps the error of the last failed call until a call of its tool succeeds. A refused end does not count.
+    /// Keeps the error of the last failed call until a call of its tool succeeds, if a reported failure is to name it. A refused end does not count.
     fn note_error(&mut self, index: usize, text: &str, outcome: CallOutcome) {
         let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| !is_end(tool)) else { return };
+        let most = self.input.class.last_error_characters;
         match outcome {
             CallOutcome::Ok => drop(self.last_error.take_if(|(failed, _)| *failed == tool)),
-            CallOutcome::Error => {
+            CallOutcome::Error if most > 0 => {
                 let error = text.strip_prefix("Error: ").unwrap_or(text).split_whitespace().collect::<Vec<_>>().join(" ");
-                self.last_error = Some((tool, cut(&error, ERROR)));
+                self.last_error = Some((tool, cut(&error, most)));
             }
-            CallOutcome::Cancelled | CallOutcome::InDoubt => {}
+            CallOutcome::Error | CallOutcome::Cancelled | CallOutcome::InDoubt => {}
         }
     }
 

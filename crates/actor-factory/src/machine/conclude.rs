@@ -67,9 +67,9 @@ impl ActorMachine {
             });
             conclusion.needs = said.needs;
             conclusion.cause = match said.status {
-                TerminateStatus::Blocked if !self.input.retry_reported_failures => Some(FailureCause::Blocked),
+                TerminateStatus::Blocked if !self.input.class.retry_reported_failures => Some(FailureCause::Blocked),
                 _ if self.denied => Some(FailureCause::Denied),
-                _ if self.input.retry_reported_failures => None,
+                _ if self.input.class.retry_reported_failures => None,
                 _ => Some(FailureCause::Reported),
             };
         }
@@ -120,7 +120,7 @@ impl ActorMachine {
 
     fn end(&mut self, step: ActorStep, mut conclusion: Conclusion) {
         self.go(if self.leads().is_some() { ActorStep::Rest } else { step });
-        if let (Some((tool, why)), Some(error), true) = (&self.last_error, &mut conclusion.error, self.input.limits.small)
+        if let (Some((tool, why)), Some(error)) = (&self.last_error, &mut conclusion.error)
             && !error.to_string().contains(why.trim_end_matches('…'))
         {
             *error = message!("actor-last-call", error = error.clone(), tool, why);

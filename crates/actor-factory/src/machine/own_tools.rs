@@ -23,8 +23,6 @@ pub(super) const NOT_ENDED: &str =
     "Reported. That does not end the task: call `terminate` with status `success` and the result as its message.";
 /// Statuses that mean "done".
 const DONE: [&str; 9] = ["completed", "complete", "done", "finished", "success", "succeeded", "完成", "已完成", "成功"];
-/// Largest number of reminders of forgotten files for a small model.
-const MOST_REMINDERS: u32 = 3;
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
 impl ActorMachine {
@@ -120,10 +118,10 @@ impl ActorMachine {
         }
     }
 
-    /// Returns a file that the task names and no successful call has named, for small models. The number of reminders is limited, because a
-    /// script may name the file itself.
+    /// Returns a file that the task names and no successful call has named. The number of reminders is limited, because a script may name
+    /// the file itself.
     fn forgotten_file(&mut self) -> Option<String> {
-        let most = if self.input.limits.small { MOST_REMINDERS } else { 0 };
+        let most = self.input.class.file_reminders;
         let named = |file: &String| self.turn.iter().flat_map(|turn| &turn.calls).any(|call| call.has_named(file));
         let forgotten = self.unnamed_files.iter().find(|file| self.reminders < most && !named(file)).cloned();
         self.reminders += u32::from(forgotten.is_some());
@@ -155,8 +153,12 @@ impl ActorMachine {
             ));
         }
         // Small models often give up at the first error.
-        let gives_up_at_once =
-            !success && self.last_failed && self.calls_ok == 0 && !self.denied && !self.must_conclude && self.input.nudge_each_step;
+        let gives_up_at_once = self.input.class.refuse_early_failure
+            && !success
+            && self.last_failed
+            && self.calls_ok == 0
+            && !self.denied
+            && !self.must_conclude;
         if gives_up_at_once && !std::mem::replace(&mut self.urged, true) {
             return Err(NOT_YET.to_owned());
         }

@@ -20,6 +20,7 @@ impl ActorMachine {
         let Some(turn) = self.turn.take() else {
             return;
         };
+        let class = self.input.class;
         let mut most_repeated = (0, String::new(), false);
         let (mut updated, mut done_again) = (false, false);
         self.last_failed = turn.calls.last().is_some_and(Call::failed);
@@ -31,8 +32,8 @@ impl ActorMachine {
             let CallState::Done { text, outcome } = call.state else {
                 continue;
             };
-            // A capable model reads a program's own error output, so the tool itself has worked.
-            let tool_worked = outcome == CallOutcome::Ok || (call.exited && !self.input.limits.small);
+            // If a model reads a program's own error output, the tool itself has worked.
+            let tool_worked = outcome == CallOutcome::Ok || (call.exited && !class.exit_codes_are_failures);
             // Other parameters do not help a call that is not permitted.
             if !call.denied && !call.skipped {
                 *attempts.entry(call.name.clone()).or_default() |= tool_worked;
@@ -57,6 +58,15 @@ impl ActorMachine {
                     marked(&origin.to_string(), &call.id, &text)
                 }
                 _ => text,
+            };
+            let text = match &call.printed {
+                // The facts are aime's own text, but the output is data.
+                Some(printed) => {
+                    let origin = call.origin.as_ref().map(ToString::to_string);
+                    let printed = origin.filter(|_| self.input.marks).map_or_else(|| printed.clone(), |origin| marked(&origin, &call.id, printed));
+                    format!("{text}.\nIts output until then:\n{printed}")
+                }
+                None => text,
             };
             let is_error = outcome != CallOutcome::Ok;
             results.push(Message::Tool { call_id: call.id, name: call.name, content: text, is_error, images: call.images });
@@ -89,11 +99,10 @@ impl ActorMachine {
             self.notes.push(note);
             // Small models repeat the call in spite of the note, so it is withheld. For other models an unchanged, cached tool list is
             // worth more.
-            self.withheld = self.input.limits.small.then_some(name);
+            self.withheld = class.narrow_tools.then_some(name);
         }
         let most = self.input.settings.conclude_after_repeats;
-        // Models other than small ones learn from failures.
-        let hopeless = self.input.limits.small && self.failed_in_row >= most;
+        let hopeless = class.failures_before_conclusion > 0 && self.failed_in_row >= class.failures_before_conclusion;
         self.must_conclude = (done_again || hopeless || count >= most) && self.input.spec.tools.iter().any(|sheet| is_end(sheet.name()));
         self.hint(out);
         if self.rest_if_it_gave_up() {

@@ -2,7 +2,7 @@
 
 use aime_durable::{Outbox, UnixMillis};
 
-use super::{ActorMachine, ActorStatus, ActorStep, IllegalStep};
+use super::{ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep};
 use crate::{history::Speaker, notes::Note, text::cut_with_note};
 
 /// Longest text on missing parts that the actor gets in full, in characters.
@@ -26,9 +26,28 @@ impl ActorMachine {
         }
     }
 
+    /// Returns the fact that runs the actor again with this number, or `None` if it has run again with it.
+    ///
+    /// # Errors
+    /// [`IllegalStep`] for an actor that is running or has failed.
+    pub fn run_again_fact(&self, number: u32, missing: String, answer: bool) -> Result<Option<ActorFact>, IllegalStep> {
+        if number <= self.runs_again {
+            return Ok(None);
+        }
+        self.can_run()?;
+        Ok(Some(ActorFact::RunAgain { number, missing, answer }))
+    }
+
     /// Withdraws the conclusion and asks the model again, with the full number of steps.
     pub(super) fn run_again(&mut self, at: UnixMillis, number: u32, (missing, answer): (&str, bool), out: &mut Outbox<Self>) {
-        if number <= self.runs_again || self.conclusion.is_none() || self.can_run().is_err() {
+        if number <= self.runs_again {
+            return;
+        }
+        if let Err(refused) = self.can_run() {
+            return self.nudged("run_refused", &refused.to_string(), out);
+        }
+        // A stopped actor continues where it was.
+        if self.conclusion.is_none() {
             return;
         }
         if self.status == ActorStatus::Finished {

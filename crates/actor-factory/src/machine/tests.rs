@@ -1,4 +1,5 @@
 mod chaos;
+mod class;
 mod compaction;
 mod conclusions;
 mod consent;

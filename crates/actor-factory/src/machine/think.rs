@@ -66,10 +66,10 @@ impl ActorMachine {
         out.issue(id, ActorEffect::Model(request));
     }
 
-    /// Returns the tools of the next request. A small model that repeats a call does not get that tool. A request for the conclusion offers
-    /// only the tool that ends the task, because some servers ignore a named tool choice.
+    /// Returns the tools of the next request. Only for classes of models whose list of tools may change, a repeated tool is left out, and a
+    /// request for the conclusion offers only the tool that ends the actor, because some servers ignore a named tool choice.
     fn offered(&self) -> Arc<[ToolDefinition]> {
-        if let Some(end) = self.tools.iter().find(|tool| self.must_conclude && is_end(&tool.name)) {
+        if let Some(end) = self.demanded_end().filter(|_| self.input.class.narrow_tools) {
             return Arc::from([end.clone()]);
         }
         match &self.withheld {
@@ -78,11 +78,16 @@ impl ActorMachine {
         }
     }
 
+    /// Returns the tool that ends the actor, if the next request asks for the conclusion.
+    fn demanded_end(&self) -> Option<&ToolDefinition> {
+        self.tools.iter().find(|tool| self.must_conclude && is_end(&tool.name))
+    }
+
     /// Returns the tool choice of the next request. A plain answer cannot complete a task that asks for a file, so after the nudge the
     /// model must call a tool; small models need this. Forced from the first request on, they write worse calls.
     fn tool_choice(&self) -> ToolChoice {
-        if self.must_conclude {
-            return ToolChoice::Required;
+        if let Some(end) = self.demanded_end() {
+            return if self.input.class.narrow_tools { ToolChoice::Required } else { ToolChoice::Only(end.name.clone()) };
         }
         let only_words = self.input.must_write_files && self.calls_ok == 0 && self.plain_in_row + self.unread_in_row > 0;
         if only_words { ToolChoice::Required } else { ToolChoice::Auto }
@@ -97,7 +102,7 @@ impl ActorMachine {
         }
         if left <= LAST_STEPS {
             lines.push(Note::StepsLeft.text(&self.input.notes, &[("left", &left.to_string())]));
-        } else if self.input.nudge_each_step && !heard {
+        } else if self.input.class.step_notes && !heard {
             let note = if self.last_failed { Note::AfterError } else { Note::EachStep };
             lines.push(note.text(&self.input.notes, &[]));
         }
@@ -121,7 +126,7 @@ impl ActorMachine {
             [self.kept_of_run().to_owned(), todos, self.heard_in_short()].into_iter().filter(|text| !text.is_empty()).collect();
         let spec = &self.input.spec;
         let read_only = |name: &str| spec.tool(name).is_some_and(|sheet| sheet.read_only);
-        let removal = if self.input.limits.small { Removal::Size } else { Removal::Beginning { read_only: &read_only } };
+        let removal = if self.input.class.keep_beginnings { Removal::Beginning { read_only: &read_only } } else { Removal::Size };
         let changed = self.history.compact(target, &kept.join("\n"), self.input.settings.kept_messages, removal);
         if changed {
             let after = self.meter.corrected(self.history.tokens() + extra);

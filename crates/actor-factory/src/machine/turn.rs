@@ -62,6 +62,9 @@ pub(super) struct Call {
     /// Images of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) images: Vec<Image>,
+    /// End of its output, if it was cut off by a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) printed: Option<String>,
     /// True if it ran a program that exited with a code other than 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) exited: bool,
@@ -160,6 +163,7 @@ impl Call {
             started: false,
             origin: None,
             images: Vec::new(),
+            printed: None,
             exited: false,
             denied: false,
             skipped: false,

@@ -1,8 +1,8 @@
 //! The parameters of the plan tools, as JSON Schemas.
 //!
 //! They suit servers that support few schema rules: no references, no alternatives but one, no bounds. Every request of
-//! a run carries them, also of one that never plans. So they name each member and explain few: the
-//! [guide](crate::Prompts::plan_guide) explains the others and lists the names that they may hold, and
+//! a run carries them, also of one that never plans. So they describe each member in a few words: the
+//! [guide](crate::Prompts::plan_guide) explains them and lists the names that they may hold, and
 //! [`parse_command`](super::parse_command) checks the rules that the schemas leave out.
 
 use aime_progress_management::{PlanMode, TaskKind};
@@ -12,10 +12,14 @@ use crate::PlanChecker;
 
 /// Returns the parameters of `submit_plan`: the plan document.
 pub(super) fn submit_plan(names: &PlanChecker<'_>) -> Value {
-    let mut members = vec![("tasks", list(task(names))), ("edges", list(any())), ("strategic", strategic())];
+    let mut members = vec![
+        ("tasks", list(task(names))),
+        ("edges", described(list(any()), "Conditions and rollbacks")),
+        ("strategic", described(strategic(), "The plan as a whole")),
+    ];
     if names.mode.is_none() {
         let modes = [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent];
-        members.push(("mode", json!({"type": "string", "enum": modes})));
+        members.push(("mode", json!({"type": "string", "enum": modes, "description": "Row, graph, or first tasks only"})));
     }
     object(members, &[])
 }
@@ -78,29 +82,39 @@ pub(super) fn read_result() -> Value {
 fn task(names: &PlanChecker<'_>) -> Value {
     let kinds = [TaskKind::Actor, TaskKind::Tool, TaskKind::Group];
     let mut members = vec![
-        ("id", plain()),
-        ("name", plain()),
+        ("id", described(plain(), "Unique; others name it")),
+        ("name", described(plain(), "Short title")),
         ("description", described(plain(), "All that the worker needs: it sees only this and the results of its dependencies")),
         ("dependencies", described(texts(), "Tasks whose results it needs; others run at once")),
         ("completion_criteria", described(criteria(), "Such as {\"command\": \"cargo test\"}, {\"file\": \"a.md\"}, or a sentence")),
-        ("kind", json!({"type": "string", "enum": kinds})),
-        ("profile", plain()),
-        ("bundles", texts()),
+        ("kind", json!({"type": "string", "enum": kinds, "description": "actor by default"})),
+        ("profile", described(plain(), "Kind of worker")),
+        ("bundles", described(texts(), "More tools of the worker")),
+        ("denied_tools", described(texts(), "Tools that it does not get")),
+        ("skills", described(texts(), "Skills put into its prompt")),
     ];
     if names.models.len() > 1 {
-        members.push(("model", plain()));
+        members.push(("model", described(plain(), "Its model")));
     }
-    members.extend([("effort", plain()), ("effort_seconds", json!({"type": "integer"}))]);
+    let seconds = json!({"type": "integer", "description": "Estimate"});
+    members.extend([("effort", described(plain(), "none to max")), ("effort_seconds", seconds)]);
     if !names.tools.is_empty() {
-        members.extend([("tool", plain()), ("parameters", any())]);
+        members.extend([("tool", described(plain(), "For kind tool")), ("parameters", described(any(), "Of the tool"))]);
     }
-    members.extend([("exclusive", texts()), ("parent", plain()), ("phase", plain())]);
+    members.extend([
+        ("exclusive", described(texts(), "What no other task may use meanwhile")),
+        ("parent", described(plain(), "Its group")),
+        ("phase", described(plain(), "One of the strategic phases")),
+    ]);
     object(members, &["id"])
 }
 
 fn strategic() -> Value {
     // The guide explains its phases and risks.
-    let members = vec![("approach", plain()), ("success_criteria", criteria())];
+    let members = vec![
+        ("approach", described(plain(), "How the goal is reached")),
+        ("success_criteria", described(criteria(), "They hold when the goal is reached")),
+    ];
     object(members, &[])
 }
 

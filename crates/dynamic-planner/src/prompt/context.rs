@@ -33,6 +33,11 @@ impl ProfileBrief {
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: description.into(), never_gets: Vec::new() }
     }
+
+    /// Returns true if actors of the profile never get the tool.
+    pub(crate) fn lacks(&self, tool: &str) -> bool {
+        self.never_gets.iter().any(|name| name == tool)
+    }
 }
 
 /// A tool in one line, for the planner.

@@ -194,18 +194,36 @@ fn the_name_of_a_tool_among_the_bundles_means_the_tool() {
 }
 
 #[test]
-fn a_profile_must_allow_what_its_task_needs() {
-    let never_gets = ["bash", "bash_output", "bash_kill", "write_file"].map(str::to_owned).to_vec();
-    let profiles = [ProfileBrief::new("sisyphus", "d"), ProfileBrief { never_gets, ..ProfileBrief::new("oracle", "d") }];
+fn a_profile_must_have_each_capability_that_its_task_needs() {
+    let profile = |name: &str, never_gets: &str| {
+        let never_gets = never_gets.split(' ').map(str::to_owned).collect();
+        ProfileBrief { never_gets, ..ProfileBrief::new(name, "d") }
+    };
+    let profiles = [
+        ProfileBrief::new("sisyphus", "d"),
+        profile("oracle", "bash bash_output bash_kill python write_file edit_file apply_patch delegate_task"),
+        profile("editor", "write_file bash"),
+    ];
     let tools = tools();
     let fault = |bundle: &str| {
         format!("actors of the profile \"oracle\" never get a tool of {bundle:?} (leave the bundle out, or name another profile or none)")
     };
+    let lacks = |bundle: &str, capability: &str, able: &str| {
+        format!(
+            "the task `a` needs the capability {capability:?} for its bundle {bundle:?}, and actors of the profile \"oracle\" never have it \
+             (name a smaller bundle, or one of these profiles: {able})"
+        )
+    };
     let table = [
-        ("oracle", "shell", Some(fault("shell"))),
+        ("oracle", "shell", Some(lacks("shell", "execute", "`sisyphus`, `editor`"))),
+        ("oracle", "files", Some(lacks("files", "write", "`sisyphus`, `editor`"))),
+        ("oracle", "code", Some(lacks("code", "write", "`sisyphus`, `editor`"))),
+        ("oracle", "delegation", Some(fault("delegation"))),
         ("oracle", "write_file", Some(fault("write_file"))),
-        // Some of the bundle's tools are available.
-        ("oracle", "files", None),
+        ("oracle", "files_read", None),
+        // Other tools give the same capability.
+        ("editor", "files", None),
+        ("editor", "code", None),
         ("sisyphus", "shell", None),
     ];
     for mode in [None, Some(PlanMode::Complex)] {
@@ -225,6 +243,25 @@ fn a_profile_must_allow_what_its_task_needs() {
             );
         }
     }
+}
+
+// Requirement: 3.39
+#[test]
+fn every_missing_capability_is_a_fault() {
+    let never_gets = ["bash", "python", "write_file", "edit_file", "apply_patch"].map(str::to_owned).to_vec();
+    let reader = |name: &str| ProfileBrief { never_gets: never_gets.clone(), ..ProfileBrief::new(name, "d") };
+    let problems = |profiles: &[ProfileBrief], profile: Option<&str>| -> Vec<String> {
+        let plan = json!({"tasks": [{"id": "a", "description": "x", "profile": profile, "bundles": ["files_read", "code", "shell"]}]});
+        let faults = PlanChecker { profiles, ..PlanChecker::default() }.check_value(&plan).err().unwrap_or_default();
+        faults.iter().map(|fault| fault.problem.to_string()).collect()
+    };
+    let of_oracle = "for its bundle \"code\", and actors of the profile \"oracle\" never have it";
+    let both = ["write", "execute"].map(|lacks| format!("the task `a` needs the capability {lacks:?} {of_oracle}"));
+    assert_eq!(problems(&[ProfileBrief::new("sisyphus", "d"), reader("oracle")], Some("oracle")), both);
+    // A task without a profile needs one that has all of them.
+    let none = "the task `a` needs the capability \"write\" for its bundle \"code\", and no profile has it with all others that the task needs";
+    assert_eq!(problems(&[reader("oracle"), reader("explore")], None), [none]);
+    assert_eq!(problems(&[reader("oracle"), ProfileBrief::new("sisyphus", "d")], None), [""; 0]);
 }
 
 fn tasks(count: usize) -> Vec<Value> {

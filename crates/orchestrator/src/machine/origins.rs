@@ -3,15 +3,17 @@
 use aime_progress_management::{Conclusion, Origin, TaskId, TaskKind, TaskSpec, references_in};
 
 use super::RunMachine;
+use crate::brief::replaced;
 
 impl RunMachine {
     /// Returns the origins of an actor's prompts: the file names and the project's texts, the recalled texts, the plan,
-    /// the results of its dependencies, and earlier attempts.
+    /// the results of its dependencies, and earlier attempts, also at the tasks that it replaces.
     pub(super) fn origins_of_actor(&mut self, task: &TaskId) -> Vec<Origin> {
         let mut origins = self.origins_of_plans();
         Origin::merge(&mut origins, &self.plan_origins);
         let (schedule_index, state) = self.state.schedule_index();
-        for known in schedule_index.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id)) {
+        let given = schedule_index.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id));
+        for known in given.chain(replaced(state, task)) {
             Origin::merge(&mut origins, known.conclusion.iter().flat_map(|conclusion| &conclusion.origins));
         }
         origins

@@ -79,9 +79,16 @@ pub(super) struct NewActor {
     pub(super) created: ProgressEvent,
 }
 
-/// Content of an actor's journal: its reports so far, its last output, and the start times of the calls that have not
-/// ended.
-type ReplayedReports = (Reports, Option<ActorOutput>, BTreeMap<String, UnixMillis>);
+/// Content of an actor's journal.
+struct ReplayedActor {
+    machine: ActorMachine,
+    /// Its reports so far.
+    reports: Reports,
+    /// Its last output.
+    output: Option<ActorOutput>,
+    /// Start times of the calls that have not ended.
+    calls_begun: BTreeMap<String, UnixMillis>,
+}
 
 impl RunRunner {
     pub(super) async fn start_actor(
@@ -174,7 +181,8 @@ impl RunRunner {
     }
 
     /// Returns the description of the folder and the machine for prompts: the full one, and one for small models.
-    pub(super) async fn environments(&self) -> (String, String) {
+    /// Instruction files of the folders that `task` names come first.
+    pub(super) async fn environments(&self, task: &str) -> (String, String) {
         let listing = self.listing();
         let listing = if listing.is_empty() { "It is empty.".to_owned() } else { format!("It holds:\n{listing}") };
         let short = format!("You work in one folder on {}. Paths are relative to it. {listing}", std::env::consts::OS);
@@ -183,7 +191,9 @@ impl RunRunner {
         }
         let context = &self.parts.tool_context;
         let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
-        let facts = Surroundings::read_for(context, &self.input.goal, day(self.parts.clock.now()), programs).await;
+        let work = format!("{}
+{task}", self.input.goal);
+        let facts = Surroundings::read(context, &work, day(self.parts.clock.now()), programs).await;
         (format!("{}{}", self.refusals(), facts.to_markdown()), short)
     }
 
@@ -248,9 +258,10 @@ impl Attempt {
                 (input, reports, writer, resume)
             }
             Some(loaded) => {
-                let (reports, output, begun) = self.replay_reports(&loaded)?;
-                calls_begun = begun;
-                let again = (call.is_none() && !self.leads).then(|| self.run_again(&loaded)).flatten();
+                let replayed = self.replay_reports(&loaded)?;
+                let again = if call.is_none() && !self.leads { self.run_again(&replayed.machine)? } else { None };
+                let ReplayedActor { reports, output, .. } = replayed;
+                calls_begun = replayed.calls_begun;
                 let is_woken =
                     wake.as_ref().is_none_or(|wake| last_wake(loaded.facts.iter().map(|recorded| &recorded.fact)) >= wake.number);
                 match output {
@@ -351,12 +362,11 @@ impl Attempt {
         })
     }
 
-    /// Returns the fact that makes the actor continue after its result was rejected, or `None` if its journal already
+    /// Returns the fact that makes the actor continue after its result was rejected, or `None` if the actor already
     /// has the fact.
-    fn run_again(&self, loaded: &Loaded<ActorMachine>) -> Option<ActorFact> {
-        let ReturnedResult { number, missing, answer } = self.brief.returned.clone()?;
-        let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
-        (!loaded.facts.iter().any(|recorded| known(&recorded.fact))).then_some(ActorFact::RunAgain { number, missing, answer })
+    fn run_again(&self, actor: &ActorMachine) -> Result<Option<ActorFact>, String> {
+        let Some(ReturnedResult { number, missing, answer }) = self.brief.returned.clone() else { return Ok(None) };
+        actor.run_again_fact(number, missing, answer).map_err(|error| error.to_string())
     }
 
     /// Returns the receiver of the messages that people send to this task.
@@ -375,17 +385,17 @@ impl Attempt {
     /// Reports the events of an actor, and of the actors to which it has delegated, to the run again: a crash may have
     /// lost them between the journals. Returns the actor's last output, if it has ended or was stopped, and the start
     /// times of the calls that have not ended.
-    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedReports, String> {
+    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedActor, String> {
         let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
         let call = &loaded.input.fact.call;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
         // The first report, the creation of the actor, does not come from the actor's machine.
         reports.send(self.runner.parts.actor_created(self.task_of(call.as_deref()), &loaded.input.fact, Vec::new()));
-        let mut begun = BTreeMap::new();
+        let mut calls_begun = BTreeMap::new();
         for event in before.events {
             match &event.fact {
-                ProgressEvent::ToolCallStarted { call, .. } => drop(begun.insert(call.clone(), event.at)),
-                ProgressEvent::ToolCallFinished { call, .. } => drop(begun.remove(call)),
+                ProgressEvent::ToolCallStarted { call, .. } => drop(calls_begun.insert(call.clone(), event.at)),
+                ProgressEvent::ToolCallFinished { call, .. } => drop(calls_begun.remove(call)),
                 _ => {}
             }
             if let ProgressEvent::ToolCallFinished { call, tool, .. } = &event.fact
@@ -396,7 +406,7 @@ impl Attempt {
             }
             reports.send(event.fact);
         }
-        Ok((reports, before.output, begun))
+        Ok(ReplayedActor { machine: before.machine, reports, output: before.output, calls_begun })
     }
 
     /// Creates the actor that works for the plan.
@@ -420,7 +430,7 @@ impl Attempt {
         // Actors to which a task's actor delegates use the model of the task, unless their profile names another.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
         let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
-        let (environment, short_environment) = runner.environments().await;
+        let (environment, short_environment) = runner.environments(&words_of(spec)).await;
         let (project, known) = (runner.parts.project.trim(), self.recalled.trim());
         let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
@@ -469,6 +479,12 @@ fn day(millis: i64) -> String {
     let from_march = (5 * of_year + 2) / 153;
     let (day, month) = (of_year - (153 * from_march + 2) / 5 + 1, (from_march + 2) % 12 + 1);
     format!("{:04}-{month:02}-{day:02}", year + era * 400 + i64::from(month <= 2))
+}
+
+/// Returns the texts of a task that may name files.
+fn words_of(spec: &TaskSpec) -> String {
+    let criteria = spec.completion_criteria.iter().map(ToString::to_string);
+    [spec.name.clone(), spec.description.clone()].into_iter().chain(criteria).collect::<Vec<_>>().join("\n")
 }
 
 fn is_interrupted(output: &ActorOutput) -> bool {

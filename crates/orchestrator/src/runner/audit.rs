@@ -142,7 +142,7 @@ impl RunRunner {
         });
         let brief = AuditBrief {
             goal: work.goal.clone(),
-            environment: self.environments().await.0,
+            environment: self.environments(&work.goal).await.0,
             criteria: criteria.to_vec(),
             executed,
             claim: work.claim.to_owned(),
@@ -256,7 +256,8 @@ impl Attempt {
         input.audits = u32::try_from(brief.criteria.len()).unwrap_or(u32::MAX);
         input.notes = BTreeMap::from(NOTES.map(|(name, text)| (name.to_owned(), text.to_owned())));
         (input.images, input.named_files, input.risks) = (Vec::new(), Vec::new(), Vec::new());
-        (input.plain_answer_ends, input.must_write_files, input.nudge_each_step, input.attended) = (false, false, false, false);
+        (input.plain_answer_ends, input.must_write_files, input.attended) = (false, false, false);
+        (input.class.step_notes, input.class.refuse_early_failure) = (false, false);
         Ok(NewActor { input, created })
     }
 }

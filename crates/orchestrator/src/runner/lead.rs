@@ -200,7 +200,7 @@ impl Attempt {
             input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
         let own = own.map(|sheet| if sheet.name() == TERMINATE { Arc::new(terminate_of_lead(&sheet)) } else { sheet });
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
-        let (environment, known) = (runner.environments().await.0, self.recalled.trim().to_owned());
+        let (environment, known) = (runner.environments(&runner.input.goal).await.0, self.recalled.trim().to_owned());
         let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
         let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(|error| error.to_string())?;
         (input.system, input.task) = (system, task);
@@ -210,7 +210,7 @@ impl Attempt {
         input.plain_answer_ends = !policy.must_plan;
         input.must_write_files = false;
         input.named_files = Vec::new();
-        input.nudge_each_step = false;
+        (input.class.step_notes, input.class.refuse_early_failure) = (false, false);
         Ok(NewActor { input, created })
     }
 

@@ -69,7 +69,7 @@ pub(super) enum Stream {
 
 /// Both streams of a process, by whole lines in the order in which they arrive. A heading comes before standard error, and before
 /// standard output that comes after it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct InterleavedOutput {
     keeper: Keeper,
     stream: Stream,
@@ -121,6 +121,16 @@ impl InterleavedOutput {
         }
         self.keeper.push(bytes);
         self.in_line = bytes.last().is_some_and(|byte| *byte != b'\n');
+    }
+
+    /// Returns the number of bytes so far.
+    pub(super) const fn len(&self) -> u64 {
+        self.keeper.total + (self.begun_stdout.len() + self.begun_stderr.len()) as u64
+    }
+
+    /// Returns the parts kept so far, with the lines that have not ended.
+    pub(super) fn captured(&self) -> CapturedOutput {
+        self.clone().finish()
     }
 
     pub(super) fn finish(mut self) -> CapturedOutput {

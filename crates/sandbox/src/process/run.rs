@@ -1,7 +1,9 @@
 //! Starts, watches and ends one process group.
 
 use std::{
+    convert::Infallible,
     ffi::OsStr,
+    future::pending,
     io::{self, ErrorKind},
     pin::pin,
     process::ExitStatus,
@@ -20,7 +22,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
+    CapturedOutput, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
     capture::{InterleavedOutput, Keeper, Stream, drain},
     mark::Mark,
     start::start,
@@ -32,6 +34,14 @@ use crate::{Passage, ResourceLimits};
 const GRACE: Duration = Duration::from_millis(500);
 /// Time to read the rest of the pipes after the group was killed: a process that could not be found may hold them open for ever.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// Delay of the first report on a running program.
+const FIRST_REPORT: Duration = Duration::from_millis(200);
+/// Interval of further reports.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Receiver of reports on a running program: its output so far, or `None` if nothing was printed since the last report.
+type Report<'a> = &'a mut (dyn FnMut(Option<CapturedOutput>) + Send);
 
 /// Runs one program to its end, within its limits.
 ///
@@ -49,6 +59,27 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// # Errors
 /// [`ProcessError`] if the program could not be started. Every way to end is an outcome, not an error.
 pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<ProcessOutcome, ProcessError> {
+    run_to_end(request, cancel, None).await
+}
+
+/// Like [`run`], and calls `report` about each second while the program runs: with the output so far of both streams, as in
+/// [`ProcessOutcome::printed`], or with `None` if nothing was printed since the last report. The first report comes early.
+///
+/// # Errors
+/// Those of [`run`].
+pub async fn run_reporting(
+    request: ProcessRequest,
+    cancel: &CancellationToken,
+    mut report: impl FnMut(Option<CapturedOutput>) + Send,
+) -> Result<ProcessOutcome, ProcessError> {
+    run_to_end(request, cancel, Some(&mut report)).await
+}
+
+async fn run_to_end(
+    request: ProcessRequest,
+    cancel: &CancellationToken,
+    report: Option<Report<'_>>,
+) -> Result<ProcessOutcome, ProcessError> {
     check(&request)?;
     let mut stdout = Keeper::new(request.output_limit);
     let mut stderr = Keeper::new(request.output_limit);
@@ -65,12 +96,31 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
             // If both streams have something, standard output is read first: programs print their error last.
             tokio::join!(biased; feed(stdin, &request.input), out, err);
         };
-        let end = group.watch(flow, request.time_limit, cancel).await;
+        let end = select! {
+            biased;
+            end = group.watch(flow, request.time_limit, cancel) => end,
+            never = report_output(&printed, report) => match never {},
+        };
         refused = group.refused();
         end.map_err(|source| ProcessError::Wait { program: name(&request.program), source })?
     };
     let printed = printed.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish(), printed: printed.finish(), refused })
+}
+
+/// Reports the output of a running program until it is dropped.
+async fn report_output(printed: &Mutex<InterleavedOutput>, report: Option<Report<'_>>) -> Infallible {
+    let Some(report) = report else { return pending().await };
+    let (mut delay, mut reported) = (FIRST_REPORT, None);
+    loop {
+        sleep(delay).await;
+        delay = REPORT_INTERVAL;
+        let news = {
+            let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+            (reported.replace(printed.len()) != Some(printed.len())).then(|| printed.captured())
+        };
+        report(news);
+    }
 }
 
 pub(super) fn name(program: &OsStr) -> String {

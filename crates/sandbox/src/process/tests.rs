@@ -258,3 +258,15 @@ async fn faults_are_named() {
         assert_eq!(run(request, &CancellationToken::new()).await.unwrap_err().to_string(), text);
     }
 }
+
+#[tokio::test]
+async fn a_running_program_is_reported_with_its_output_so_far() {
+    let (folder, mut reports) = (here(), Vec::new());
+    let script = "echo one; echo two >&2; printf three; sleep 2.5; echo four";
+    let report = |printed: Option<CapturedOutput>| reports.push(printed.map(|printed| printed.text()));
+    let outcome = run_reporting(bash(folder.path(), script), &CancellationToken::new(), report).await.unwrap();
+    assert_eq!(outcome.end, ProcessEnd::Exited(0));
+    let first = reports.iter().flatten().next().unwrap();
+    assert!(["one", "two", "three"].iter().all(|part| first.contains(part)) && !first.contains("four"), "{reports:?}");
+    assert!(reports.iter().skip(1).any(Option::is_none), "nothing new is no output: {reports:?}");
+}

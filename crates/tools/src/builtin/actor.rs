@@ -43,14 +43,14 @@ fn report_evidence() -> ToolSpec {
     let short =
         sheet::<ShortEvidenceParameters>("report_evidence", "Only when the plan itself must change: say what was found. It does no work.");
     let description = "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.";
-    ToolSpec { small: Some(Arc::new(short.definition)), ..sheet::<ReportEvidenceParameters>("report_evidence", description) }
+    ToolSpec { simple: Some(Arc::new(short.definition)), ..sheet::<ReportEvidenceParameters>("report_evidence", description) }
 }
 
 fn terminate() -> ToolSpec {
     let short = sheet::<ShortTerminateParameters>("terminate", "End your task. Success only if it is done and checked.");
     let description = "End your task. success: it is done and checked. failure: it cannot be done. blocked: you lack something that \
                        others could give, such as a right, a key or a decision.";
-    ToolSpec { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
+    ToolSpec { simple: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
 }
 
 /// Returns the sheet of `terminate` in words for the lead of a run, whose message goes to the user.

@@ -99,6 +99,8 @@ struct FileResult {
     from: Option<String>,
     counts: Counts,
     ignored: Ignored,
+    /// True if added lines got the line end `\r\n` of the file.
+    windows: bool,
 }
 
 impl FileResult {
@@ -107,7 +109,8 @@ impl FileResult {
         let Counts { added, removed } = self.counts;
         let counts = if self.did == "deleted" { String::new() } else { format!(", +{added} -{removed}") };
         let ignored = self.ignored.note().map(|note| format!(" {note}")).unwrap_or_default();
-        format!("{} `{}`{from}{counts}{ignored}", self.did, self.path)
+        let windows = if self.windows { " [written with CRLF line ends, as the file has them]" } else { "" };
+        format!("{} `{}`{from}{counts}{ignored}{windows}", self.did, self.path)
     }
 
     /// Returns records of the file versions that the actor of the call has seen through the patch.
@@ -172,7 +175,7 @@ impl Planned<'_> {
                 }
                 let counts = Counts { added: content.lines().count(), removed: 0 };
                 self.put(&path, content.clone());
-                Ok(FileResult { did: "added", path, from: None, counts, ignored: Ignored::default() })
+                Ok(FileResult { did: "added", path, from: None, counts, ignored: Ignored::default(), windows: false })
             }
             Section::Delete { .. } => {
                 match self.current(&path)? {
@@ -181,18 +184,18 @@ impl Planned<'_> {
                     None => drop(read(self.context, section.path())?),
                 }
                 self.files.entry(path.clone()).or_default().after = None;
-                Ok(FileResult { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default() })
+                Ok(FileResult { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default(), windows: false })
             }
             Section::Update { to, hunks, .. } => {
                 let text = self.text(&path, section.path())?;
                 let applied = place::apply(&text, hunks).map_err(|why| ToolError::Failed(format!("`{path}`: {why}")))?;
-                let Applied { text: changed, counts, ignored } = applied;
+                let Applied { text: changed, counts, ignored, windows } = applied;
                 if changed.contains('\0') {
                     return failed(format!("`{path}` would hold a NUL byte; apply_patch writes text only"));
                 }
                 let Some(to) = to else {
                     self.put(&path, changed);
-                    return Ok(FileResult { did: "changed", path, from: None, counts, ignored });
+                    return Ok(FileResult { did: "changed", path, from: None, counts, ignored, windows });
                 };
                 let to = name(self.context, to)?;
                 if self.current(&to)?.is_some() {
@@ -202,7 +205,7 @@ impl Planned<'_> {
                 self.put(&to, changed);
                 self.files.entry(to.clone()).or_default().mode = mode;
                 self.files.entry(path.clone()).or_default().after = None;
-                Ok(FileResult { did: "moved", path: to, from: Some(path), counts, ignored })
+                Ok(FileResult { did: "moved", path: to, from: Some(path), counts, ignored, windows })
             }
         }
     }

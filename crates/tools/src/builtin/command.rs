@@ -2,10 +2,10 @@
 
 use std::{ffi::OsString, time::Duration};
 
-use aime_sandbox::{ProcessEnd, ProcessError, ProcessRequest, STDERR_HEADING, STDOUT_HEADING, run};
+use aime_sandbox::{ProcessEnd, ProcessError, ProcessRequest, STDERR_HEADING, STDOUT_HEADING, run, run_reporting};
 use serde_json::json;
 
-use crate::{ToolContext, ToolError, ToolOutput};
+use crate::{ToolContext, ToolError, ToolOutput, unfinished::OutputFile};
 
 /// Maximum bytes kept of each stream: the first half and the last half.
 const OUTPUT_LIMIT: usize = 1024 * 1024;
@@ -64,7 +64,15 @@ pub(super) fn not_started(error: &ProcessError) -> ToolError {
 /// Runs the command in the working folder. An exit code other than 0 is [`ToolError::Exited`].
 pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let (time_limit, what) = (command.time_limit, command.name);
-    let outcome = run(command.request(context), &context.cancel).await.map_err(|error| not_started(&error))?;
+    let request = command.request(context);
+    let ended = match &context.unfinished_output {
+        Some(place) => {
+            let mut file = OutputFile::new(place, &context.redactor);
+            run_reporting(request, &context.cancel, |printed| file.write(printed.as_ref())).await
+        }
+        None => run(request, &context.cancel).await,
+    };
+    let outcome = ended.map_err(|error| not_started(&error))?;
     let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
     let mut printed = outcome.printed.text();
     // A command that succeeded in spite of a denial may have printed other text that looks like one, so only its standard error is

@@ -16,31 +16,41 @@ pub(super) struct Ignored {
     pub(super) blanks: bool,
     /// Ignores the Unicode normalization form of letters, such as `é` in one character or in two.
     pub(super) unicode: bool,
+    /// Ignores a byte order mark before the wanted text.
+    pub(super) mark: bool,
 }
 
 impl Ignored {
     /// Comparisons to try after the exact one, strictest first.
     const LADDER: [Self; 4] = [
-        Self { line_ends: true, blanks: false, unicode: false },
-        Self { line_ends: true, blanks: true, unicode: false },
-        Self { line_ends: true, blanks: false, unicode: true },
-        Self { line_ends: true, blanks: true, unicode: true },
+        Self { line_ends: true, blanks: false, unicode: false, mark: false },
+        Self { line_ends: true, blanks: true, unicode: false, mark: false },
+        Self { line_ends: true, blanks: false, unicode: true, mark: false },
+        Self { line_ends: true, blanks: true, unicode: true, mark: false },
     ];
 
     /// Returns the union of the ignored differences.
     pub(super) const fn or(self, other: Self) -> Self {
-        Self { line_ends: self.line_ends || other.line_ends, blanks: self.blanks || other.blanks, unicode: self.unicode || other.unicode }
+        Self {
+            line_ends: self.line_ends || other.line_ends,
+            blanks: self.blanks || other.blanks,
+            unicode: self.unicode || other.unicode,
+            mark: self.mark || other.mark,
+        }
     }
 
     /// Returns a note for a model on the ignored differences; `None` if there were none.
     pub(super) fn note(self) -> Option<String> {
         let words = [
-            (self.line_ends && !self.blanks && !self.unicode, "line ends"),
+            (self.mark, "the byte order mark"),
+            (self.line_ends, "line ends"),
             (self.blanks, "blanks at line ends"),
             (self.unicode, "the Unicode form of letters"),
         ];
         let words: Vec<&str> = words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
-        (!words.is_empty()).then(|| format!("[matched although it differs in {}]", words.join(" and ")))
+        let (last, others) = words.split_last()?;
+        let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
+        Some(format!("[matched although it differs in {others}{last}]"))
     }
 }
 
@@ -57,18 +67,30 @@ pub(super) fn find(text: &str, wanted: &str) -> Places {
     if !exact.is_empty() {
         return Places { ranges: exact, ignored: Ignored::default() };
     }
-    let wanted = wanted.strip_prefix(BYTE_ORDER_MARK).unwrap_or(wanted);
-    for ignored in Ignored::LADDER {
-        let (even, wanted) = (NormalizedText::new(text, ignored), NormalizedText::new(wanted, ignored).text);
-        if wanted.trim().is_empty() {
+    let bare = wanted.strip_prefix(BYTE_ORDER_MARK).unwrap_or(wanted);
+    for ignored in [Ignored::default()].into_iter().filter(|_| bare.len() < wanted.len()).chain(Ignored::LADDER) {
+        let (even, wanted_here) = (NormalizedText::new(text, ignored), NormalizedText::new(bare, ignored).text);
+        if wanted_here.trim().is_empty() {
             break;
         }
-        let ranges: Vec<_> = even.text.match_indices(&wanted).filter_map(|(at, found)| even.original(at..at + found.len(), text)).collect();
+        let found = even.text.match_indices(&wanted_here);
+        let ranges: Vec<_> = found.filter_map(|(at, found)| even.original(at..at + found.len(), text)).collect();
         if !ranges.is_empty() {
-            return Places { ranges, ignored };
+            let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+            let line_ends = ranges.iter().any(|range| !same_line_ends(part(range), bare));
+            let has_mark = |range: &Range<usize>| text.get(..range.start).unwrap_or_default().ends_with(BYTE_ORDER_MARK);
+            let mark = bare.len() < wanted.len() && !ranges.iter().all(has_mark);
+            return Places { ranges, ignored: Ignored { line_ends, mark, ..ignored } };
         }
     }
     Places::default()
+}
+
+/// Returns true if two texts of the same lines have the same line breaks.
+fn same_line_ends(text: &str, other: &str) -> bool {
+    let breaks = |text: &str| (text.matches("\r\n").count(), text.matches('\n').count());
+    let ((windows, all), (other_windows, other_all)) = (breaks(text), breaks(other));
+    (windows == other_windows && all == other_all) || all.min(other_all) == 0 || (windows == all && other_windows == other_all)
 }
 
 /// Returns a line without the ignored features.
@@ -162,11 +184,15 @@ mod tests {
             ("a  \nb\t\n", "a\nb\n", vec!["a  \nb\t\n"], "blanks at line ends"),
             ("a  \nb\t\nc", "a\nb", vec!["a  \nb\t"], "blanks at line ends"),
             ("a\nb\n", "a \nb  ", vec!["a\nb"], "blanks at line ends"),
-            ("a \r\nb", "a\nb", vec!["a \r\nb"], "blanks at line ends"),
+            ("a \r\nb", "a\nb", vec!["a \r\nb"], "line ends and blanks at line ends"),
+            ("caf\u{e9}\r\nb", "cafe\u{301}\nb", vec!["caf\u{e9}\r\nb"], "line ends and the Unicode form of letters"),
             ("cafe\u{301} x", "caf\u{e9} x", vec!["cafe\u{301} x"], "the Unicode form of letters"),
             ("caf\u{e9}", "cafe\u{301}", vec!["caf\u{e9}"], "the Unicode form of letters"),
             ("caf\u{e9} \nx", "cafe\u{301}\nx", vec!["caf\u{e9} \nx"], "blanks at line ends and the Unicode form of letters"),
-            ("a\nx", "\u{feff}a\nx", vec!["a\nx"], "line ends"),
+            ("a\nx", "\u{feff}a\nx", vec!["a\nx"], "the byte order mark"),
+            ("a\r\nx", "\u{feff}a\nx", vec!["a\r\nx"], "the byte order mark and line ends"),
+            ("a \r\ncaf\u{e9}", "\u{feff}a\ncafe\u{301}", vec!["a \r\ncaf\u{e9}"], "the byte order mark, line ends, blanks at line ends and the Unicode form of letters"),
+            ("\u{feff}a\r\nx", "\u{feff}a\nx", vec!["a\r\nx"], "line ends"),
             ("x  \nx  \n", "x\nx \n", vec!["x  \nx  \n"], "blanks at line ends"),
             ("a", "b", vec![], ""),
             ("a", " \n", vec![], ""),

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ops::ControlFlow,
-    path::Path,
+    path::{Component, Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -21,19 +21,19 @@ const LEVELS: usize = 2;
 /// Maximum number of lines in the tree, and of entries of one folder in it.
 const MOST_LINES: usize = 120;
 const MOST_ENTRIES: usize = 24;
-/// Maximum number of paths in a goal that are looked for.
+/// Maximum number of named paths that the tree shows.
 const MOST_NAMED: usize = 20;
 /// Maximum number of instruction files that are listed.
 const MOST_INSTRUCTIONS: usize = 20;
 /// File times lag behind the clock by up to one tick of the kernel, which is 10 ms at most.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
-/// The entries of the folder down to its second level, and those of the folders that the goal names.
+/// The entries of the folder down to its second level, and those of the folders that the work names.
 #[derive(Default)]
 struct Tree {
     top: Folder,
-    /// The folders that the goal names, as parts of their paths.
-    named: Vec<Vec<String>>,
+    /// Named paths below the first level.
+    deep: Vec<PathBuf>,
     instructions: Vec<String>,
     files: usize,
 }
@@ -42,18 +42,45 @@ struct Tree {
 #[derive(Default)]
 struct Folder(BTreeMap<String, Option<Self>>);
 
-/// Returns the lines of the tree, and the paths of instruction files. Skips files that `.gitignore` excludes.
-pub(super) async fn describe(context: &ToolContext, goal: &str) -> (String, Vec<String>) {
-    let (context, named) = (context.clone(), folders_in(&context.as_relative(goal)));
+/// Returns the lines of the tree with the folders that `work` names, and the paths of instruction files, of which those of these folders come
+/// first. Skips files that `.gitignore` excludes.
+pub(super) async fn describe(context: &ToolContext, work: &str) -> (String, Vec<String>) {
+    let (context, named) = (context.clone(), paths_in(&context.as_relative(work)));
     let looked = blocking(move || {
-        let mut tree = Tree { named, ..Tree::default() };
+        let deep = named.iter().filter(|path| path.components().nth(1).is_some()).take(MOST_NAMED).cloned().collect();
+        let mut tree = Tree { deep, ..Tree::default() };
         walk(&context, Path::new(""), |path| {
             tree.add(path);
             Ok(if tree.files < MOST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        Ok((tree.lines(), tree.instructions))
+        Ok((tree.lines(), nearest(tree.instructions, &named)))
     });
     looked.await.unwrap_or_default()
+}
+
+/// Returns the relative paths that a text may name.
+fn paths_in(text: &str) -> Vec<PathBuf> {
+    let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');
+    let words = text.split(|c| !is_of_path(c)).map(|word| word.trim_end_matches('.')).filter(|word| !word.is_empty());
+    let parts = |word: &str| Path::new(word).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    words.map(parts).filter(|path| path.is_relative() && !path.as_os_str().is_empty()).collect()
+}
+
+/// Returns the instruction files that are listed: of the root, of folders around the named paths, of folders below them, then others.
+fn nearest(mut instructions: Vec<String>, named: &[PathBuf]) -> Vec<String> {
+    instructions.sort_by_cached_key(|file| {
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let is_around = named.iter().any(|path| path.starts_with(folder));
+        let is_below = || named.iter().any(|path| folder.starts_with(path));
+        match folder.as_os_str().is_empty() {
+            true => 0,
+            false if is_around => 1,
+            false if is_below() => 2,
+            false => 3,
+        }
+    });
+    instructions.truncate(MOST_INSTRUCTIONS);
+    instructions
 }
 
 /// Returns at most `most` files that were changed at `since` or later, and the number of further ones.
@@ -80,12 +107,13 @@ impl Tree {
     fn add(&mut self, path: &Path) {
         self.files += 1;
         let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        if parts.last().is_some_and(|name| INSTRUCTIONS.contains(&name.as_str())) && self.instructions.len() < MOST_INSTRUCTIONS {
+        if parts.last().is_some_and(|name| INSTRUCTIONS.contains(&name.as_str())) {
             self.instructions.push(parts.join("/"));
         }
         let mut folder = &mut self.top;
         for (depth, name) in parts.iter().enumerate() {
-            if depth >= LEVELS && !self.named.iter().any(|named| shows(named, parts.get(..=depth).unwrap_or_default())) {
+            let entry: PathBuf = parts.iter().take(depth + 1).collect();
+            if depth >= LEVELS && !self.deep.iter().any(|named| shows(named, &entry)) {
                 break;
             }
             let is_folder = depth + 1 < parts.len();
@@ -130,15 +158,7 @@ impl Folder {
     }
 }
 
-/// Returns whether an entry leads to a named folder, or is directly in it.
-fn shows(named: &[String], entry: &[String]) -> bool {
-    named.starts_with(entry) || entry.split_last().is_some_and(|(_, folder)| folder == named)
-}
-
-/// Returns the paths in a text that may be those of folders below the first level.
-fn folders_in(text: &str) -> Vec<Vec<String>> {
-    let ends = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;:".contains(c);
-    let paths = text.split(ends).filter(|word| word.contains('/')).take(MOST_NAMED);
-    let parts = |path: &str| path.split('/').filter(|part| !part.is_empty() && *part != ".").map(str::to_owned).collect::<Vec<_>>();
-    paths.map(|path| parts(path.trim_end_matches(['.', '?', '!']))).collect()
+/// Returns whether an entry leads to a named path, or is directly in it.
+fn shows(named: &Path, entry: &Path) -> bool {
+    named.starts_with(entry) || entry.parent() == Some(named)
 }

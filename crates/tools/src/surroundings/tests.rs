@@ -27,21 +27,45 @@ async fn two_levels_are_shown_and_folders_marked() {
         ".git/HEAD",
     ]);
     fs::write(place.path().join(".gitignore"), "out\n").unwrap();
-    let read = Surroundings::read(&context, "2026-11-25".to_owned(), Vec::new()).await;
+    let read = Surroundings::read(&context, "", "2026-11-25".to_owned(), Vec::new()).await;
     let expected = ".github/\n  workflows/\n.gitignore\nAGENTS.md\nREADME.md\nsrc/\n  deep/\n  lib.rs";
     assert_eq!(read.tree, expected);
     assert_eq!(read.instructions, ["AGENTS.md", "src/deep/AGENTS.md"]);
     assert_eq!(read.git, None, "no program is there to ask");
 }
 
+// Requirement: 4.9
+#[tokio::test]
+async fn instructions_of_named_folders_come_first() {
+    let mut files: Vec<String> = (0..40).map(|number| format!("crates/c{number:02}/AGENTS.md")).collect();
+    files.extend(["AGENTS.md", "crates/c30/src/deep/CLAUDE.md", "crates/c30x/AGENTS.md", "docs/GEMINI.md"].map(str::to_owned));
+    let (place, context) = folder(&files.iter().map(String::as_str).collect::<Vec<_>>());
+    let table = [
+        ("Fix it", "AGENTS.md", "crates/c00/AGENTS.md"),
+        ("Fix crates/c30/src/lib.rs.", "AGENTS.md", "crates/c30/AGENTS.md"),
+        ("Fix `./crates/c30/src/lib.rs`, then docs/guide.md", "AGENTS.md", "crates/c30/AGENTS.md docs/GEMINI.md"),
+        ("crates/c30", "AGENTS.md", "crates/c30/AGENTS.md crates/c30/src/deep/CLAUDE.md"),
+        ("ROOT/crates/c39/a.rs does not compile", "AGENTS.md", "crates/c39/AGENTS.md"),
+        ("docs", "AGENTS.md", "docs/GEMINI.md"),
+    ];
+    for (task, root, next) in table {
+        let task = task.replace("ROOT", &context.working_folder().display().to_string());
+        let found = Surroundings::read(&context, &task, String::new(), Vec::new()).await.instructions;
+        let next: Vec<&str> = next.split(' ').collect();
+        assert_eq!((found[0].as_str(), found.len()), (root, 20), "{task}");
+        assert_eq!(found[1..=next.len()], next, "{task}");
+    }
+    drop(place);
+}
+
 #[tokio::test]
 async fn long_folders_are_cut_with_their_number() {
     let names: Vec<String> = (0..30).map(|number| format!("many/{number:02}.txt")).chain((0..200).map(|n| format!("f{n:03}"))).collect();
     let (_place, context) = folder(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let tree = Surroundings::read(&context, String::new(), Vec::new()).await.tree;
+    let tree = Surroundings::read(&context, "", String::new(), Vec::new()).await.tree;
     assert_eq!(tree.lines().last(), Some("… 106 more lines"));
     let (_place, context) = folder(&names[..30].iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(Surroundings::read(&context, String::new(), Vec::new()).await.tree.lines().last(), Some("  … 6 more"));
+    assert_eq!(Surroundings::read(&context, "", String::new(), Vec::new()).await.tree.lines().last(), Some("  … 6 more"));
 }
 
 #[test]
@@ -102,7 +126,7 @@ async fn missing_programs_of_the_project_are_named() {
             fs::write(programs.path().join(format!("{name}{}", std::env::consts::EXE_SUFFIX)), "").unwrap();
         }
         context.environment = std::sync::Arc::new([("PATH".into(), programs.path().into())].into());
-        let read = Surroundings::read(&context, String::new(), Vec::new()).await;
+        let read = Surroundings::read(&context, "", String::new(), Vec::new()).await;
         assert_eq!(read.missing.join(" "), expected, "{files:?}");
         drop(place);
     }
@@ -142,7 +166,7 @@ async fn folders_that_the_goal_names_are_shown() {
 async fn the_folder_of_records_is_named_where_it_exists() {
     for (files, expected) in [(&["a.txt"][..], false), (&["a.txt", ".aime/aime.db"], true)] {
         let (_place, context) = folder(files);
-        let read = Surroundings::read(&context, String::new(), Vec::new()).await;
+        let read = Surroundings::read(&context, "", String::new(), Vec::new()).await;
         assert_eq!(read.commands.contains("`.aime/` holds aime's own records"), expected, "{files:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Tests that an actor's limits follow the class of the model that it uses.
 
 use aime_llm::ModelLimits;
-use aime_tools::ModelClasses;
+use aime_tools::{ModelClass, ModelClasses};
 
 use super::{NO_RULES, builtin, task};
 use crate::{ActorContext, ActorFactory, ComposedActor, ProfileCatalog, Prompts};
@@ -39,7 +39,7 @@ fn limits_follow_the_model_that_is_used() {
     ];
     for (of_profile, of_task, default_is_small, steps, notes) in table {
         let input = composed(of_profile, of_task, default_is_small, ModelClasses::default(), None).input;
-        let found = (input.spec.max_steps, input.nudge_each_step, input.retry_reported_failures, input.limits.small);
+        let found = (input.spec.max_steps, input.class.step_notes, input.class.retry_reported_failures, input.limits.small);
         assert_eq!(found, (steps, notes, notes, notes), "{of_profile:?} {of_task:?} {default_is_small}");
     }
 }
@@ -61,5 +61,31 @@ fn steps_follow_the_run_the_profile_and_the_class() {
     }
     for (max_steps, expected) in [(None, 7), (Some(5), 5), (Some(400), 400)] {
         assert_eq!(composed(None, None, false, classes, max_steps).input.spec.max_steps, expected, "{max_steps:?}");
+    }
+}
+
+#[test]
+fn each_setting_of_a_class_decides_what_an_actor_gets() {
+    let with = |change: fn(&mut ModelClass), is_small: bool| {
+        let mut classes = ModelClasses::default();
+        change(if is_small { &mut classes.small } else { &mut classes.capable });
+        let limits = |_: &str| ModelLimits { small: is_small, ..ModelLimits::default() };
+        let registry = builtin();
+        let context = ActorContext { limits: &limits, classes, ..ActorContext::new("g", &registry, &NO_RULES) };
+        let input = ActorFactory::builtin().unwrap().compose(&task("Fix the tests"), &context).unwrap().input;
+        let reads_many = input.spec.tool("read_file").unwrap().definition.parameters["properties"].get("paths").is_some();
+        (reads_many && input.spec.tool("grep").is_some(), input.names_work)
+    };
+    // Columns: change, small, all tools with all parameters, asked back about work.
+    let table: [(fn(&mut ModelClass), bool, bool, bool); 6] = [
+        (|_| (), true, false, false),
+        (|_| (), false, true, true),
+        (|class| class.simple_tools = false, true, true, false),
+        (|class| class.simple_tools = true, false, false, true),
+        (|class| class.ask_for_work = true, true, false, true),
+        (|class| class.ask_for_work = false, false, true, false),
+    ];
+    for (at, (change, is_small, all_tools, asks)) in table.into_iter().enumerate() {
+        assert_eq!(with(change, is_small), (all_tools, asks), "row {at}");
     }
 }

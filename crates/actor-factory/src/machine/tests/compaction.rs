@@ -4,7 +4,7 @@ use aime_llm::Usage;
 use aime_progress_management::{Outcome, ProgressEvent};
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read};
+use super::support::{Play, answer, call, class, input, read};
 use crate::{ActorInput, ModelAnswer, ModelFault};
 
 fn compactions(play: &Play) -> Vec<(u64, u64)> {
@@ -80,7 +80,7 @@ fn small_models_are_told_the_size_of_what_was_removed_and_others_how_to_have_it_
         (false, format!("read-2: 2 {}…\n[output of read_file removed, 1202 characters; make the call again to see it]", "x".repeat(98))),
     ] {
         let mut input = small(4_000);
-        input.limits.small = is_small;
+        input.class = class(is_small);
         let mut play = Play::start(input);
         for step in 1..=9 {
             let result = format!("{step} {}", "x".repeat(1_200));

@@ -37,7 +37,8 @@ fn a_reported_failure_says_why_nobody_need_try_again() {
         ("blocked", true, true, Some(FailureCause::Denied)),
     ];
     for (status, retry_reported_failures, denied, expected) in table {
-        let mut of_class = ActorInput { retry_reported_failures, ..input() };
+        let mut of_class = input();
+        of_class.class.retry_reported_failures = retry_reported_failures;
         if denied {
             of_class.spec.approval = aime_tools::Approval::ReadOnly;
         }

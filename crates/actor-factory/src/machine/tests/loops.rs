@@ -41,7 +41,7 @@ proptest! {
                 if !play.nudges().is_empty() {
                     told_at.get_or_insert(number);
                 }
-                if play.requests.last().is_some_and(|request| request.tools.len() == 1) {
+                if play.is_asked_to_conclude() {
                     bound_at.get_or_insert(number);
                 }
                 // A few unique calls come first, then the cycle.

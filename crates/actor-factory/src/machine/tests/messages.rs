@@ -5,7 +5,7 @@ use aime_llm::Message;
 use aime_progress_management::{FailureCause, ProgressEvent};
 use aime_tools::Trust;
 
-use super::support::{Play, answer, input, person_message, read, terminate, write};
+use super::support::{Play, answer, input, person_message, read, terminate, with_step_notes, write};
 use crate::{ActorFact, ActorInput, PersonMessage};
 
 const SLOWLY: &str = "The person you work for says: slowly\nTake it into account and go on with your task.";
@@ -53,7 +53,7 @@ fn what_is_said_stands_last_in_the_next_request_and_stays() {
 
 #[test]
 fn words_stand_outside_the_marks_of_a_result() {
-    let mut play = Play::start(ActorInput { trust: Some(Trust::default()), marks: true, nudge_each_step: true, ..input() });
+    let mut play = Play::start(ActorInput { trust: Some(Trust::default()), marks: true, class: with_step_notes(), ..input() });
     play.calls(vec![read("a", "1")]).fact(person_message(1, "slowly")).tool("t/1/1/1", "one");
     let results = play.results();
     let (marked, after) = results[0].split_once("\n\n").unwrap();
@@ -131,7 +131,7 @@ fn the_bound_on_steps_holds_whatever_is_said() {
 fn words_outlive_the_result_before_them() {
     let mut input = input();
     input.limits.context_tokens = 4_000;
-    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input });
+    let mut play = Play::start(ActorInput { class: with_step_notes(), ..input });
     for step in 1..=9 {
         play.calls(vec![read(&format!("r{step}"), &step.to_string())]);
         if step == 1 {

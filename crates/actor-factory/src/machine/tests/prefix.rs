@@ -4,7 +4,7 @@ use aime_durable::Reason;
 use aime_llm::Message;
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, person_message, read, terminate};
+use super::support::{Play, answer, call, input, person_message, read, terminate, with_step_notes};
 use crate::{ActorFact, ActorInput};
 
 /// Returns the messages of each request as JSON, without the closing bracket.
@@ -26,7 +26,7 @@ fn assert_requests_extend_each_other(play: &Play) {
 fn requests_grow_only_at_their_end() {
     let mut input = input();
     input.spec.max_steps = 14;
-    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input });
+    let mut play = Play::start(ActorInput { class: with_step_notes(), ..input });
     play.model(answer("I begin.", vec![]));
     play.calls(vec![call("todo", "todo", &json!({"items": [{"text": "one"}]}))]);
     for step in 3..=5 {
@@ -59,7 +59,7 @@ fn requests_grow_only_at_their_end() {
 
 #[test]
 fn a_request_that_is_made_again_has_its_note_once() {
-    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
+    let mut play = Play::start(ActorInput { class: with_step_notes(), ..input() });
     play.calls(vec![read("a", "1")]).tool("t/1/1/1", "one");
     play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge().fact(ActorFact::Resumed {});
     assert_eq!(play.requests[1], play.requests[2]);

@@ -21,7 +21,7 @@ fn a_users_notes_take_the_place_of_those_that_are_built_in() {
         note("stuck", "{name} again, {count} times."),
         note("steps_left", "{left} to go."),
     ]);
-    few.nudge_each_step = true;
+    few.class = with_step_notes();
     let mut play = Play::start(few);
     play.model(answer("I think.", vec![]));
     assert!(play.log.contains("[user] Call something."), "{}", play.log);

@@ -4,7 +4,7 @@ use aime_llm::{ChatResponse, FinishReason, ToolChoice};
 use aime_progress_management::{CallOutcome, FailureCause, Outcome, ProgressEvent};
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read, terminate, tool_ended, write};
+use super::support::{Play, answer, call, class, input, read, terminate, tool_ended, with_step_notes, write};
 use crate::{ActorEffect, ActorInput, ActorSettings, ModelAnswer, ModelFault, machine::ActorStatus};
 
 // Requirement: 4.18
@@ -37,7 +37,7 @@ fn calls_that_change_something_run_in_order() {
 fn nothing_runs_on_files_that_a_failed_change_left() {
     for small in [false, true] {
         let mut input = input();
-        input.limits.small = small;
+        input.class = class(small);
         let mut play = Play::start(input);
         let test = call("c", "bash", &json!({"command": "make test"}));
         play.calls(vec![write("a", "1"), read("b", "1"), test.clone(), write("d", "2"), call("e", "todo", &json!({"items": []}))]);
@@ -271,18 +271,31 @@ fn repetition_is_told_and_at_last_fails() {
 // Requirement: 4.34
 #[test]
 fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
-    let mut play = Play::start(input());
+    for narrow_tools in [true, false] {
+        repeats_a_finished_step(narrow_tools);
+    }
+}
+
+fn repeats_a_finished_step(narrow_tools: bool) {
+    let mut of_class = input();
+    of_class.class.narrow_tools = narrow_tools;
+    let mut play = Play::start(of_class);
     for step in 1..=6 {
-        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len(), "{step}");
+        assert!(!play.is_asked_to_conclude(), "{step}");
         play.calls(vec![write("a", "a.txt")]).tool(&format!("t/1/{step}/1"), "written");
     }
     let request = play.requests.last().unwrap();
-    let offered: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!((offered, &request.tool_choice), (vec!["terminate"], &ToolChoice::Required));
-    insta::assert_debug_snapshot!("the_request_for_a_conclusion", request);
+    if narrow_tools {
+        let offered: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!((offered, &request.tool_choice), (vec!["terminate"], &ToolChoice::Required));
+        insta::assert_debug_snapshot!("the_request_for_a_conclusion", request);
+    } else {
+        assert_eq!(request.tools, play.requests[0].tools, "caches of prompts hit");
+        assert_eq!(request.tool_choice, ToolChoice::Only("terminate".into()));
+    }
     // An unreadable conclusion gives the tools back, since the actor may have understood.
     play.calls(vec![call("b", "terminate", &json!({"status": "perhaps"}))]);
-    assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len());
+    assert!(!play.is_asked_to_conclude());
     play.calls(vec![call("c", "terminate", &json!({"status": "success", "message": "a.txt is written"}))]);
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
 }
@@ -295,10 +308,9 @@ fn who_reports_that_it_is_done_is_told_what_ends_a_task_and_asked_for_it_when_it
         let report = || vec![call("r", "update_progress", &json!({"status": status, "message": "It is written."}))];
         play.calls(report());
         assert_eq!(play.results().last().unwrap().contains("call `terminate`"), is_done, "{status}");
-        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len(), "once is no circle: {status}");
+        assert!(!play.is_asked_to_conclude(), "once is no circle: {status}");
         play.calls(report());
-        let offered = play.requests.last().unwrap().tools.len();
-        assert_eq!(offered, if is_done { 1 } else { input().spec.tools.len() }, "{status}");
+        assert_eq!(play.is_asked_to_conclude(), is_done, "{status}");
     }
 }
 
@@ -314,7 +326,7 @@ fn a_call_that_keeps_failing_is_not_called_done() {
 
 #[test]
 fn who_gives_up_at_the_first_error_is_urged_once() {
-    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
+    let mut play = Play::start(ActorInput { class: with_step_notes(), ..input() });
     play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
     assert!(play.step_note().is_some_and(|prompt| prompt.contains("The last call failed")));
     play.calls(vec![terminate("failure", "no such file")]);
@@ -324,7 +336,7 @@ fn who_gives_up_at_the_first_error_is_urged_once() {
     assert_eq!((conclusion.outcome, conclusion.summary.as_str()), (Outcome::Failure, "really not"));
     // An actor that has made no call yet, or a successful one, may give up.
     for begun in [false, true] {
-        let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
+        let mut play = Play::start(ActorInput { class: with_step_notes(), ..input() });
         if begun {
             play.calls(vec![read("a", "1")]).tool("t/1/1/1", "one");
             play.calls(vec![read("b", "2")]).tool_error("t/1/2/1", "no such file");
@@ -360,7 +372,7 @@ fn a_check_that_is_made_again_after_each_change_is_no_repetition() {
             }
         }
         assert_eq!(play.nudges().contains(&"stuck"), nudged, "{tool}");
-        assert_eq!(play.requests.last().unwrap().tools.len() == 1, nudged, "{tool}: asked for nothing but its conclusion");
+        assert_eq!(play.is_asked_to_conclude(), nudged, "{tool}: asked for nothing but its conclusion");
     }
 }
 
@@ -372,7 +384,7 @@ fn a_change_that_fails_is_none() {
         play.calls(vec![write("w", &format!("{step}.txt"))]).tool_error(&format!("t/1/{}/1", step - 1), "the disk is full");
         play.calls(vec![read("r", "a.txt")]).tool(&format!("t/1/{step}/1"), "same");
     }
-    assert_eq!(play.requests.last().unwrap().tools.len(), 1);
+    assert!(play.is_asked_to_conclude());
 }
 
 // Requirement: 4.26, 4.27
@@ -456,7 +468,7 @@ fn when_an_actor_is_told_something_can_be_set() {
 fn steps_run_out_and_that_is_no_success() {
     let mut few = input();
     few.spec.max_steps = 3;
-    let mut play = Play::start(ActorInput { nudge_each_step: true, ..few });
+    let mut play = Play::start(ActorInput { class: with_step_notes(), ..few });
     let expected = ["If the task is done", "Only 2 steps are left", "Only 1 steps are left"];
     for (step, expected) in (1..=3).zip(expected) {
         assert_eq!(play.step_note().is_some_and(|p| p.contains(expected)), step > 1, "{step}");

@@ -4,7 +4,7 @@ use aime_durable::Reason;
 use aime_progress_management::{FailureCause, Outcome};
 
 use super::support::{Play, answer, input, read, terminate, write};
-use crate::{ActorFact, ActorInput, ActorStatus, ModelAnswer, ModelFault, PersonMessage};
+use crate::{ActorFact, ActorInput, ActorStatus, ActorStep, ModelAnswer, ModelFault, PersonMessage};
 
 fn again(number: u32, missing: &str) -> ActorFact {
     ActorFact::RunAgain { number, missing: missing.into(), answer: false }
@@ -61,6 +61,9 @@ fn an_actor_runs_only_when_it_is_idle() {
     let asked = play.requests.len();
     play.fact(again(1, "too early"));
     assert_eq!((play.requests.len(), play.machine.status()), (asked, ActorStatus::Thinking));
+    assert_eq!(play.nudges(), ["run_refused"]);
+    let refused = play.machine.run_again_fact(1, "too early".into(), false).unwrap_err();
+    assert_eq!((refused.from, refused.step), (ActorStatus::Thinking, ActorStep::Run));
     play.calls(vec![read("a", "1")]);
     assert_eq!(play.machine.can_run().unwrap_err().from, ActorStatus::Executing);
     play.tool("t/1/1/1", "x").model_says(ModelAnswer::Error { kind: ModelFault::Other, text: "broken".into(), hint: None });
@@ -68,6 +71,13 @@ fn an_actor_runs_only_when_it_is_idle() {
     let failed = play.output.clone();
     play.fact(again(2, "go on"));
     assert_eq!((&play.output, play.requests.len()), (&failed, asked + 1), "it could not go on and ends as before");
+    assert_eq!(play.nudges(), ["run_refused", "run_refused"]);
+    assert_eq!(play.machine.run_again_fact(2, "go on".into(), false).unwrap_err().from, ActorStatus::Error);
+    let mut play = Play::start(input());
+    play.calls(vec![terminate("success", "done")]);
+    assert_eq!(play.machine.run_again_fact(1, "more".into(), false), Ok(Some(again(1, "more"))));
+    play.fact(again(1, "more"));
+    assert_eq!(play.machine.run_again_fact(1, "more".into(), false), Ok(None), "it runs again with this number");
 }
 
 #[test]

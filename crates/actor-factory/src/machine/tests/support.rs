@@ -3,9 +3,9 @@
 use std::{fmt::Write, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
-use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolChoice, ToolDefinition, Usage};
 use aime_progress_management::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, ProgressEvent, TaskId, Timestamp};
-use aime_tools::{Approval, Executor, PermissionRules, RuleLists, ToolScope, ToolSpec};
+use aime_tools::{Approval, Executor, ModelClass, ModelClasses, PermissionRules, RuleLists, ToolScope, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::{
@@ -67,8 +67,7 @@ pub(super) fn input() -> ActorInput {
         images: Vec::new(),
         limits: ModelLimits::default(),
         attended: true,
-        nudge_each_step: false,
-        retry_reported_failures: false,
+        class: class(false),
         plain_answer_ends: false,
         risks: Vec::new(),
         notes: std::collections::BTreeMap::new(),
@@ -83,6 +82,16 @@ pub(super) fn input() -> ActorInput {
         origins: Vec::new(),
         marks: false,
     }
+}
+
+/// Returns the default settings of a class of models.
+pub(super) fn class(small: bool) -> ModelClass {
+    ModelClasses::default().of(ModelLimits { small, ..ModelLimits::default() })
+}
+
+/// Returns the settings of capable models, with the notes after each step and the refusal of an early failure.
+pub(super) fn with_step_notes() -> ModelClass {
+    ModelClass { step_notes: true, refuse_early_failure: true, ..class(false) }
 }
 
 /// Returns the input with the tool that delegates.
@@ -311,6 +320,11 @@ impl Play {
                 _ => "",
             })
             .collect()
+    }
+
+    /// Returns true if the last request demands the conclusion.
+    pub(super) fn is_asked_to_conclude(&self) -> bool {
+        self.requests.last().is_some_and(|request| request.tools.len() == 1 || matches!(request.tool_choice, ToolChoice::Only(_)))
     }
 
     /// Returns the text after the last result of the last request.

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read, terminate, write};
+use super::support::{Play, answer, call, input, read, terminate, with_step_notes, write};
 use crate::ActorInput;
 
 // Requirement: 1.6, 4.10, 4.15, 4.16, 4.19, 4.21, 4.29, 8.6
 #[test]
 fn a_task_from_beginning_to_end() {
-    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
+    let mut play = Play::start(ActorInput { class: with_step_notes(), ..input() });
     play.model(answer("I look first.", vec![read("c1", "a.txt"), call("c2", "grep", &json!({"pattern": "x"}))]));
     play.tool("t/1/1/2", "no match").tool_error("t/1/1/1", "a.txt does not exist");
     play.calls(vec![

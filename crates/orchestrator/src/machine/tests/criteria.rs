@@ -1,6 +1,6 @@
 //! A claim is not enough: completion criteria of tasks, success criteria of the goal.
 
-use aime_progress_management::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange};
+use aime_progress_management::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange, TaskChange};
 
 use super::{
     build::{add, check, conclusion, id, plan},
@@ -82,6 +82,30 @@ fn a_refused_result_goes_back_before_there_is_a_new_attempt() {
             Some("reported as done, but \"y exists\" does not hold: looked")
         );
         assert_eq!(world.open(), "replan");
+    }
+}
+
+// Requirement: 5.4
+#[test]
+fn a_new_attempt_after_refused_results_knows_the_last_one() {
+    let rewritten = TaskChange { description: Some("do it in another way".to_owned()), ..TaskChange::default() };
+    let table = [
+        ("a", PlanChange::ModifyTask { id: id("a"), change: Box::new(rewritten) }, "### An earlier attempt at this task failed"),
+        ("b", add("b", &["a"]), "### The task `a`, which this one replaces, failed"),
+    ];
+    for (next, change, head) in table {
+        let mut world = World::with("a", |settings| settings.triggers.max_retries = 1);
+        for _ in 0..=1 {
+            claims(&mut world, &[("y exists", Some(false))]);
+        }
+        assert_eq!(world.open(), "replan");
+        world.patched(vec![change]);
+        let RunEffect::StartActor { brief, .. } = &world.under_way[&world.effect(next)].effect else { panic!() };
+        let expected = format!(
+            "{head}\nreported as done, but \"y exists\" does not hold: looked\nIt had reported:\nwhat was done\n\
+             Look at what is there, keep what holds, and do the rest another way."
+        );
+        assert_eq!((brief.results.as_str(), &brief.returned), (expected.as_str(), &None));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
@@ -11,7 +12,7 @@ use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, R
 use aime_llm::{ChatModel, Model, ModelError};
 use aime_messages::message;
 use aime_progress_management::{CallOutcome, QuestionId};
-use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ToolScope, UnfinishedOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -24,6 +25,9 @@ use crate::{
 
 /// Text after the answer to an actor's question, if files that the actor has read may have changed meanwhile.
 const MERGED_MEANWHILE: &str = "\n\n[Other tasks changed files of the folder meanwhile. Read a file again before you write it.]";
+
+/// Maximum characters of an interrupted call's output, if results are not cut.
+const MOST_PRINTED: usize = 10_000;
 
 type Context = EffectContext<ActorMachine>;
 
@@ -82,8 +86,8 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                 ActorEffect::Tool { call, seen, .. } => {
                     let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {
-                        let known = Box::pin(self.interruption_text(id.as_str())).await;
-                        return ended(id, CallOutcome::InDoubt, known, begun);
+                        let known = Box::pin(self.interruption(id.as_str(), call.tool())).await;
+                        return ended_with(id, CallOutcome::InDoubt, known, begun);
                     }
                     if self.refuses(id.as_str(), &context).await {
                         return revoked(id);
@@ -119,13 +123,30 @@ impl EffectRunner<ActorMachine> for ActorRunner {
 }
 
 impl ActorRunner {
-    /// Describes an interrupted call: its start time, and the files changed since.
-    async fn interruption_text(&self, call: &str) -> String {
-        let Some(at) = self.calls_begun.get(call) else { return String::new() };
+    /// Describes an interrupted call: how long it ran, the end of its processes, and the files changed since. The value holds the end of
+    /// its output as `printed`, which is data.
+    async fn interruption(&self, call: &str, tool: &str) -> (String, Value) {
+        let Some(at) = self.calls_begun.get(call) else { return (String::new(), Value::Null) };
         let seconds = self.attempt.runner.parts.clock.now().saturating_sub(*at) / 1_000;
         let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(*at).unwrap_or_default());
-        let changed = Surroundings::changed_since(&self.tool_context, since).await;
-        format!("It was begun {seconds} s ago, and what it printed is lost. {changed}")
+        let output = self.tool_context.output_folder.as_deref().and_then(|folder| UnfinishedOutput::read(folder, call));
+        let mut known = format!("It was begun {seconds} s ago");
+        if let Some(ran) = output.as_ref().and_then(|output| output.seen_at.duration_since(since).ok()) {
+            let _never_fails = write!(known, " and ran for about {} s", ran.as_secs().max(1));
+        }
+        known.push_str(". ");
+        if self.input.spec.tool(tool).is_some_and(|sheet| sheet.touches == ToolScope::Processes) {
+            known.push_str("Its processes were ended with aime. ");
+        }
+        let printed = output.map(|output| output.tail(self.tool_context.text_limit.unwrap_or(MOST_PRINTED)));
+        match printed.as_deref() {
+            None => known.push_str("What it printed is lost. "),
+            Some("") => known.push_str("It had printed nothing. "),
+            Some(_) => {}
+        }
+        known.push_str(&Surroundings::changed_since(&self.tool_context, since).await);
+        let printed = printed.filter(|printed| !printed.is_empty());
+        (known, printed.map(|printed| json!({"printed": printed})).unwrap_or_default())
     }
 
     /// Returns true if the run's budget leaves no room for a call. In that case it first waits until the run, which was
@@ -146,7 +167,7 @@ impl ActorRunner {
         if !leaves_nothing {
             tool_context = tool_context.with_guard(runner.kept_files.guard(&self.input.effect_prefix(), seen));
         }
-        tool_context = tool_context.with_trace_parent(runner.trace_parent(&id));
+        tool_context = tool_context.with_trace_parent(runner.trace_parent(&id)).with_unfinished_output(id.as_str());
         if self.input.attended {
             tool_context = tool_context.with_person(runner.person(facts, task, self.attempt.execution));
         }

@@ -31,6 +31,8 @@ pub(super) struct Hunk {
     pub(super) at_end: bool,
     /// True if the new file ends without a line break, if given.
     pub(super) open_end: Option<bool>,
+    /// True if the lines of the patch end with `\r\n`.
+    pub(super) windows: bool,
 }
 
 impl Hunk {
@@ -171,7 +173,7 @@ impl<'a> Reader<'a> {
                         hunk.below.extend(below);
                         hunk.near = hunk.near.or(near);
                     }
-                    _ => hunks.extend(open.replace(Hunk { below: below.into_iter().collect(), near, ..Hunk::default() })),
+                    _ => hunks.extend(open.replace(Hunk { below: below.into_iter().collect(), near, windows: self.ending == "\r\n", ..Hunk::default() })),
                 }
                 self.at += 1;
                 continue;

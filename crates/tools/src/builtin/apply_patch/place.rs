@@ -21,10 +21,10 @@ struct Line<'a> {
 
 /// The tolerated differences between a hunk and the file, strictest first.
 const LADDER: [Ignored; 4] = [
-    Ignored { line_ends: false, blanks: false, unicode: false },
-    Ignored { line_ends: true, blanks: true, unicode: false },
-    Ignored { line_ends: true, blanks: false, unicode: true },
-    Ignored { line_ends: true, blanks: true, unicode: true },
+    Ignored { line_ends: false, blanks: false, unicode: false, mark: false },
+    Ignored { line_ends: false, blanks: true, unicode: false, mark: false },
+    Ignored { line_ends: false, blanks: false, unicode: true, mark: false },
+    Ignored { line_ends: false, blanks: true, unicode: true, mark: false },
 ];
 
 /// A text after all hunks.
@@ -34,6 +34,8 @@ pub(super) struct Applied {
     pub(super) counts: Counts,
     /// Differences that were ignored to locate the hunks.
     pub(super) ignored: Ignored,
+    /// True if added lines got the line end `\r\n` of the file, and the patch has another.
+    pub(super) windows: bool,
 }
 
 /// Applies all hunks to a text. Keeps a byte order mark at its beginning.
@@ -44,11 +46,13 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
     let (mark, text) = text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 });
     let lines = split(text);
     let mut made = String::with_capacity(text.len());
-    let (mut counts, mut done, mut ignored) = (Counts::default(), 0, Ignored::default());
+    let (mut counts, mut done, mut ignored, mut windows) = (Counts::default(), 0, Ignored::default(), false);
     let fallback = lines.iter().map(|line| line.ending).find(|ending| !ending.is_empty()).unwrap_or("\n");
     // Keep a missing line break at the end of the text.
     let mut open_end = !text.is_empty() && !text.ends_with('\n');
     for (number, hunk) in hunks.iter().enumerate() {
+        // The lines of a hunk without a line break at the end of the file have no line end that could differ.
+        let differs = |ending: &str| !ending.is_empty() && (ending == "\r\n") != hunk.windows;
         let (at, loosely) = place(&lines, done, hunk).map_err(|why| {
             let which = if hunks.len() == 1 { String::new() } else { format!("change {}: ", number + 1) };
             format!("{which}{}", why.words(text))
@@ -62,10 +66,13 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
             let line = lines.get(done);
             // An added line gets the line break of the line before it.
             let near = done.checked_sub(1).and_then(|before| lines.get(before)).or(line).map_or(fallback, |line| line.ending);
+            ignored.line_ends |= *sign != Sign::Add && line.is_some_and(|line| differs(line.ending));
             match (sign, line) {
                 (Sign::Keep, Some(line)) => push(&mut made, line.text, line.ending, fallback),
                 (Sign::Add, _) => {
-                    push(&mut made, new.strip_suffix('\r').unwrap_or(new), if near.is_empty() { fallback } else { near }, fallback);
+                    let ending = if near.is_empty() { fallback } else { near };
+                    windows |= ending == "\r\n" && !hunk.windows;
+                    push(&mut made, new.strip_suffix('\r').unwrap_or(new), ending, fallback);
                     counts.added += 1;
                 }
                 (Sign::Remove, _) => counts.removed += 1,
@@ -84,7 +91,7 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
     } else if !made.is_empty() && !made.ends_with('\n') {
         made.push_str(fallback);
     }
-    Ok(Applied { text: format!("{mark}{made}"), counts, ignored })
+    Ok(Applied { text: format!("{mark}{made}"), counts, ignored, windows })
 }
 
 /// Numbers of added and removed lines.

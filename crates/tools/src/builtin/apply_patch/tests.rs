@@ -224,9 +224,21 @@ async fn a_failure_in_the_middle_of_writing_puts_the_others_back() {
 
 #[tokio::test]
 async fn tolerated_differences_are_reported() {
-    let place = Place::new(&[("f", "a  \nb\n"), ("g", "a\r\nb\r\n")]);
+    let place = Place::new(&[("f", "a  \nb\n"), ("g", "a\r\nb\r\n"), ("h", "a\r\nb\r\n"), ("i", "a\nb\n")]);
     let patch = "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+B\n*** Update File: g\n@@\n a\n-b\n+B\n*** End Patch";
     let text = place.text("apply_patch", json!({"patch": patch})).await;
-    assert_eq!(text, "Changed 2 files:\nchanged `f`, +1 -1 [matched although it differs in blanks at line ends]\nchanged `g`, +1 -1");
+    let ends = "[matched although it differs in line ends]";
+    let crlf = "[written with CRLF line ends, as the file has them]";
+    assert_eq!(
+        text,
+        format!("Changed 2 files:\nchanged `f`, +1 -1 [matched although it differs in blanks at line ends]\nchanged `g`, +1 -1 {ends} {crlf}")
+    );
+    // Columns: file, line end of the patch, notes.
+    let table = [("h", "\r\n", String::new(), "a\r\nB\r\n"), ("i", "\r\n", format!(" {ends}"), "a\nB\n")];
+    for (file, ending, notes, expected) in table {
+        let patch = format!("*** Begin Patch\n*** Update File: {file}\n@@\n a\n-b\n+B\n*** End Patch\n").replace('\n', ending);
+        let text = place.text("apply_patch", json!({"patch": patch})).await;
+        assert_eq!((text, place.content(file).as_str()), (format!("Changed 1 file:\nchanged `{file}`, +1 -1{notes}"), expected));
+    }
     assert_eq!((place.content("f").as_str(), place.content("g").as_str()), ("a  \nB\n", "a\r\nB\r\n"));
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::builtin::{
     near_miss::near_miss,
-    tolerant::{self, Ignored, Places, has_windows_line_ends, with_windows_line_ends},
+    tolerant::{self, BYTE_ORDER_MARK, Ignored, Places, has_windows_line_ends, with_windows_line_ends},
 };
 
 /// Maximum number of places that an error names if a text is not unique.
@@ -81,11 +81,14 @@ fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), St
         ));
     }
     let line = line_of(text, first.start);
+    // A byte order mark that the search left out is not part of the replaced text.
+    let left_out = edit.old_text.starts_with(BYTE_ORDER_MARK) && !text.get(first.clone()).is_some_and(|old| old.starts_with(BYTE_ORDER_MARK));
+    let new_text = edit.new_text.strip_prefix(BYTE_ORDER_MARK).filter(|_| left_out).unwrap_or(&edit.new_text);
     let (mut changed, mut done, mut windows) = (String::with_capacity(text.len()), 0, false);
     for range in ranges {
         let old = text.get(range.clone()).unwrap_or_default();
-        let new = with_line_ends(text, old, edit, ignored);
-        windows |= new != edit.new_text && new.contains("\r\n");
+        let new = with_line_ends(text, old, (&edit.old_text, new_text), ignored);
+        windows |= new != new_text && new.contains("\r\n");
         changed.push_str(text.get(done..range.start).unwrap_or_default());
         changed.push_str(&new);
         done = range.end;
@@ -95,14 +98,13 @@ fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), St
 }
 
 /// Returns the new text with the line breaks of the text that it replaces. Models write `\n` for any file.
-fn with_line_ends(text: &str, old: &str, edit: &Edit, ignored: Ignored) -> String {
-    let new = &edit.new_text;
+fn with_line_ends(text: &str, old: &str, (wanted, new): (&str, &str), ignored: Ignored) -> String {
     if old.contains("\r\n") || (!old.contains('\n') && has_windows_line_ends(text)) {
         with_windows_line_ends(new)
-    } else if ignored.line_ends && edit.old_text.contains("\r\n") {
+    } else if ignored.line_ends && wanted.contains("\r\n") {
         new.replace("\r\n", "\n")
     } else {
-        new.clone()
+        new.to_owned()
     }
 }
 

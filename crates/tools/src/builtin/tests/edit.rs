@@ -140,6 +140,8 @@ async fn small_differences_are_tolerated_and_reported() {
             vec!["[matched although it differs in the Unicode form of letters]"],
         ),
         ("\u{feff}a\r\nb\r\n", "\u{feff}a\nb", "1\n2", "\u{feff}1\r\n2\r\n", vec![ends, crlf]),
+        ("a\nb\n", "\u{feff}a", "\u{feff}1", "1\nb\n", vec!["[matched although it differs in the byte order mark]"]),
+        ("\u{feff}a\r\nb\r\n", "\u{feff}a\nb", "\u{feff}1\n2", "\u{feff}1\r\n2\r\n", vec![ends, crlf]),
         ("a\nb\n", "a", "1", "1\nb\n", vec![]),
     ];
     for (file, old, new, expected, notes) in table {

@@ -37,7 +37,7 @@ fn names_and_alternatives_stand() {
         for alternative in &sheet.alternatives {
             assert!(registry.get(alternative).is_some() && alternative != name, "{name}: {alternative}");
         }
-        let short = sheet.small.as_ref().map_or(&sheet.definition, |small| small.as_ref());
+        let short = sheet.simple.as_ref().map_or(&sheet.definition, |small| small.as_ref());
         assert!(short.description.len() < 160, "{name}: small models read it");
         assert_eq!(sheet.definition.parameters["additionalProperties"], false, "{name}");
         if sheet.handled_by == Executor::Runtime {
