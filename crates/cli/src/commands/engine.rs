@@ -377,8 +377,8 @@ fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
     let seal = keys.map(|(keys, whence)| Seal::read(&keys).map_err(|error| Failure::usage(format!("{whence}: {error}")))).transpose()?;
     let place = global.engine.blobs.clone().unwrap_or_else(|| setup.data_folder().join("blobs"));
     let blobs = match place.to_str().filter(|address| Bucket::is_address(address)) {
-        Some(address) => Blobs::in_bucket(bucket(address, setup)?),
-        None => Blobs::new(place),
+        Some(address) => Blobs::new(bucket(address, setup)?),
+        None => Blobs::in_folder(place),
     };
     Ok(blobs.sealed(seal))
 }
