@@ -83,11 +83,11 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         return Err(Failure::usage(message!("engine-without", option)).hint(message!("engine-without-hint")));
     }
     #[cfg(feature = "temporal")]
-    if global.engine.engine.is_some() {
+    if let Some(on) = &global.engine.engine {
         return on_runs(setup, async |runs| match command {
             // Workers call the tools of servers; the client needs their list only for the plan.
             Command::Run(LazyArgs(args)) => run::run(args, &global, runs).await,
-            command => engine::command(command, &global, runs).await,
+            command => engine::command(command, on, &global, runs).await,
         });
     }
     match command {

@@ -3,7 +3,7 @@
 use aime_messages::{Message, message};
 use aime_orchestrator::{NextStep, RunResult};
 use aime_progress_management::RunId;
-use aime_runs::{Hint, NameKind};
+use aime_runs::{EngineStep, Hint, NameKind};
 
 /// Returns the words for a hint of `aime-runs`.
 pub(crate) fn hint(hint: &Hint) -> Message {
@@ -36,6 +36,10 @@ pub(crate) fn hint(hint: &Hint) -> Message {
         Hint::FetchModel { model, size } => message!("fetch-pull", model, size),
         Hint::OtherModel => message!("models-known"),
         Hint::OtherProfile => message!("engine-profile-hint"),
+        Hint::Engine(EngineStep::Server) => message!("engine-server"),
+        Hint::Engine(EngineStep::List) => message!("engine-list"),
+        Hint::Engine(EngineStep::Worker) => message!("engine-worker"),
+        Hint::Engine(EngineStep::EndRun) => message!("engine-not-ended-hint"),
         other => Message::text(other),
     }
 }

@@ -3,7 +3,6 @@
 //! One thread writes and commits all waiting work together. Any number of readers, also in other processes, can read
 //! meanwhile.
 
-mod blob;
 mod error;
 mod inbox;
 mod load;
@@ -35,7 +34,6 @@ pub use runs::{EventRecord, NewRun, RunRecord};
 pub use simulated::{Disk, Fate};
 pub use snapshot::{LoadedSnapshot, NewSnapshot, SnapshotRecord};
 pub use stream::{RUN_STREAM, StreamWriter};
-pub use whole::{BlobFault, BlobFaultKind};
 
 use writer::Writer;
 

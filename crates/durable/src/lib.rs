@@ -2,6 +2,8 @@
 
 #[cfg(any(test, feature = "contract-tests"))]
 pub mod contract;
+#[cfg(feature = "content")]
+mod content;
 mod drive;
 mod embedded;
 mod host;
@@ -9,6 +11,8 @@ mod host;
 mod journal;
 mod machine;
 
+#[cfg(feature = "content")]
+pub use content::{ContentError, ContentStore, FolderStore, check_name, content_name, private_folder};
 pub use drive::{DriveError, Ended, LoadedMachine, Replayed, Resume, drive, replay};
 pub use embedded::{
     Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, FailedEffect, FencedWriter, MemoryStream, Sink,
@@ -17,7 +21,7 @@ pub use embedded::{
 pub use host::{Commit, Host, Recorded};
 #[cfg(feature = "journal")]
 pub use journal::{
-    BlobFault, BlobFaultKind, EventRecord, Journal, JournalError, Loaded, LoadedSnapshot, LockError, Message, NewRun, NewSnapshot,
+    EventRecord, Journal, JournalError, Loaded, LoadedSnapshot, LockError, Message, NewRun, NewSnapshot,
     RUN_STREAM, RunLock, RunRecord, SnapshotRecord, StreamWriter,
 };
 #[cfg(any(test, feature = "simulation"))]

@@ -87,7 +87,6 @@ journal-busy = another process keeps the journal {$file} locked: wait for it or 
 journal-fenced = another process continues run {$run}: leave it to that one, or stop it and resume
 journal-other-version = run {$run} was written by version {$found} of its machine, this is version {$known}: resume it with the version that began it
 journal-unreadable = record {$record} of run {$run} is none that this version reads: resume it with the version that wrote it
-journal-blob = the blob {$hash} in the journal {$file} is damaged: it cannot be used
 journal-diverged = run {$run} diverges: {$reason}; it was written by another version of its machine, or is damaged
 journal-encode = a record of run {$run} cannot be written as JSON: this is a fault in the program
 journal-closed = the journal {$file} is closed: open it again

@@ -81,7 +81,6 @@ journal-busy = 另一个进程锁定了日志 {$file}：请等它结束，或停
 journal-fenced = 另一个进程正在继续运行 {$run}：请交给它，或停止它再继续
 journal-other-version = 运行 {$run} 由状态机的第 {$found} 版写下，这里是第 {$known} 版：请用开始它的版本继续
 journal-unreadable = 这个版本读不懂运行 {$run} 的记录 {$record}：请用写下它的版本继续
-journal-blob = 日志 {$file} 中的数据块 {$hash} 已损坏：不能使用
 journal-diverged = 运行 {$run} 出现分歧：{$reason}；它由状态机的另一个版本写下，或者已损坏
 journal-encode = 运行 {$run} 的一条记录不能写成 JSON：这是程序的错误
 journal-closed = 日志 {$file} 已关闭：请重新打开

@@ -84,7 +84,7 @@ impl ActorBrief {
     }
 }
 
-/// Returns the results of the tasks before this one, the tasks that were cancelled, and the findings of failed attempts: those of the tasks
+/// Returns the results of the tasks before this one, the cancelled tasks among them, and the findings of failed attempts: those of the tasks
 /// that it replaces, and its own.
 fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -102,11 +102,13 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
         }
     }
-    // A cancelled task is no dependency any more, and its dependents do not know its result.
+    // A cancelled task is no dependency any more. The task lacks its result, and so does each task in a group that depended on it.
+    let groups = std::iter::successors(Some(task), |inner| state.tasks.get(inner.spec.parent.as_ref()?)).take(state.tasks.len());
+    let lost: Vec<&TaskId> = groups.flat_map(|task| &task.lost_dependencies).collect();
     let changes = state.decisions.iter().flat_map(|decision| &decision.patch.changes);
     let cancelled: BTreeMap<&TaskId, &str> = changes
         .filter_map(|change| match change {
-            PlanChange::CancelTask { id, reason, .. } => Some((id, reason.as_str())),
+            PlanChange::CancelTask { id, reason, .. } if lost.contains(&id) => Some((id, reason.as_str())),
             _ => None,
         })
         .collect();

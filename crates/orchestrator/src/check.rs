@@ -11,7 +11,7 @@ use std::{
 };
 
 use aime_actor_factory::ActorMachine;
-use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
+use aime_durable::{Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
 use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, TimedEvent, fold, read_snapshot, write_snapshot};
 use aime_work_tree::PrivateFolders;
@@ -70,8 +70,6 @@ pub enum Place {
     List,
     /// The file that holds the journals of all runs.
     File,
-    /// The content-addressed blobs.
-    Blob,
     /// The recorded changes of files, which make an undo possible.
     Undo,
     /// The folder of the run.
@@ -89,7 +87,6 @@ impl Place {
             Self::Snapshot => "snapshot",
             Self::List => "list",
             Self::File => "file",
-            Self::Blob => "blob",
             Self::Undo => "undo",
             Self::Folder => "folder",
         }
@@ -139,7 +136,6 @@ pub async fn check_run(
         }
     };
     checking.file()?;
-    checking.blobs().await?;
     checking.undo(keep);
     checking.folder(&keep.join("runs").join(run.as_str()));
     Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events, actors, findings: checking.findings })
@@ -287,25 +283,6 @@ impl Checking<'_> {
     fn file(&mut self) -> Result<(), OrchestratorError> {
         for fault in self.journal.faults_of_file()? {
             self.found(Place::File, message!("find-recover", fault), None);
-        }
-        Ok(())
-    }
-
-    async fn blobs(&mut self) -> Result<(), OrchestratorError> {
-        let faults = self.journal.faults_of_blobs(self.run.as_str())?;
-        let mut unused = 0;
-        for BlobFault { hash, kind } in faults {
-            match kind {
-                BlobFaultKind::Missing => self.found(Place::Blob, message!("find-missing", hash), None),
-                BlobFaultKind::Damaged => self.found(Place::Blob, message!("find-content", hash), None),
-                BlobFaultKind::Unused => unused += 1,
-            }
-        }
-        if unused > 0 {
-            self.found(Place::Blob, message!("find-unused", number = unused), Some(message!("find-remove")));
-            if self.repair {
-                self.journal.drop_unused_blobs().await?;
-            }
         }
         Ok(())
     }

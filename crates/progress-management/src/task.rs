@@ -78,6 +78,9 @@ pub struct Task {
     /// Call by which another actor claimed the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<String>,
+    /// Former dependencies that were taken out of the plan without a replacement: the task lacks their results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_dependencies: Vec<TaskId>,
 }
 
 /// The actor of a task, with the reasons for its choice.
@@ -219,6 +222,7 @@ impl Task {
             activity: None,
             actor: None,
             claimed_by: None,
+            lost_dependencies: Vec::new(),
         }
     }
 }

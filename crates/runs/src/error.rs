@@ -185,7 +185,6 @@ fn journal(error: &JournalError) -> Message {
         JournalError::Beginning { run, detail, .. } => message!("no-beginning", run, reason = Message::text(detail)),
         JournalError::OtherVersion { run, found, known, .. } => message!("journal-other-version", run, found, known),
         JournalError::Unreadable { run, seq, .. } => message!("journal-unreadable", run, record = seq),
-        JournalError::DamagedBlob { path, hash } => message!("journal-blob", file = path.display(), hash),
         JournalError::Diverged { run, detail, .. } => message!("journal-diverged", run, reason = Message::text(detail)),
         JournalError::Encode { run, .. } => message!("journal-encode", run),
         JournalError::Closed { path } => message!("journal-closed", file = path.display()),

@@ -75,6 +75,21 @@ pub enum Hint {
     OtherModel,
     /// Give the task another profile, or run the plan without an engine.
     OtherProfile,
+    /// Next step for runs on an engine.
+    Engine(EngineStep),
+}
+
+/// Next steps for runs on an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineStep {
+    /// Start the server of the engine.
+    Server,
+    /// List the runs of the engine.
+    List,
+    /// Start a worker.
+    Worker,
+    /// End the run first.
+    EndRun,
 }
 
 /// Kinds of names that can be listed.
@@ -131,6 +146,10 @@ impl fmt::Display for Hint {
             Self::FetchModel { model, size } => write!(f, "fetch {model} ({size})"),
             Self::OtherModel => f.write_str("use a local model that is known to run, or a model on a server"),
             Self::OtherProfile => f.write_str("give the task another profile, or run the plan without an engine"),
+            Self::Engine(EngineStep::Server) => f.write_str("check that the server is there"),
+            Self::Engine(EngineStep::List) => f.write_str("look at the list of runs of this engine"),
+            Self::Engine(EngineStep::Worker) => f.write_str("check that a worker is there"),
+            Self::Engine(EngineStep::EndRun) => f.write_str("cancel the run first"),
         }
     }
 }

@@ -18,6 +18,8 @@
 //! ```
 
 pub mod config;
+#[cfg(feature = "temporal")]
+pub mod engine;
 pub mod models;
 
 mod caller;
@@ -35,7 +37,7 @@ pub use self::{
     environment::Environment,
     error::{ErrorKind, RunsError, with_causes},
     files::{is_path_of_file, write_whole},
-    hint::{Hint, NameKind},
+    hint::{EngineStep, Hint, NameKind},
     service::{
         AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunNews,
         RunWatch, Runs, UndoReport, WatchNews, asks_nothing, has_ended, hearer, list_document, matching_runs, may_have_changed_files,

@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("the address of an engine, a workflow, and perhaps `first`".into()),
     };
     // The history keeps the names of blobs, so their content is not read.
-    let access = Access { address: address.parse()?, blobs: Blobs::new("."), api_key: None, certificates: Certificates::default() };
+    let access = Access { address: address.parse()?, blobs: Blobs::in_folder("."), api_key: None, certificates: Certificates::default() };
     let client = connect(access).await?;
     let mut handle = client.get_workflow_handle::<RunWorkflow>(workflow);
     let mut events = handle.fetch_history(WorkflowFetchHistoryOptions::builder().build()).into_events().await?;

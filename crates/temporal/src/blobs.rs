@@ -1,49 +1,24 @@
-//! A store of what is large, by content, that all processes of a deployment share: a folder, or a bucket of S3.
+//! Blobs: large contents that all processes of a deployment share, in a folder or a bucket of S3.
 
 mod bucket;
-mod folder;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use aime_durable::{ContentError, ContentStore, FolderStore, content_name};
 use tokio::task::{JoinError, spawn_blocking};
 
 pub use self::bucket::{Bucket, BucketError, BucketKeys};
-use self::folder::Folder;
 use crate::{Seal, SealError, seal::is_sealed};
 
 /// Reason why a blob could not be stored or found.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// The folder could not be written to.
-    #[error("{path} cannot be written: {source}")]
-    Write {
-        /// Path of the blob.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
-    /// The folder could not be read, or has no such blob.
-    #[error("{path} cannot be read: {source}; every worker and client must share the folder of the blobs")]
-    Read {
-        /// Path of the blob.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
-    /// The bucket did not take it, did not give it, or has no such blob.
-    #[error("{place} cannot be used: {why}")]
-    Bucket {
-        /// Place of the blob.
-        place: String,
-        /// Error of the store.
-        why: String,
-    },
-    /// The content differs from what was stored.
-    #[error("{place} holds something else than its name says")]
-    Damaged {
-        /// Place of the blob.
-        place: String,
-    },
+    /// The store did not take it.
+    #[error(transparent)]
+    Write(ContentError),
+    /// The store did not return it, or has no such blob.
+    #[error("{0}; every worker and client must share the store of the blobs")]
+    Read(ContentError),
     /// The blob could not be encrypted or decrypted.
     #[error("{name} cannot be used: {source}")]
     Seal {
@@ -52,21 +27,9 @@ pub enum BlobError {
         /// Error of the decryption.
         source: SealError,
     },
-    /// The name is no name of a blob.
-    #[error("{name:?} is no name of a blob")]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// The read or write was not completed: the process ends, or aime has a fault.
+    /// The work on the bytes was not completed: the process ends, or aime has a fault.
     #[error("it was given up: {0}")]
     GivenUp(#[from] JoinError),
-}
-
-#[derive(Debug, Clone)]
-enum Store {
-    Folder(Folder),
-    Bucket(Box<Bucket>),
 }
 
 /// Blobs, named by the BLAKE3 hash of their content; sealed blobs by a keyed hash. Cheap to clone.
@@ -74,21 +37,21 @@ enum Store {
 /// The time of a blob is that of its last use in a run that began or went on; storing it again renews its time.
 #[derive(Debug, Clone)]
 pub struct Blobs {
-    store: Store,
+    store: Arc<dyn ContentStore>,
     seal: Option<Seal>,
 }
 
 impl Blobs {
-    /// Creates a store in a folder, which is created when the first blob is stored.
+    /// Keeps blobs in a store that all processes share, such as a [`Bucket`].
     #[must_use]
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { store: Store::Folder(Folder::new(folder.into())), seal: None }
+    pub fn new(store: impl ContentStore + 'static) -> Self {
+        Self { store: Arc::new(store), seal: None }
     }
 
-    /// Creates a store in an existing bucket.
+    /// Keeps blobs in a folder, which is created when the first blob is stored.
     #[must_use]
-    pub fn in_bucket(bucket: Bucket) -> Self {
-        Self { store: Store::Bucket(Box::new(bucket)), seal: None }
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self::new(FolderStore::new(folder).synced())
     }
 
     /// Returns the same store with encryption of everything that is stored. Blobs stored without encryption are still
@@ -111,7 +74,7 @@ impl Blobs {
         let seal = self.seal.clone();
         let sealed = spawn_blocking(move || {
             let named = seal.as_ref().and_then(|seal| seal.name(&bytes));
-            let name = named.unwrap_or_else(|| blake3::hash(&bytes).to_hex().to_string());
+            let name = named.unwrap_or_else(|| content_name(&bytes));
             let sealed = match &seal {
                 Some(seal) => seal.seal(&bytes).map_err(|source| BlobError::Seal { name: name.clone(), source })?,
                 None => bytes,
@@ -119,13 +82,9 @@ impl Blobs {
             Ok::<_, BlobError>((name, sealed))
         });
         let (name, bytes) = sealed.await??;
-        match &self.store {
-            Store::Bucket(bucket) => bucket.put(checked(&name)?, bytes).await?,
-            Store::Folder(folder) => {
-                let is_whole = folder.has(checked(&name)?) && self.get(&name).await.is_ok();
-                let (folder, name) = (folder.clone(), name.clone());
-                spawn_blocking(move || if is_whole { folder.touch(&name) } else { folder.put(&name, &bytes) }).await??;
-            }
+        let is_whole = self.store.renew(&name).await.map_err(BlobError::Write)? && self.get(&name).await.is_ok();
+        if !is_whole {
+            self.store.write(&name, bytes).await.map_err(BlobError::Write)?;
         }
         Ok(name)
     }
@@ -135,75 +94,58 @@ impl Blobs {
     /// # Errors
     /// [`BlobError`].
     pub async fn get(&self, name: &str) -> Result<Vec<u8>, BlobError> {
-        let name = checked(name)?.to_owned();
-        let (bytes, place) = match &self.store {
-            Store::Bucket(bucket) => (bucket.get(&name).await?, bucket.place(&name)),
-            Store::Folder(folder) => {
-                let (folder, asked) = (folder.clone(), name.clone());
-                let place = folder.path(&name).display().to_string();
-                (spawn_blocking(move || folder.get(&asked)).await??, place)
-            }
-        };
-        let seal = self.seal.clone();
+        let bytes = self.store.read(name).await.map_err(BlobError::Read)?;
+        let (place, name, seal) = (self.store.place(name), name.to_owned(), self.seal.clone());
         let opened = spawn_blocking(move || {
-            if blake3::hash(&bytes).to_hex().as_str() == name {
+            if content_name(&bytes) == name {
                 return Ok(bytes);
             }
-            if !is_sealed(&bytes) {
-                return Err(BlobError::Damaged { place });
+            if is_sealed(&bytes) {
+                let failed = |source| BlobError::Seal { name: name.clone(), source };
+                let (bytes, own) = seal.as_ref().ok_or_else(|| failed(SealError::NoKeyGiven))?.open_named(&bytes).map_err(failed)?;
+                if own == name {
+                    return Ok(bytes);
+                }
             }
-            let failed = |source| BlobError::Seal { name: name.clone(), source };
-            let (bytes, own) = seal.as_ref().ok_or_else(|| failed(SealError::NoKeyGiven))?.open_named(&bytes).map_err(failed)?;
-            if own == name { Ok(bytes) } else { Err(BlobError::Damaged { place }) }
+            Err(BlobError::Read(ContentError::Damaged { place }))
         });
         opened.await?
     }
-}
-
-/// Checks a name from outside, which must not become another path.
-fn checked(name: &str) -> Result<&str, BlobError> {
-    let fits = name.len() == 2 * blake3::OUT_LEN && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if fits { Ok(name) } else { Err(BlobError::Name { name: name.to_owned() }) }
 }
 
 #[cfg(test)]
 mod tests {
     use std::{
         fs::File,
-        path::PathBuf,
         time::{Duration, SystemTime},
     };
 
-    use super::{BlobError, Blobs, Store};
-    use crate::Seal;
+    use super::*;
 
-    fn at(blobs: &Blobs, name: &str) -> PathBuf {
-        match &blobs.store {
-            Store::Folder(folder) => folder.path(name),
-            Store::Bucket(_) => panic!("these are in a folder"),
-        }
+    fn at(blobs: &Blobs, name: &str) -> String {
+        blobs.store.place(name)
     }
 
     // Requirement: 18.5
     #[tokio::test]
     async fn what_is_stored_is_found_and_damage_is_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(folder.path().join("blobs"));
+        let blobs = Blobs::in_folder(folder.path().join("blobs"));
         let name = blobs.put(b"a long text".to_vec()).await.unwrap();
         assert_eq!(blobs.put(b"a long text".to_vec()).await.unwrap(), name);
         assert_eq!(blobs.get(&name).await.unwrap(), b"a long text");
         std::fs::write(at(&blobs, &name), "another").unwrap();
-        assert!(matches!(blobs.get(&name).await, Err(BlobError::Damaged { .. })));
+        assert!(matches!(blobs.get(&name).await, Err(BlobError::Read(ContentError::Damaged { .. }))));
         assert_eq!(blobs.put(b"a long text".to_vec()).await.unwrap(), name);
         assert_eq!(blobs.get(&name).await.unwrap(), b"a long text", "what was damaged is whole again");
-        assert!(matches!(blobs.get(&"0".repeat(64)).await, Err(BlobError::Read { .. })));
+        assert!(matches!(blobs.get(&"0".repeat(64)).await, Err(BlobError::Read(ContentError::Store { .. }))));
     }
 
     // Requirement: 18.5
     #[tokio::test]
     async fn what_is_stored_again_is_as_if_it_were_new() {
         let folder = tempfile::tempdir().unwrap();
-        for blobs in [Blobs::new(folder.path()), Blobs::new(folder.path()).sealed(Some(Seal::read(&"1".repeat(64)).unwrap()))] {
+        for blobs in [Blobs::in_folder(folder.path()), Blobs::in_folder(folder.path()).sealed(Some(Seal::read(&"1".repeat(64)).unwrap()))] {
             let name = blobs.put(b"a long text".to_vec()).await.unwrap();
             let file = File::options().append(true).open(at(&blobs, &name)).unwrap();
             let before = std::fs::read(at(&blobs, &name)).unwrap();
@@ -218,7 +160,7 @@ mod tests {
     async fn what_is_sealed_is_found_by_its_key_alone() {
         let folder = tempfile::tempdir().unwrap();
         let seal = |digit: &str| Some(Seal::read(&digit.repeat(64)).unwrap());
-        let plain = Blobs::new(folder.path());
+        let plain = Blobs::in_folder(folder.path());
         let (one, other) = (plain.clone().sealed(seal("1")), plain.clone().sealed(seal("2")));
         let name = one.put(b"a long text".to_vec()).await.unwrap();
         assert_eq!(one.put(b"a long text".to_vec()).await.unwrap(), name, "it is stored once");
@@ -232,15 +174,15 @@ mod tests {
         // A blob cannot be replaced by another one.
         let more = one.put(b"more".to_vec()).await.unwrap();
         std::fs::copy(at(&one, &more), at(&one, &name)).unwrap();
-        assert!(matches!(one.get(&name).await, Err(BlobError::Damaged { .. })));
+        assert!(matches!(one.get(&name).await, Err(BlobError::Read(ContentError::Damaged { .. }))));
     }
 
     // Requirement: 18.5
     #[tokio::test]
     async fn no_name_leads_out_of_the_folder() {
-        let blobs = Blobs::new("blobs");
+        let blobs = Blobs::in_folder("blobs");
         for name in ["", "../../etc/passwd", "é", &format!("../{}", "a".repeat(61)), &"g".repeat(64)] {
-            assert!(matches!(blobs.get(name).await, Err(BlobError::Name { .. })), "{name:?}");
+            assert!(matches!(blobs.get(name).await, Err(BlobError::Read(ContentError::Name { .. }))), "{name:?}");
         }
     }
 }

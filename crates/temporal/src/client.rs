@@ -374,7 +374,7 @@ mod tests {
         let (key, own) = (Some("key".to_owned()), Some((b"certificate".to_vec(), b"key".to_vec())));
         for (api_key, certificates) in [(key, Certificates::default()), (None, Certificates { own, ..Certificates::default() })] {
             let address: Address = "temporal://127.0.0.1:1".parse().unwrap();
-            let refused = connect(Access { address, blobs: Blobs::new("blobs"), api_key, certificates }).await;
+            let refused = connect(Access { address, blobs: Blobs::in_folder("blobs"), api_key, certificates }).await;
             assert!(matches!(refused, Err(EngineError::NoTls { .. })));
         }
     }

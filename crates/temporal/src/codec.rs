@@ -120,7 +120,7 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_large_is_stored_and_all_of_it_comes_back() {
         let folder = tempfile::tempdir().unwrap();
-        let codec = BlobCodec::new(Blobs::new(folder.path()));
+        let codec = BlobCodec::new(Blobs::in_folder(folder.path()));
         for (bytes, stored) in [(0, false), (INLINE, false), (INLINE + 1, true)] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: vec![b'x'; bytes], ..Payload::default() };
@@ -135,7 +135,7 @@ mod tests {
     async fn with_a_key_nothing_travels_in_plain_text() {
         let folder = tempfile::tempdir().unwrap();
         let seal = crate::Seal::read(&"7".repeat(64)).unwrap();
-        let (sealed, plain) = (BlobCodec::new(Blobs::new(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::new(folder.path())));
+        let (sealed, plain) = (BlobCodec::new(Blobs::in_folder(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::in_folder(folder.path())));
         for bytes in [1, INLINE, INLINE + 1] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: b"secret".repeat(bytes), ..Payload::default() };

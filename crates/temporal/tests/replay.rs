@@ -38,7 +38,7 @@ async fn replay(history: History) -> Result<(), WorkflowReplayError> {
     // The key of the scenario, which has sealed some of them.
     let seal = Seal::read(&"5eed".repeat(16)).unwrap();
     let folder = copied_blobs();
-    let blobs = Blobs::new(folder.path()).sealed(Some(seal));
+    let blobs = Blobs::in_folder(folder.path()).sealed(Some(seal));
     let options = WorkflowReplayerOptions::new()
         .register_workflow::<RunWorkflow>()
         .unwrap()

@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeSet, fs, io::ErrorKind, path::Path};
 
+use aime_durable::ContentError;
+
 use crate::{
     Entry, UndoError,
     log::{self, Log, Record},
-    objects::path_of,
+    objects::contents,
     store::Store,
 };
 
@@ -45,12 +47,12 @@ pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
     let kept = records.iter().rposition(|record| matches!(record, Record::Lost { .. })).map_or(0, |lost| lost + 1);
     let entries = records.iter().skip(kept).flat_map(Record::entries);
     let hashes: BTreeSet<&str> = entries.filter_map(Entry::hash).collect();
-    let folder = store.root().join("objects");
+    let contents = contents(store.root());
     for hash in hashes {
-        let fault = match fs::read(path_of(&folder, hash)) {
-            Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == hash => continue,
-            Ok(_) => "is not as it was written".to_owned(),
-            Err(error) if error.kind() == ErrorKind::NotFound => "is gone".to_owned(),
+        let fault = match contents.get(hash) {
+            Ok(_) => continue,
+            Err(ContentError::Damaged { .. }) => "is not as it was written".to_owned(),
+            Err(ContentError::Store { source, .. }) if source.kind() == ErrorKind::NotFound => "is gone".to_owned(),
             Err(error) => format!("cannot be read: {error}"),
         };
         faults.contents.push(format!("the content {hash} {fault}"));

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_durable::ContentError;
 use aime_sandbox::FileError;
 
 /// Reason why changes could not be recorded or undone.
@@ -13,6 +14,9 @@ pub enum UndoError {
     /// A file of the folder could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A content could not be stored, or is missing or damaged.
+    #[error(transparent)]
+    Content(#[from] ContentError),
     /// The undo data could not be read or written.
     #[error("{} could not be {action}: {source}", path.display())]
     Store {

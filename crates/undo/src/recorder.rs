@@ -13,6 +13,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use aime_durable::private_folder;
 use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
@@ -28,9 +29,10 @@ use self::{
 use crate::{
     Author, Change, UndoError, UndoSettings,
     chain::History,
+    error::store,
     known_path::{self, KnownFolder},
     log::{Log, Record},
-    objects::{Objects, private_folder},
+    objects::Objects,
     scan::LookCounts,
     store::{Store, prune},
 };
@@ -303,7 +305,7 @@ impl Recorder {
     fn start(&self) -> Result<LogState, UndoError> {
         let objects = Objects::open(self.store.root(), self.settings.reserve_bytes)?;
         let folder = self.store.of_run(&self.run);
-        private_folder(&folder)?;
+        private_folder(&folder).map_err(store(&folder, "made"))?;
         let turns = Turns::open(&folder)?;
         let turn = turns.take()?;
         let (log, records) = Log::open(&self.store.log(&self.run))?;

@@ -13,7 +13,7 @@ use crate::{
     error::store,
     known_path,
     log::{self, Log, Record},
-    objects::{alone, sweep},
+    objects::alone,
 };
 
 /// Size limits of the undo data.
@@ -125,13 +125,13 @@ impl Store {
 pub fn clean(keep: &Path) -> Result<(), UndoError> {
     let store = Store::new(keep);
     let Some(alone) = alone(store.root())? else { return Ok(()) };
-    sweep(store.root(), &alone, &store.wanted()?).map(drop)
+    alone.sweep(&store.wanted()?).map(drop)
 }
 
 /// Cleans up, and prunes the data of runs before `run`, the oldest first, until at most `most` bytes are left.
 pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError> {
     let Some(alone) = alone(store.root())? else { return Ok(()) };
-    let mut left = sweep(store.root(), &alone, &store.wanted()?)?;
+    let mut left = alone.sweep(&store.wanted()?)?;
     for older in store.runs()?.into_iter().filter(|older| older != run) {
         if left <= most {
             return Ok(());
@@ -140,7 +140,7 @@ pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError
         fs::remove_file(&log).map_err(crate::error::store(&log, "removed"))?;
         let (mut log, _) = Log::open(&log)?;
         log.add(&Record::Lost { reason: "it gave way to later runs: together they keep no more than undo.store_mb".to_owned() })?;
-        left = sweep(store.root(), &alone, &store.wanted()?)?;
+        left = alone.sweep(&store.wanted()?)?;
     }
     Ok(())
 }

@@ -1,19 +1,10 @@
 //! Differences between operating systems: names that are not text, permissions of new files, free space.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::OpenOptions,
     io,
     path::{Path, PathBuf},
 };
-
-/// Returns options for folders that only their owner may access. On Windows they have the rights of their parent.
-pub(crate) fn private_folder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true);
-    builder
-}
 
 /// Sets options for a file that only its owner may access. On Windows it has the rights of its folder.
 pub(crate) fn private_file(options: &mut OpenOptions) {

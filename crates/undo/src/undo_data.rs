@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, objects, store::Store};
+use aime_durable::FolderStore;
+
+use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, objects::contents, store::Store};
 
 /// Undo data of one run.
 #[derive(Debug)]
@@ -13,7 +15,7 @@ pub struct UndoData {
     history: History,
     work: Vec<Work>,
     before: BTreeMap<PathBuf, Option<Entry>>,
-    objects: PathBuf,
+    contents: FolderStore,
 }
 
 /// The work of one task: the states of the paths that it changed, after its last change.
@@ -75,7 +77,7 @@ impl UndoData {
         let store = Store::new(keep);
         let records = log::read(&store.log(run))?;
         let kept =
-            Self { history: History::of(&records), work: work(&records), before: before(&records), objects: objects::folder(store.root()) };
+            Self { history: History::of(&records), work: work(&records), before: before(&records), contents: contents(store.root()) };
         Ok((!records.is_empty()).then_some(kept))
     }
 
@@ -123,7 +125,7 @@ impl UndoData {
     /// # Errors
     /// [`UndoError`] if they are no longer stored, or are damaged.
     pub fn content(&self, entry: &Entry) -> Result<Option<Vec<u8>>, UndoError> {
-        entry.hash().map(|hash| objects::read(&self.objects, hash)).transpose()
+        Ok(entry.hash().map(|hash| self.contents.get(hash)).transpose()?)
     }
 
     /// Returns the reason why recording stopped, if it did.

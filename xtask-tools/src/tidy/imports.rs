@@ -27,8 +27,8 @@ const RESERVED: [Reserved; 7] = [
     },
     Reserved {
         paths: &["aime_temporal"],
-        owners: &["crates/temporal", "crates/cli", "crates/runs"],
-        hint: "nothing but the command knows where runs are carried out: a machine is driven through `aime_durable::Host`",
+        owners: &["crates/temporal", "crates/runs"],
+        hint: "only `aime-runs` knows where runs are carried out: a machine is driven through `aime_durable::Host`",
     },
     Reserved { paths: &["rusqlite"], owners: &["crates/durable", "crates/memory"], hint: "store through `aime_durable`" },
     Reserved {

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use aime_temporal::{Address, Capability, Queues};
+use aime_runs::engine::{Address, Capability, EngineOptions, EngineTls, Queues};
 use clap::Args;
 
 /// Help heading of the options for an engine.
@@ -62,7 +62,14 @@ impl EngineArgs {
         given.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
-    pub(crate) fn queues(&self) -> Queues {
+    /// Returns the options of the engine at this address.
+    pub(crate) fn options(&self, address: &Address) -> EngineOptions {
+        let Self { blobs, payload_key, tls_ca: authority, tls_name: name, git_handoff, .. } = self.clone();
+        let tls = EngineTls { authority, own: self.tls_cert.clone().zip(self.tls_key.clone()), name };
+        EngineOptions { address: address.clone(), blobs, payload_key, tls, queues: self.queues(), git_handoff }
+    }
+
+    fn queues(&self) -> Queues {
         let queues = Queues {
             prefix: self.queue_prefix.clone(),
             place: self.workspace.clone(),

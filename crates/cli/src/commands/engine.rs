@@ -1,81 +1,84 @@
 //! Runs on an engine: the same commands, and workers.
 
-mod messages;
-mod runs;
-
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
-
-use aime_durable::{Clock as _, SystemClock};
-use aime_messages::{Message, message};
-use aime_orchestrator::{FailureCode, NobodyThere, PublishedEvent, RunFact, RunRequest};
-use aime_progress_management::{RunId, RunStatus, Timestamp};
+use aime_messages::message;
+use aime_orchestrator::{FailureCode, RunRequest};
 use aime_runs::{
-    RunsError, Setup, has_ended,
-    models::{self, Choice},
-    raised, remember,
+    Cancelled, RunNews, Runs, Setup,
+    engine::{Address, Delivery, EngineRuns, EngineWatch, EngineWorker},
 };
-use aime_temporal::{
-    Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, ImportOutcome, Runs, Seal, Side, Tree,
-    TreeError, Trees, WatchReply, connect, work,
-};
+use serde_json::json;
 use tokio::sync::mpsc;
 
-use self::messages::{MessageTarget, find_run};
 use super::{
+    check_run,
     models_in_use::{by_flag, print_model},
     outcome::print_outcome,
+    report::report,
     run_display::DisplayedRun,
+    runs::{diff, events, in_list, print_fork, show},
     settings::bounds,
+    stats,
+    undo::{of_last_undo, of_run},
     watch::{print_event, print_result},
 };
 use crate::{
-    args::{Command, Global, LazyArgs, Output, ResumeArgs, WorkerArgs},
+    args::{Command, Global, LazyArgs, Output, ResumeArgs, RunsCommand, WorkerArgs},
     failure::{Failure, code},
     i18n::{msg, print},
     output,
-    screen::{DisplayOptions, Form, Screen},
+    screen::{DisplayOptions, Form, Screen, first_line, moment, rfc3339},
     signals::interrupted,
 };
 
-/// Polling interval of a run.
-const LOOK: Duration = Duration::from_millis(300);
-/// Number of consecutive failed polls (engine away, or no worker to answer) after which a client gives up. The run continues meanwhile.
-const AWAY: usize = 200;
-/// Variable with the key of an engine that requires one.
-const API_KEY: &str = "AIME_TEMPORAL_API_KEY";
-
-/// Variable with the key that encrypts everything that goes to the engine and to the blob store.
-const PAYLOAD_KEY: &str = "AIME_TEMPORAL_PAYLOAD_KEY";
-
 /// Runs a command whose run is on an engine.
-pub(super) async fn command(command: Command, global: &Global, here: &aime_runs::Runs) -> Result<u8, Failure> {
-    let setup = here.setup();
-    let Some(on) = &global.engine.engine else { return Err(Failure::internal("no engine is named")) };
+pub(super) async fn command(command: Command, on: &Address, global: &Global, here: &Runs) -> Result<u8, Failure> {
+    let options = global.engine.options(on);
+    let runs = EngineRuns::new(&options, here);
     match command {
-        Command::Resume(LazyArgs(args)) => resume(args, on, global, setup).await,
+        Command::Resume(LazyArgs(args)) => return resume(args, global, &runs, here.setup()).await,
         Command::Answer { run, text } => {
-            MessageTarget::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await
+            let run = runs.find(&run).await?;
+            output::note(&match runs.answer(&run, text.join(" ")).await? {
+                Some(question) => format!("answered: {}\n{}", first_line(&question.question, 100), msg!("engine-goes-on")),
+                None => msg!("engine-told", then = msg!("engine-answered"), run),
+            });
         }
         Command::Tell { run, task, text } => {
-            MessageTarget::to(&run, &runs(on, global, setup).await?).await?.message(task, text.join(" "), setup).await
+            let (run, text) = (runs.find(&run).await?, text.join(" "));
+            let sent = msg!("sent", text = first_line(&text, 100));
+            output::note(&match then(runs.message(&run, task.as_deref(), text).await?, run.as_str()) {
+                Some(then) => format!("{sent}\n{then}"),
+                None => msg!("engine-told", then = msg!("head-told"), run),
+            });
         }
-        Command::Pause { run } => MessageTarget::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
-        Command::Cancel { run, task } => MessageTarget::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
-        Command::Runs { command, output } => runs::show(command.map(LazyArgs::into_inner), output, on, global, here).await,
-        _ => Err(not_there()),
+        Command::Pause { run } => {
+            let run = runs.find(&run).await?;
+            runs.pause(&run).await?;
+            output::note(&msg!("run-stops", run));
+        }
+        Command::Cancel { run, task } => {
+            let run = runs.find(&run).await?;
+            let (delivery, cancelled) = runs.cancel(&run, task.as_deref()).await?;
+            output::note(&match (then(delivery, run.as_str()), cancelled) {
+                (None, _) => msg!("engine-told", then = msg!("engine-cancelled"), run),
+                (Some(then), Cancelled::Task(task)) => format!("{}\n{then}", msg!("cancel-task", task)),
+                (Some(_), Cancelled::Run) => msg!("cancel-done", run),
+                (Some(_), Cancelled::Stopping) => msg!("cancel-stopping", run),
+            });
+        }
+        Command::Runs { command, output } => return inspect(command.map(LazyArgs::into_inner), output, &runs, here.setup()).await,
+        _ => return Err(Failure::usage(message!("engine-not-yet")).hint(message!("engine-not-yet-hint"))),
     }
+    Ok(0)
 }
 
-fn not_there() -> Failure {
-    Failure::usage(message!("engine-not-yet")).hint(message!("engine-not-yet-hint"))
+/// Says when a run reads a message; none if no worker can report its state.
+fn then(delivery: Delivery, run: &str) -> Option<String> {
+    match delivery {
+        Delivery::Driven => Some(msg!("run-takes-up")),
+        Delivery::Left => Some(msg!("hint-resume", run)),
+        Delivery::Unchecked => None,
+    }
 }
 
 /// Starts a run on the engine and watches it until it ends.
@@ -84,160 +87,82 @@ pub(super) async fn carry_out(
     on: &Address,
     request: RunRequest,
     global: &Global,
-    setup: &Setup,
+    here: &Runs,
 ) -> Result<u8, Failure> {
-    let DisplayedRun { run, output, models, .. } = carry;
-    // External agents are a part of this feature.
-    #[cfg(feature = "acp")]
-    if let Some(plan) = &request.plan {
-        setup.check_without_agents(plan)?;
-    }
-    let runs = runs(on, global, setup).await?;
-    let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
-    let input = orchestrator.input(request).map_err(RunsError::from)?;
-    let tree = handed_over(&run, global, setup).await?;
-    runs.start(SystemClock.now(), input, tree).await.map_err(failure_of)?;
-    watch(&runs, &run, (0, Watching::Own), output, global, setup).await
+    let options = global.engine.options(on);
+    let runs = EngineRuns::new(&options, here);
+    let watched = runs.start(request, carry.models).await?;
+    drive(watched, carry.output, global, here.setup()).await
 }
 
-async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+async fn resume(args: ResumeArgs, global: &Global, runs: &EngineRuns<'_>, setup: &Setup) -> Result<u8, Failure> {
     if args.model.is_some() {
         return Err(Failure::usage(message!("engine-model")).hint(message!("engine-model-hint")));
     }
-    let runs = runs(on, global, setup).await?;
-    let run = find_run(&args.run, &runs).await?;
-    let seen = runs.watch(&run, usize::MAX).await.map_err(failure_of)?;
-    if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
-        let state = runs.progress(&run).await.map_err(failure_of)?;
-        return Err(state.map_or_else(|| Failure::usage(message!("run-cancelled", run)), |state| has_ended(&run, &state).into()));
-    }
-    setup.report_notes();
-    if let (Some(_), false) = (&seen.result, seen.over) {
-        let known = runs.view(&run).await.map_err(failure_of)?;
-        let (before, reached) = (known.bounds, known.bounds_reached);
-        let wanted = raised(bounds(&args.bounds, before.clone()), &reached, &setup.config.run);
-        let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
-        runs.send_facts(&run, vec![fact]).await.map_err(failure_of)?;
-        // The engine withdraws the old result as soon as the run continues.
-        while runs.watch(&run, usize::MAX).await.is_ok_and(|now| now.all == seen.all && now.result.is_some()) {
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-    watch(&runs, &run, (seen.all, Watching::Own), args.output, global, setup).await
+    let run = runs.find(&args.run).await?;
+    let watched = runs.resume(&run, |before| bounds(&args.bounds, before)).await?;
+    drive(watched, args.output, global, setup).await
 }
 
-/// Relation of the watcher to the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Watching {
-    /// The watcher's own run: the first Ctrl-C stops it resumably, the second only ends the watching. Its changes to files are brought back
-    /// here.
-    Own,
-    /// Any run: it is only displayed.
-    Others,
-}
-
-/// Shows the events of a run until it has ended or is left.
-async fn watch(
-    runs: &Runs,
-    run: &RunId,
-    (from, watching): (usize, Watching),
-    output: Output,
-    global: &Global,
-    setup: &Setup,
-) -> Result<u8, Failure> {
+/// Shows a run that was started or resumed here until it has ended. The first Ctrl-C stops it resumably, the second only ends the watching.
+async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     // The keys of the whole-screen view act only on runs of this machine, so a run of an engine is shown in lines.
     let sight =
         DisplayOptions { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
-    let screen = Screen::new(Form::of(output, sight), run);
-    // Permanent consents and telemetry belong to the person who started the run.
-    let own = watching == Watching::Own;
-    let (consents, mut telemetry) = if own { (setup.consents(), setup.watch(run)) } else { (None, None) };
-    let mut interruptions = interruptions();
-    let (mut seen, mut away, mut pause) = (from, 0, Duration::ZERO);
-    let (mut stop, told) = (false, AtomicBool::new(false));
+    let screen = Screen::new(Form::of(output, sight), watched.run());
+    let (mut interruptions, mut is_stopping) = (interruptions(), false);
     loop {
-        let look = async {
-            tokio::time::sleep(pause).await;
-            if stop && !told.load(Ordering::Relaxed) {
-                runs.send_facts(run, vec![RunFact::StopRequested { reason: message!("stopped-by-person") }]).await?;
-                told.store(true, Ordering::Relaxed);
-            }
-            runs.watch(run, seen).await
-        };
-        let looked = tokio::select! {
+        let news = tokio::select! {
             biased;
             Some(()) = interruptions.recv() => None,
-            looked = look => Some(looked),
+            news = watched.next() => Some(news?),
         };
-        let Some(looked) = looked else {
-            if !own {
-                return Ok(0);
-            }
-            if std::mem::replace(&mut stop, true) {
-                output::note(&msg!("engine-left", run));
+        match news {
+            None if std::mem::replace(&mut is_stopping, true) => {
+                output::note(&msg!("engine-left", run = watched.run()));
                 return Ok(code::INTERRUPTED);
             }
-            screen.note(&msg!("engine-stopping"));
-            pause = Duration::ZERO;
-            continue;
-        };
-        pause = LOOK;
-        let WatchReply { events, all, result, tree, .. } = match looked {
-            Ok(watched) => watched,
-            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(error)),
-            Err(error) => {
-                away += 1;
-                if away == 1 {
-                    screen.note(&msg!("engine-untold", error));
-                }
-                if away > AWAY {
-                    return Err(failure_of(error));
-                }
-                continue;
+            None => {
+                screen.note(&msg!("engine-stopping"));
+                watched.stop();
             }
-        };
-        away = 0;
-        for event in events {
-            seen += 1;
-            let published = PublishedEvent { seq: seen as u64, at: Timestamp::from_millis(event.at), event: event.what };
-            if !own {
-                print_event(&published, run, output)?;
-                continue;
-            }
-            if let Some(telemetry) = &mut telemetry {
-                telemetry.take(&published);
-            }
-            screen.show(&published)?;
-            if let Some(lost) = remember(&published, consents.as_ref()) {
-                screen.note(&print(&lost));
-            }
-        }
-        if seen < all {
-            pause = Duration::ZERO;
-        }
-        if let Some(result) = result.filter(|_| seen >= all) {
-            screen.close();
-            if !own {
-                return print_result(&result, output).map(|()| 0);
-            }
-            setup.end_telemetry().await;
-            // The result is printed first, whatever happens to the files here.
-            let code = print_outcome(&result, output)?;
-            let taken = match tree {
-                Some(tree) => take_back(run, &tree, global, setup).await,
-                None => Ok(true),
-            };
-            return match taken {
-                Ok(taken) => Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() }),
-                // The failure of the run is more informative than that of the files.
-                Err(failure) if code != 0 => {
-                    output::failure(&failure.message, failure.hint.as_ref());
-                    Ok(code)
-                }
-                Err(failure) => Err(failure),
-            };
+            Some(Some(RunNews::Event(event))) => screen.show(&event)?,
+            Some(Some(RunNews::Note(note))) => screen.note(&print(&note)),
+            Some(None) => break,
         }
     }
+    screen.close();
+    setup.end_telemetry().await;
+    // The result is printed first, whatever happens to the files here.
+    let code = watched.result().map_or(Ok(code::INTERNAL), |result| print_outcome(result, output))?;
+    match watched.take_back().await {
+        Ok(taken) => Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() }),
+        // The failure of the run is more informative than that of the files.
+        Err(error) if code != 0 => {
+            let failure = Failure::from(error);
+            output::failure(&failure.message, failure.hint.as_ref());
+            Ok(code)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Prints the events of any run until it has ended or was left.
+async fn watch(mut watched: EngineWatch<'_>, form: Output) -> Result<u8, Failure> {
+    let mut interruptions = interruptions();
+    loop {
+        tokio::select! {
+            biased;
+            Some(()) = interruptions.recv() => return Ok(0),
+            news = watched.next() => match news? {
+                Some(RunNews::Event(event)) => print_event(&event, watched.run(), form)?,
+                Some(RunNews::Note(note)) => output::note(&print(&note)),
+                None => break,
+            },
+        }
+    }
+    watched.result().map_or(Ok(()), |result| print_result(result, form))?;
+    Ok(0)
 }
 
 /// Reports each Ctrl-C and TERM from now on, so that none is missed during other work.
@@ -254,185 +179,102 @@ fn interruptions() -> mpsc::UnboundedReceiver<()> {
     told
 }
 
-/// Returns the folder's content as the initial state of a run; none if the run works in this folder itself.
-async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Option<Tree>, Failure> {
-    if !global.engine.git_handoff {
-        return Ok(None);
-    }
-    let trees = trees(Side::Client, global, setup).await?;
-    trees.hand_over(run.as_str()).await.map(Some).map_err(|error| tree_failure(&error))
-}
-
-/// Brings a run's changes to its folder into this one, if the run started here. Returns true if they are here now, false if they belong
-/// elsewhere.
-async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<bool, Failure> {
-    let trees = trees(Side::Client, global, setup).await?;
-    // The changes are recorded like any other work, so that they can be undone.
-    let recorder = if setup.config.undo.enabled { Some(setup.recorder(run)?) } else { None };
-    let taken = trees.take_back(run.as_str(), tree, recorder.clone()).await;
-    if let Some(recorder) = recorder {
-        recorder.finish();
-        recorder.notes().iter().for_each(|note| output::note(note));
-    }
-    match taken.map_err(|error| tree_failure(&error))? {
-        ImportOutcome::Imported => {}
-        ImportOutcome::Elsewhere => output::note(&msg!("engine-elsewhere")),
-        ImportOutcome::Conflict { paths, commit } => {
-            output::note(&msg!("engine-conflict", paths = paths.join(", "), place = trees.repository().display(), commit));
-            return Ok(false);
+/// `aime runs … --engine`: shows runs on an engine.
+async fn inspect(
+    command: Option<RunsCommand>,
+    form: Output,
+    runs: &EngineRuns<'_>,
+    setup: &Setup,
+) -> Result<u8, Failure> {
+    match command.unwrap_or(RunsCommand::List) {
+        RunsCommand::List => list(runs, form).await?,
+        RunsCommand::Show { run, at, format } => {
+            let (run, seen) = runs.read(&run).await?;
+            let driven = runs.is_driven(&run).await?;
+            show((run, seen, driven), at, (form, format))?;
+        }
+        RunsCommand::Diff { run, from, to } => {
+            let (run, seen) = runs.read(&run).await?;
+            diff(&run, &seen, (from, to), form)?;
+        }
+        RunsCommand::Events { run } => {
+            let (run, seen) = runs.read(&run).await?;
+            events(&run, &seen, form)?;
+        }
+        RunsCommand::Report { run, output_file } => {
+            let (run, seen) = runs.read(&run).await?;
+            report(&run, &runs.report(&run, &seen).await?, output_file.as_deref(), form, setup)?;
+        }
+        RunsCommand::Watch { run } => return watch(runs.watch(&runs.find(&run).await?), form).await,
+        RunsCommand::Check { repair: true, .. } => {
+            return Err(Failure::usage(message!("engine-hint")).hint(message!("engine-hint-hint")));
+        }
+        RunsCommand::Check { run, repair: false } => {
+            return check_run::print_check(&runs.check(&runs.find(&run).await?).await?, form);
+        }
+        RunsCommand::Stats { run } => {
+            let only = match run {
+                Some(run) => Some(runs.find(&run).await?),
+                None => None,
+            };
+            stats::print_stats(&runs.stats(only.as_ref()).await?, form)?;
+        }
+        RunsCommand::Delete { run } => {
+            let run = runs.find(&run).await?;
+            runs.delete(&run).await?;
+            output::note(&msg!("run-deleted", run));
+        }
+        RunsCommand::Fork { run, at, run_id } => {
+            let run = runs.find(&run).await?;
+            let new = runs.fork(&run, at, run_id.as_deref()).await?;
+            print_fork((&run, at), &new, form)?;
+        }
+        RunsCommand::Undo { args, task } => {
+            let (run, seen) = runs.read(&args.run).await?;
+            runs.check_undo(&run, &seen, task.as_deref())?;
+            return of_run((&run, &seen), &args, task.as_deref(), form, setup).await;
+        }
+        RunsCommand::Redo { args } => {
+            let (run, seen) = runs.read(&args.run).await?;
+            runs.check_undo(&run, &seen, None)?;
+            return of_last_undo(&run, &args, form, setup).await;
         }
     }
-    Ok(true)
+    Ok(0)
 }
 
-/// Returns the working folder with its states, which are stored outside the reach of commands in the folder.
-async fn trees(side: Side, global: &Global, setup: &Setup) -> Result<Trees, Failure> {
-    let Some(state) = setup.places.state_folder().filter(|state| !state.starts_with(&setup.folder)) else {
-        return Err(Failure::usage("there is no place outside of the working folder where its states could be kept")
-            .hint("set XDG_STATE_HOME to a folder of your own"));
-    };
-    let path = setup.environment.text("PATH").unwrap_or_default().into();
-    let opened = Trees::open(side, &setup.folder, &state.join("trees"), path, blobs(global, setup)?).await;
-    opened.map_err(|error| tree_failure(&error))
-}
-
-fn tree_failure(error: &TreeError) -> Failure {
-    Failure::caused(code::USAGE, error)
+async fn list(runs: &EngineRuns<'_>, form: Output) -> Result<(), Failure> {
+    let rows = runs.list().await?;
+    if form == Output::Text && rows.is_empty() {
+        output::note(&msg!("engine-none"));
+    }
+    let documents = rows.iter().map(|row| {
+        json!({
+            "run_id": row.run, "status": row.status, "goal": row.goal, "created": row.created.map(rfc3339),
+            "updated": row.updated.map(rfc3339), "since": row.since.map(rfc3339), "ended": row.ended.map(rfc3339),
+        })
+    });
+    match form {
+        Output::Text => {
+            let width = rows.iter().map(|row| row.run.len()).max().unwrap_or(0);
+            for row in &rows {
+                let created = row.created.map(moment).unwrap_or_default();
+                output::result(&in_list((&row.run, width), &row.status, &created, row.goal.as_deref().unwrap_or_default()));
+            }
+            Ok(())
+        }
+        Output::Json => output::json(&documents.collect::<Vec<_>>(), true),
+        Output::Jsonl => documents.into_iter().try_for_each(|document| output::json(&document, false)),
+    }
 }
 
 /// Serves an engine until Ctrl-C or TERM.
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref().map(by_flag))?;
-    if choice.is_none() && args.serve.contains(&Capability::Llm) {
-        return Err(models::none_configured().into());
+    let options = global.engine.options(&args.temporal);
+    let worker = EngineWorker::new(&options, &args.serve, args.model.as_deref().map(by_flag), setup)?;
+    if let Some(choice) = worker.model() {
+        print_model(Some(choice), setup);
     }
-    let mut serves: BTreeSet<Capability> =
-        if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.iter().copied().collect() };
-    if choice.is_none() {
-        // Workers that have a model must get these requests.
-        serves.remove(&Capability::Llm);
-    }
-    // Only planners, which give actors the tools of MCP servers, and workers that call them start the servers.
-    let knows_servers = serves.contains(&Capability::Planner) || serves.contains(&Capability::Mcp);
-    let serving = serve(args, choice, serves, global, setup);
-    if knows_servers { setup.with_servers(serving).await } else { serving.await }
-}
-
-async fn serve(
-    args: WorkerArgs,
-    choice: Option<Choice>,
-    serves: BTreeSet<Capability>,
-    global: &Global,
-    setup: &Setup,
-) -> Result<u8, Failure> {
-    let equipment = if serves.iter().all(|capability| *capability == Capability::Runs) {
-        None
-    } else {
-        let asks = serves.contains(&Capability::Llm) || serves.contains(&Capability::Planner);
-        let models = match &choice {
-            Some(choice) if asks => {
-                print_model(Some(choice), setup);
-                Some(models::ready(choice, setup).await?)
-            }
-            _ => None,
-        };
-        let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
-        let trees = match global.engine.git_handoff {
-            true => Some(trees(Side::Worker, global, setup).await?),
-            false => None,
-        };
-        Some(Equipment { orchestrator, trees })
-    };
-    let client = client(&args.temporal, global, setup).await?;
-    let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
-    output::note(&msg!("engine-serves", what = words.join(", "), folder = setup.folder.display()));
-    let served = work(client, equipment, &serves, &global.engine.queues(), interrupted()).await;
-    served.map_err(|error| Failure::caused(code::USAGE, &error))?;
+    worker.run(interrupted()).await?;
     Ok(0)
-}
-
-async fn runs(on: &Address, global: &Global, setup: &Setup) -> Result<Runs, Failure> {
-    Ok(Runs::new(client(on, global, setup).await?, global.engine.queues()))
-}
-
-async fn client(address: &Address, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
-    let api_key = setup.environment.text(API_KEY).map(str::to_owned);
-    let engine = &global.engine;
-    let own = match (&engine.tls_cert, &engine.tls_key) {
-        (Some(certificate), Some(key)) => Some((read_certificates(certificate)?, read_key(key, setup)?)),
-        _ => None,
-    };
-    let authority = engine.tls_ca.as_deref().map(read_certificates).transpose()?;
-    let certificates = Certificates { authority, own, name: engine.tls_name.clone() };
-    let access = Access { address: address.clone(), blobs: blobs(global, setup)?, api_key, certificates };
-    connect(access).await.map_err(failure_of)
-}
-
-/// Returns the store for large data, and the encryption keys.
-fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
-    let keys = match &global.engine.payload_key {
-        Some(file) => Some((String::from_utf8_lossy(&read_key(file, setup)?).into_owned(), file.display().to_string())),
-        None => setup.environment.text(PAYLOAD_KEY).map(|keys| (keys.to_owned(), PAYLOAD_KEY.to_owned())),
-    };
-    let seal = keys.map(|(keys, whence)| Seal::read(&keys).map_err(|error| Failure::usage(format!("{whence}: {error}")))).transpose()?;
-    let place = global.engine.blobs.clone().unwrap_or_else(|| setup.data_folder().join("blobs"));
-    let blobs = match place.to_str().filter(|address| Bucket::is_address(address)) {
-        Some(address) => Blobs::in_bucket(bucket(address, setup)?),
-        None => Blobs::new(place),
-    };
-    Ok(blobs.sealed(seal))
-}
-
-/// Returns a bucket from its address and the standard variables for such stores.
-fn bucket(address: &str, setup: &Setup) -> Result<Bucket, Failure> {
-    let text = |name: &str| setup.environment.text(name);
-    let (Some(id), Some(secret)) = (text("AWS_ACCESS_KEY_ID"), text("AWS_SECRET_ACCESS_KEY")) else {
-        return Err(Failure::usage(message!("engine-no-key", place = address)).hint(message!("engine-no-key-hint")));
-    };
-    let keys = BucketKeys { id: id.to_owned(), secret: secret.to_owned(), token: text("AWS_SESSION_TOKEN").map(str::to_owned) };
-    let endpoint = text("AWS_ENDPOINT_URL_S3").or_else(|| text("AWS_ENDPOINT_URL"));
-    let region = text("AWS_REGION").or_else(|| text("AWS_DEFAULT_REGION"));
-    Bucket::new(address, endpoint, region, keys).map_err(|error| Failure::caused(code::USAGE, &error))
-}
-
-fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(file).map_err(|error| Failure::usage(message!("unreadable", what = file.display(), reason = Message::text(error))))
-}
-
-/// Reads a file of certificates. A file without any is refused: it would be accepted silently, and then no server would be trusted.
-fn read_certificates(file: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = read_file(file)?;
-    let one = b"-----BEGIN CERTIFICATE-----";
-    if bytes.windows(one.len()).any(|part| part == one) {
-        Ok(bytes)
-    } else {
-        Err(Failure::usage(message!("engine-no-certificate", file = file.display())))
-    }
-}
-
-/// Reads a key file. It must not be in a folder that actors read or that travels to other hosts.
-fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
-    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if place(file).starts_with(place(&setup.folder)) {
-        return Err(Failure::usage(message!("engine-key-within", file = file.display())).hint(message!("engine-key-within-hint")));
-    }
-    read_file(file)
-}
-
-fn failure_of(error: EngineError) -> Failure {
-    let failure = match &error {
-        EngineError::NotEnded { run } => Failure::usage(message!("engine-not-ended", run)),
-        EngineError::ActorForgotten { task, run, version } => Failure::usage(message!("engine-at-work", task, run, version)),
-        error => Failure::caused(code::USAGE, error),
-    };
-    match error {
-        EngineError::Connect { .. } => failure.hint(message!("engine-server")),
-        EngineError::RunExists { .. } => failure.hint(message!("other-id-or-resume")),
-        EngineError::NotEnded { .. } => failure.hint(message!("engine-not-ended-hint")),
-        EngineError::ActorForgotten { .. } => failure.hint(message!("engine-at-work-hint")),
-        EngineError::Past(error) => RunsError::from(error).into(),
-        EngineError::NoSuchRun { .. } => failure.hint(message!("engine-list")),
-        EngineError::Refused { .. } => failure.hint(message!("engine-worker")),
-        EngineError::Client(_) | EngineError::NoTls { .. } => failure,
-    }
 }

@@ -150,7 +150,7 @@ pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs,
     let setup = runs.setup();
     #[cfg(feature = "temporal")]
     if let (Some(on), Work::Start(request)) = (&global.engine.engine, &work) {
-        return super::engine::carry_out(carry, on, request.as_ref().clone(), global, setup).await;
+        return super::engine::carry_out(carry, on, request.as_ref().clone(), global, runs).await;
     }
     let before = match &work {
         Work::Resume { before, .. } => Some(before.as_ref()),

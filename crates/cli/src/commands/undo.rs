@@ -6,11 +6,7 @@ use aime_durable::RunLock;
 use aime_messages::{Describe, Message, message};
 use aime_orchestrator::RunView;
 use aime_progress_management::RunId;
-#[cfg(feature = "temporal")]
-use aime_runs::may_have_changed_files;
 use aime_runs::{ChangeTurns, Runs, Setup, UndoReport, task_scope};
-#[cfg(feature = "temporal")]
-use aime_undo::{Author, UndoData};
 use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UnrecordedEntry, UnrecordedReason};
 use anstyle::Style;
 
@@ -35,7 +31,8 @@ pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs
     of_run((&run, &seen), args, task, form, runs.setup()).await
 }
 
-async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
+/// Reverts the file changes of a run that was read, or of one of its tasks.
+pub(super) async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let scope = task.map_or(Ok(Scope::Run {}), |task| task_scope(run, seen, task))?;
     let what = task.map_or_else(|| msg!("undo-run", run), |task| msg!("undo-task", task, run));
     carry_out((run, &ChangeTurns::of(seen)), &what, args, form, setup, move |_| Ok(Some(scope))).await
@@ -47,48 +44,10 @@ pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u
     of_last_undo(&run, args, form, runs.setup()).await
 }
 
-async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let what = msg!("undo-last", run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
     carry_out((run, &ChangeTurns::default()), &what, args, form, setup, last).await
-}
-
-/// Does the same for a run of an engine. The record of its file changes is in the folder where it worked or, if that travelled between
-/// hosts, in the folder into which it was brought back.
-#[cfg(feature = "temporal")]
-pub(super) async fn undo_on_engine(
-    (run, seen): (&RunId, &RunView),
-    args: &UndoArgs,
-    task: Option<&str>,
-    form: Output,
-    setup: &Setup,
-) -> Result<u8, Failure> {
-    let kept = load_undo_data((run, seen), setup)?;
-    let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == aime_temporal::importer());
-    if task.is_some() && kept.is_some_and(|kept| kept.changes().any(of_nobody)) {
-        return Err(Failure::usage(message!("engine-as-one", run)).hint(message!("engine-as-one-hint")));
-    }
-    of_run((run, seen), args, task, form, setup).await
-}
-
-/// Does the same for the last undo of such a run.
-#[cfg(feature = "temporal")]
-pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    load_undo_data(known, setup)?;
-    of_last_undo(known.0, args, form, setup).await
-}
-
-/// Returns this folder's record of a left run of an engine; none if there is nothing to record.
-#[cfg(feature = "temporal")]
-fn load_undo_data((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<UndoData>, Failure> {
-    if seen.output.is_none() {
-        return Err(Failure::usage(message!("engine-under-way", run)).hint(message!("stop-first")));
-    }
-    let kept = UndoData::read(&setup.data_folder(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    if kept.is_none() && may_have_changed_files(seen) {
-        return Err(Failure::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
-    }
-    Ok(kept)
 }
 
 async fn carry_out(

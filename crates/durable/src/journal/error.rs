@@ -142,14 +142,6 @@ pub enum JournalError {
         /// The counts.
         detail: String,
     },
-    /// A blob is not what its hash says.
-    #[error("the blob {hash} in the journal {} is damaged: it cannot be used", path.display())]
-    DamagedBlob {
-        /// The file.
-        path: PathBuf,
-        /// The hash under which it is kept.
-        hash: String,
-    },
     /// A record has no JSON form.
     #[error("a record of run {run} (stream {stream:?}) cannot be written as JSON: this is a fault in the program")]
     Encode {

@@ -174,20 +174,17 @@ impl Journal {
         })
     }
 
-    /// Deletes a run with all its own data: facts, events, messages and blobs. A process that still drives it fails
-    /// at its next append.
+    /// Deletes a run with all its own data: facts, events and messages. A process that still drives it fails at its
+    /// next append.
     ///
     /// # Errors
     /// [`JournalError::NoRun`], and those of the disk.
     pub async fn delete_run(&self, run: &str) -> Result<(), JournalError> {
         let run: Arc<str> = run.into();
         self.write(move |path, connection| {
-            let delete = || {
-                let changed = connection.execute("DELETE FROM run WHERE id = ?1", params![run])?;
-                connection.execute("DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM blob_use)", [])?;
-                Ok(changed)
-            };
-            let changed = delete().map_err(|error| JournalError::from_sqlite(path, error))?;
+            let changed = connection
+                .execute("DELETE FROM run WHERE id = ?1", params![run])
+                .map_err(|error| JournalError::from_sqlite(path, error))?;
             require_run(changed, &run)
         })
         .await

@@ -26,13 +26,6 @@ const STEPS: &[&str] = &[
         title TEXT NOT NULL,
         status TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE blob (hash TEXT PRIMARY KEY NOT NULL, body BLOB NOT NULL) STRICT;
-    CREATE TABLE blob_use (
-        hash TEXT NOT NULL REFERENCES blob(hash),
-        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
-        PRIMARY KEY (hash, run)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX blob_use_run ON blob_use(run);
     CREATE TABLE inbox (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,

@@ -156,7 +156,7 @@ impl RunRunner {
         if let Some(private) = joins
             && checks.iter().all(|check| check.fault().is_none())
         {
-            let merge = match self.join(private, task, context).await {
+            let merge = match self.join(private, task, !checks.is_empty(), context).await {
                 Ok(merge) => merge,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };

@@ -79,7 +79,8 @@ pub(super) struct PrivatePlace {
 pub(super) struct Merge {
     /// Conflicts: open ones, or those that the actor has resolved.
     pub(super) conflicts: Vec<FoundConflict>,
-    /// Paths at which the working folder differs from what the private folder held before, because of the changes of others.
+    /// Paths at which the working folder differs from what the private folder held before, because of the changes of others, if they
+    /// were compared.
     pub(super) unseen: Vec<String>,
     /// True if the private folder had no changes. It lacks the changes of others then.
     pub(super) is_unchanged: bool,
@@ -371,8 +372,8 @@ impl RunRunner {
         profiles.get(&select(profiles, spec, category).profile).is_none_or(|profile| !profile.read_only())
     }
 
-    /// Joins the changes in a private folder with the working folder.
-    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Merge, String> {
+    /// Joins the changes in a private folder with the working folder. If `compares` is set, also finds the changes of others.
+    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, String> {
         let failed = |error: WorkTreeError| format!("the changes of the task cannot be joined with the working folder: {error}");
 
         // A task in the working folder may write what it has read there before the merge.
@@ -384,7 +385,7 @@ impl RunRunner {
         let folders = self.private.folders.lock().await;
         let mut merge = Merge { conflicts: Vec::new(), unseen: Vec::new(), is_unchanged: true };
         let Some(folders) = &*folders else { return Ok(merge) };
-        let before = place.private.state().await.map_err(failed)?;
+        let before = if compares { Some(place.private.state().await.map_err(failed)?) } else { None };
         let recording = self.kept_files.open_in(in_use, author(Some(task), JOIN), &context.facts).await;
         let begun = Instant::now();
         let joined = folders.join(&place.private, task.as_str()).await;
@@ -393,7 +394,7 @@ impl RunRunner {
         let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms, files, changes });
         let joined = joined.map_err(failed)?;
         merge.is_unchanged = joined == FolderMerge::Unchanged;
-        if !matches!(joined, FolderMerge::Conflict(_)) {
+        if let Some(before) = before.filter(|_| !matches!(joined, FolderMerge::Conflict(_))) {
             let unseen = folders.differs_from(&before).await.map_err(failed)?;
             merge.unseen = unseen.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         }

@@ -17,6 +17,7 @@ impl Patching {
         let ids: Vec<TaskId> =
             self.state.tasks.values().filter(|task| self.may_change(&task.spec.id)).map(|task| task.spec.id.clone()).collect();
         for id in &ids {
+            self.note_lost_dependencies(id);
             self.rewire_dependencies(id);
             self.rewire_references(id);
         }
@@ -59,6 +60,17 @@ impl Patching {
                 || self.state.tasks.get(id).is_none_or(|task| !matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack))
         };
         own.chain(edges).filter(live).collect()
+    }
+
+    /// Remembers the dependencies of a task that nothing replaces.
+    fn note_lost_dependencies(&mut self, id: &TaskId) {
+        let edges = self.state.edges.iter().filter(|edge| edge.to == *id && is_dependency(edge)).map(|edge| &edge.from);
+        let Some(task) = self.state.tasks.get(id) else { return };
+        let is_lost = |from: &&TaskId| self.successors.get(*from).is_some_and(Vec::is_empty) && !task.lost_dependencies.contains(from);
+        let lost: Vec<TaskId> = task.spec.dependencies.iter().chain(edges).filter(is_lost).cloned().collect();
+        if let Some(task) = self.state.tasks.get_mut(id) {
+            task.lost_dependencies.extend(lost);
+        }
     }
 
     fn rewire_dependencies(&mut self, id: &TaskId) {

@@ -1,12 +1,15 @@
 //! Blobs in an S3 bucket, or in a store with the same protocol.
 
-use std::{fmt, time::Duration};
+use std::{fmt, io, time::Duration};
 
+use aime_durable::{ContentError, ContentStore, check_name};
 use backon::{ExponentialBuilder, Retryable as _};
+use futures::{
+    FutureExt as _,
+    future::{self, BoxFuture},
+};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use rusty_s3::{Bucket as Signer, Credentials, S3Action as _, UrlStyle};
-
-use super::BlobError;
 
 /// Validity of a signature. It is made for one request, which may have to wait for its turn.
 const SIGNED_FOR: Duration = Duration::from_secs(3_600);
@@ -101,49 +104,65 @@ impl Bucket {
         Ok(Self { signer, credentials, prefix, client })
     }
 
-    /// Returns the place of a blob for messages.
-    pub(super) fn place(&self, name: &str) -> String {
-        format!("{SCHEME}{}/{}{name} at {}", self.signer.name(), self.prefix, self.signer.base_url())
-    }
-
-    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BlobError> {
-        let object = format!("{}{name}", self.prefix);
-        let request = || {
-            let url = self.signer.put_object(Some(&self.credentials), &object).sign(SIGNED_FOR);
-            self.client.put(url).body(bytes.clone())
-        };
-        self.sent(name, request).await.map(drop)
-    }
-
-    pub(super) async fn get(&self, name: &str) -> Result<Vec<u8>, BlobError> {
-        let object = format!("{}{name}", self.prefix);
-        let request = || {
-            let url = self.signer.get_object(Some(&self.credentials), &object).sign(SIGNED_FOR);
-            self.client.get(url)
-        };
-        let bytes = self.sent(name, request).await?.bytes().await;
-        bytes.map(|bytes| bytes.to_vec()).map_err(|error| self.failed(name, &error.without_url()))
+    /// Returns the object of a name.
+    fn object(&self, name: &str) -> Result<String, ContentError> {
+        check_name(name).map(|name| format!("{}{name}", self.prefix))
     }
 
     /// Sends a request until the store has answered, and gives what it said where it did as it was asked.
-    async fn sent(&self, name: &str, request: impl Fn() -> RequestBuilder) -> Result<Response, BlobError> {
+    async fn sent(&self, name: &str, action: &'static str, request: impl Fn() -> RequestBuilder) -> Result<Response, ContentError> {
         let send = || async {
             // The address of a request holds its signature.
-            let answer = request().send().await.map_err(|error| (true, self.failed(name, &error.without_url())))?;
+            let answer = request().send().await.map_err(|error| (true, self.failed(name, action, &error.without_url())))?;
             let status = answer.status();
             if status.is_success() {
                 return Ok(answer);
             }
             let passes = status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
             let said = answer.text().await.unwrap_or_default();
-            Err((passes, self.failed(name, &format!("the store answers {status}: {}", error_text(&said)))))
+            Err((passes, self.failed(name, action, &format!("the store answers {status}: {}", error_text(&said)))))
         };
         let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(AGAIN);
         send.retry(waits).when(|(passes, _)| *passes).await.map_err(|(_, error)| error)
     }
 
-    fn failed(&self, name: &str, why: &dyn fmt::Display) -> BlobError {
-        BlobError::Bucket { place: self.place(name), why: why.to_string() }
+    fn failed(&self, name: &str, action: &'static str, why: &dyn fmt::Display) -> ContentError {
+        ContentError::Store { place: self.place(name), action, source: io::Error::other(why.to_string()) }
+    }
+}
+
+impl ContentStore for Bucket {
+    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<u8>, ContentError>> {
+        async move {
+            let object = self.object(name)?;
+            let request = || {
+                let url = self.signer.get_object(Some(&self.credentials), &object).sign(SIGNED_FOR);
+                self.client.get(url)
+            };
+            let bytes = self.sent(name, "read", request).await?.bytes().await;
+            bytes.map(|bytes| bytes.to_vec()).map_err(|error| self.failed(name, "read", &error.without_url()))
+        }
+        .boxed()
+    }
+
+    fn write<'a>(&'a self, name: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), ContentError>> {
+        async move {
+            let object = self.object(name)?;
+            let request = || {
+                let url = self.signer.put_object(Some(&self.credentials), &object).sign(SIGNED_FOR);
+                self.client.put(url).body(bytes.clone())
+            };
+            self.sent(name, "written", request).await.map(drop)
+        }
+        .boxed()
+    }
+
+    fn renew<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<bool, ContentError>> {
+        future::ready(Ok(false)).boxed()
+    }
+
+    fn place(&self, name: &str) -> String {
+        format!("{SCHEME}{}/{}{name} at {}", self.signer.name(), self.prefix, self.signer.base_url())
     }
 }
 

@@ -21,7 +21,7 @@ async fn trees(root: &Path, name: &str) -> Trees {
     fs::create_dir(root.join(name)).unwrap();
     let path = std::env::var_os("PATH").unwrap();
     let folder = WorkTree::open(&root.join(name), &root.join(format!("{name}.git")), path).await.unwrap();
-    Trees::new(folder, Blobs::new(root.join("blobs")))
+    Trees::new(folder, Blobs::in_folder(root.join("blobs")))
 }
 
 async fn world() -> World {
@@ -189,7 +189,7 @@ async fn one_worker_at_a_time_has_a_folder() {
     let root = tempfile::tempdir().unwrap();
     let (work, state, path) = (root.path().join("work"), root.path().join("state"), std::env::var_os("PATH").unwrap());
     fs::create_dir(&work).unwrap();
-    let open = |side| Trees::open(side, &work, &state, path.clone(), Blobs::new(root.path().join("blobs")));
+    let open = |side| Trees::open(side, &work, &state, path.clone(), Blobs::in_folder(root.path().join("blobs")));
     let first = open(Side::Worker).await.unwrap();
     assert!(matches!(open(Side::Worker).await, Err(TreeError::WorkTree(WorkTreeError::InUse { .. }))));
     let client = open(Side::Client).await.unwrap();

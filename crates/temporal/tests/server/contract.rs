@@ -47,7 +47,7 @@ impl OnTemporal {
         let runtime = Arc::new(Runtime::from_current_tokio(Default::default()).unwrap());
         let url: Url = format!("http://{address}").parse().unwrap();
         let connection = Connection::connect(ConnectionOptions::new(url).build()).await.unwrap();
-        let options = ClientOptions::new("default").data_converter(BlobCodec::converter(Blobs::new(blobs))).build();
+        let options = ClientOptions::new("default").data_converter(BlobCodec::converter(Blobs::in_folder(blobs))).build();
         let process = format!("{}-{}", std::process::id(), aime_durable::Clock::now(&aime_durable::SystemClock));
         Self { runtime, client: Client::new(connection, options).unwrap(), entered: Entered::default(), process }
     }

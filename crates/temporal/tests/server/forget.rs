@@ -17,7 +17,7 @@ const LOOKS: usize = 600;
 async fn client() -> Client {
     let server = std::env::var("AIME_TEMPORAL_ADDRESS").expect("`cargo xtask test temporal` starts a server and names it");
     let (address, certificates) = (server.parse().unwrap(), Certificates::default());
-    connect(Access { address, blobs: Blobs::new("blobs"), api_key: None, certificates }).await.unwrap()
+    connect(Access { address, blobs: Blobs::in_folder("blobs"), api_key: None, certificates }).await.unwrap()
 }
 
 /// Begins a workflow that no worker takes up.

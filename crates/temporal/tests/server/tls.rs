@@ -104,7 +104,7 @@ async fn both_sides_show_who_they_are() {
     for (case, authority, own, name, lets_in) in cases {
         let address = format!("temporals://{address}").parse().unwrap();
         let certificates = Certificates { authority, own, name: name.map(str::to_owned) };
-        let connected = connect(Access { address, blobs: Blobs::new("blobs"), api_key: None, certificates }).await;
+        let connected = connect(Access { address, blobs: Blobs::in_folder("blobs"), api_key: None, certificates }).await;
         assert!(matches!((&connected, lets_in), (Ok(_), true) | (Err(EngineError::Connect { .. }), false)), "{case}");
         if let Ok(client) = connected {
             Runs::new(client, Queues::default()).list().await.unwrap();

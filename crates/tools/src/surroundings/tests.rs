@@ -142,7 +142,7 @@ async fn a_module_that_works_is_named() {
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     context.environment = std::sync::Arc::new([("PATH".into(), programs.path().into())].into());
     context.confinement = aime_sandbox::Confinement::off();
-    let read = Surroundings::read(&context, String::new(), Vec::new()).await;
+    let read = Surroundings::read(&context, "", String::new(), Vec::new()).await;
     assert_eq!(read.missing, ["pytest (but `python3 -m pytest` works)"]);
 }
 
@@ -157,7 +157,7 @@ async fn folders_that_the_goal_names_are_shown() {
         ("Tidy src, and see no/such/folder.", "far/\n  down/\nsrc/\n  deep/\n  other/\ntop"),
         ("Tidy `src/deep/`, and count the files in ./far/down/the/tree.", all),
     ] {
-        let read = Surroundings::read_for(&context, goal, String::new(), Vec::new()).await;
+        let read = Surroundings::read(&context, goal, String::new(), Vec::new()).await;
         assert_eq!(read.tree, expected, "{goal}");
     }
 }

@@ -122,8 +122,6 @@ async fn a_file_of_version_1_is_read() {
     assert_eq!(events(&journal, "r"), numbered(&["began", "a", "星"]));
     let message = Message { id: 1, at: 3_000, body: r#"{"answer":"yes"}"#.to_owned() };
     assert_eq!(journal.inbox("r").unwrap(), [message]);
-    let hash = blake3::hash(b"large").to_hex();
-    assert_eq!(journal.get_blob(hash.as_str()).unwrap(), Some(b"large".to_vec()));
     let snapshot = journal.load_machine::<Toy>("r", RUN_STREAM).unwrap().unwrap();
     assert_eq!((snapshot.state.replayed(), snapshot.state.events(), snapshot.unused), (1, 3, vec![]));
     assert_eq!(journal.check_snapshots::<Toy>("r", RUN_STREAM).unwrap(), []);

@@ -216,7 +216,6 @@ async fn a_run_is_entered_once_listed_and_deleted() {
         assert!(matches!(&fault, Err(JournalError::NoRun { run }) if &**run == "r"), "{fault:?}");
     }
     assert!(matches!(journal.inbox_put("r", 1, "{}").await, Err(JournalError::NoRun { .. })));
-    assert!(matches!(journal.put_blob("r", vec![1]).await, Err(JournalError::NoRun { .. })));
 }
 
 #[tokio::test]
@@ -231,27 +230,6 @@ async fn who_writes_to_a_deleted_run_never_meets_the_next_one() {
     note(&mut next, &["c", "d"]).await.unwrap();
     assert!(matches!(note(&mut stale, &["x"]).await, Err(JournalError::NoRun { .. })));
     assert_eq!(texts(&fixture.journal.load::<Toy>("s", RUN_STREAM).unwrap().unwrap()), ["c", "d"]);
-}
-
-#[tokio::test]
-async fn a_blob_is_kept_once_and_as_long_as_a_run_keeps_it() {
-    let fixture = Fixture::new().await;
-    let journal = &fixture.journal;
-    journal.create_run(new_run("s")).await.unwrap();
-    let hash = journal.put_blob("r", b"large".to_vec()).await.unwrap();
-    assert_eq!(hash, blake3::hash(b"large").to_hex().as_str());
-    for run in ["r", "s"] {
-        assert_eq!(journal.put_blob(run, b"large".to_vec()).await.unwrap(), hash);
-    }
-    let alone = journal.put_blob("r", Vec::new()).await.unwrap();
-    let count = || fixture.raw().query_row("SELECT count(*) FROM blob", [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((journal.get_blob(&hash).unwrap(), journal.get_blob(&alone).unwrap(), count()), (Some(b"large".to_vec()), Some(vec![]), 2));
-    journal.delete_run("r").await.unwrap();
-    assert_eq!((journal.get_blob(&hash).unwrap(), journal.get_blob(&alone).unwrap()), (Some(b"large".to_vec()), None));
-    fixture.raw().execute("UPDATE blob SET body = x'00'", []).unwrap();
-    assert!(matches!(journal.get_blob(&hash), Err(JournalError::DamagedBlob { .. })));
-    journal.delete_run("s").await.unwrap();
-    assert_eq!(count(), 0);
 }
 
 #[tokio::test]

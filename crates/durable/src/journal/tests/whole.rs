@@ -29,28 +29,3 @@ async fn pages_that_were_written_over_are_told() {
         Err(error) => assert!(matches!(error, JournalError::Damaged { .. }), "{error}"),
     }
 }
-
-// Requirement: 7.19
-#[tokio::test]
-async fn blobs_that_are_gone_changed_or_kept_by_nobody_are_found() {
-    let fixture = Fixture::new().await;
-    let mut hashes = Vec::new();
-    for body in ["whole", "gone", "cut", "flipped", "unused"] {
-        hashes.push(fixture.journal.put_blob("r", body.as_bytes().to_vec()).await.unwrap());
-    }
-    assert_eq!(fixture.journal.faults_of_blobs("r").unwrap(), []);
-    let raw = fixture.raw();
-    raw.pragma_update(None, "foreign_keys", false).unwrap();
-    raw.execute("DELETE FROM blob WHERE hash = ?1", [&hashes[1]]).unwrap();
-    raw.execute("UPDATE blob SET body = CAST(substr(body, 1, 2) AS BLOB) WHERE hash = ?1", [&hashes[2]]).unwrap();
-    raw.execute("UPDATE blob SET body = CAST(x'00' || substr(body, 2) AS BLOB) WHERE hash = ?1", [&hashes[3]]).unwrap();
-    raw.execute("DELETE FROM blob_use WHERE hash = ?1", [&hashes[4]]).unwrap();
-    let fault = |at: usize, kind| BlobFault { hash: hashes[at].clone(), kind };
-    let mut expected = vec![fault(1, BlobFaultKind::Missing), fault(2, BlobFaultKind::Damaged), fault(3, BlobFaultKind::Damaged)];
-    expected.sort_by(|one, other| one.hash.cmp(&other.hash));
-    expected.push(fault(4, BlobFaultKind::Unused));
-    assert_eq!(fixture.journal.faults_of_blobs("r").unwrap(), expected);
-    assert_eq!(fixture.journal.drop_unused_blobs().await.unwrap(), 1);
-    expected.pop();
-    assert_eq!(fixture.journal.faults_of_blobs("r").unwrap(), expected, "what a run keeps is left alone");
-}

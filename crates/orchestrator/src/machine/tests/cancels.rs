@@ -138,6 +138,18 @@ fn actors_at_work_are_told_what_was_cancelled_beside_them() {
 }
 
 #[test]
+fn only_dependents_learn_of_a_cancelled_task() {
+    let mut world = World::of("a; b; c: a; d: b; e: c");
+    cancelled(&mut world, Some("a"));
+    world.done("b").done("c");
+    let brief = |task: &str| crate::ActorBrief::new(world.state(), &id(task), [], false).unwrap().results;
+    assert!(brief("c").contains("There is no result: cancelled by a person."), "{}", brief("c"));
+    for task in ["b", "d", "e"] {
+        assert!(!brief(task).contains("There is no result"), "{task}: {}", brief(task));
+    }
+}
+
+#[test]
 fn tasks_are_cancelled_one_after_the_other() {
     let mut world = World::of("a; b; c");
     world.acknowledges = false;

@@ -27,13 +27,10 @@ impl RunRunner {
     ) -> Result<Planned, PlannerError> {
         let asking = self.asking(&context.facts, None);
         let mut tries = PlannerUsage::default();
-        if asking.at(HookPoint::BeforePlan)
-            && let Err(reason) = asking.ask(HookPoint::BeforePlan, plan_payload(request, None)).await
-        {
-            return Err(tries.refuse(reason).no_plan());
-        }
-        if !asking.at(HookPoint::AfterPlan) {
-            return planner.plan(request).await;
+        match asking.begin_planning(plan_payload(request, None)).await {
+            Ok(true) => {}
+            Ok(false) => return planner.plan(request).await,
+            Err(reason) => return Err(tries.refuse(reason).no_plan()),
         }
         for _ in 0..self.parts.planner.max_attempts.max(1) {
             let planned = planner.plan(request).await.map_err(|error| tries.before(error))?;
@@ -74,13 +71,10 @@ impl RunRunner {
     ) -> Result<ReplanResult, PlannerError> {
         let asking = self.asking(&context.facts, None);
         let mut tries = PlannerUsage::default();
-        if asking.at(HookPoint::BeforePlan)
-            && let Err(reason) = asking.ask(HookPoint::BeforePlan, patch_payload(request, None)).await
-        {
-            return Err(tries.refuse(reason).no_patch());
-        }
-        if !asking.at(HookPoint::AfterPlan) {
-            return planner.replan(request, judge).await;
+        match asking.begin_planning(patch_payload(request, None)).await {
+            Ok(true) => {}
+            Ok(false) => return planner.replan(request, judge).await,
+            Err(reason) => return Err(tries.refuse(reason).no_patch()),
         }
         for _ in 0..self.parts.planner.max_attempts.max(1) {
             let replanned = planner.replan(request, &judge).await.map_err(|error| tries.before(error))?;
@@ -107,8 +101,7 @@ impl RunRunner {
         let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..self.checker(Parts::of_plan(request)) };
         let CheckedPlan { plan, repairs } = checker.check_value(&changed).map_err(|faults| does_not_fit("plan", &who, &faults))?;
         let plan = Plan { goal: request.goal.clone(), ..plan }.revised(&planned.plan, Owner::Lead);
-        let repairs = planned.repairs.iter().cloned().chain([message!("repair-hook", hook = who)]).chain(repairs).collect();
-        Ok(Planned { plan, repairs, ..planned })
+        Ok(Planned { plan, repairs: after_hook(&planned.repairs, &who, repairs), ..planned })
     }
 
     /// Does the same as [`judge_plan`](Self::judge_plan) for a patch.
@@ -133,8 +126,7 @@ impl RunRunner {
                 return Err(wrong(faults));
             }
         }
-        let repairs = replanned.repairs.iter().cloned().chain([message!("repair-hook", hook = who)]).chain(repairs).collect();
-        Ok(ReplanResult { patch, repairs, ..replanned })
+        Ok(ReplanResult { patch, repairs: after_hook(&replanned.repairs, &who, repairs), ..replanned })
     }
 
     fn checker<'a>(&'a self, of: Parts<'a>) -> PlanChecker<'a> {
@@ -144,6 +136,14 @@ impl RunRunner {
 }
 
 impl HookCaller {
+    /// Calls the hooks before a plan or patch is asked for. Returns true if other hooks look at the answer.
+    async fn begin_planning(&self, payload: HookPayload) -> Result<bool, String> {
+        if self.at(HookPoint::BeforePlan) {
+            self.ask(HookPoint::BeforePlan, payload).await?;
+        }
+        Ok(self.at(HookPoint::AfterPlan))
+    }
+
     /// Calls the hooks around plans for a command of the lead. A hook cannot change the command; it can refuse it and
     /// name the wanted change.
     ///
@@ -171,6 +171,11 @@ impl HookCaller {
         }
         Ok(())
     }
+}
+
+/// Returns the repairs of an answer that a hook has changed: the earlier ones, the change, and those of the changed answer.
+fn after_hook(before: &[Message], who: &str, more: Vec<Message>) -> Vec<Message> {
+    before.iter().cloned().chain([message!("repair-hook", hook = who)]).chain(more).collect()
 }
 
 fn does_not_fit(what: &str, who: &str, faults: &[PlanFault]) -> String {

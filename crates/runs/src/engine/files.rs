@@ -1,0 +1,73 @@
+//! Files of runs on an engine: a working folder that goes from host to host, and the record of changes for an undo.
+
+use aime_messages::message;
+use aime_orchestrator::RunView;
+use aime_progress_management::RunId;
+use aime_temporal::{ImportOutcome, Side, Tree, Trees, importer};
+use aime_undo::{Author, Change, UndoData};
+
+use super::{EngineOptions, EngineRuns, access};
+use crate::{ErrorKind, RunsError, Setup, may_have_changed_files};
+
+/// Returns the working folder with its states, which are stored outside the reach of commands in the folder.
+pub(super) async fn trees(side: Side, options: &EngineOptions, setup: &Setup) -> Result<Trees, RunsError> {
+    let Some(state) = setup.places.state_folder().filter(|state| !state.starts_with(&setup.folder)) else {
+        return Err(RunsError::usage("there is no place outside of the working folder where its states could be kept")
+            .hint("set XDG_STATE_HOME to a folder of your own"));
+    };
+    let path = setup.environment.text("PATH").unwrap_or_default().into();
+    Ok(Trees::open(side, &setup.folder, &state.join("trees"), path, access::blobs(options, setup)?).await?)
+}
+
+impl EngineRuns<'_> {
+    /// Returns the folder's content as the initial state of a run; none if the run works in this folder itself.
+    pub(super) async fn hand_over(&self, run: &RunId) -> Result<Option<Tree>, RunsError> {
+        if !self.options.git_handoff {
+            return Ok(None);
+        }
+        let trees = trees(Side::Client, self.options, self.setup()).await?;
+        Ok(Some(trees.hand_over(run.as_str()).await?))
+    }
+
+    /// Brings a run's changes to its folder into this one, if the run started here. Returns false, with a notice, if the same files were
+    /// changed here.
+    pub(super) async fn take_back(&self, run: &RunId, tree: &Tree) -> Result<bool, RunsError> {
+        let setup = self.setup();
+        let trees = trees(Side::Client, self.options, setup).await?;
+        // The changes are recorded like any other work, so that they can be undone.
+        let recorder = if setup.config.undo.enabled { Some(setup.recorder(run)?) } else { None };
+        let taken = trees.take_back(run.as_str(), tree, recorder.clone()).await;
+        if let Some(recorder) = recorder {
+            recorder.finish();
+            recorder.notes().into_iter().for_each(|note| setup.note(note));
+        }
+        match taken? {
+            ImportOutcome::Imported => {}
+            ImportOutcome::Elsewhere => setup.note(message!("engine-elsewhere")),
+            ImportOutcome::Conflict { paths, commit } => {
+                let place = trees.repository().display().to_string();
+                setup.note(message!("engine-conflict", paths = paths.join(", "), place, commit = commit.to_string()));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Checks that this folder has the record of the file changes of a left run, which it needs for an undo of the run or of `task`. The
+    /// record is in the folder where the run worked or, if that travelled between hosts, in the folder into which it was brought back.
+    pub fn check_undo(&self, run: &RunId, seen: &RunView, task: Option<&str>) -> Result<(), RunsError> {
+        if seen.output.is_none() {
+            return Err(RunsError::usage(message!("engine-under-way", run)).hint(message!("stop-first")));
+        }
+        let data = UndoData::read(&self.setup().data_folder(), run.as_str());
+        let data = data.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        if data.is_none() && may_have_changed_files(seen) {
+            return Err(RunsError::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
+        }
+        let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == importer());
+        if task.is_some() && data.is_some_and(|data| data.changes().any(of_nobody)) {
+            return Err(RunsError::usage(message!("engine-as-one", run)).hint(message!("engine-as-one-hint")));
+        }
+        Ok(())
+    }
+}

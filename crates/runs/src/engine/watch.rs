@@ -1,0 +1,154 @@
+//! Watches a run on an engine as it happens.
+
+use std::{collections::VecDeque, time::Duration};
+
+use aime_messages::message;
+use aime_orchestrator::{PublishedEvent, RunFact, RunResult};
+use aime_progress_management::{RunId, Timestamp};
+use aime_temporal::{EngineError, Tree, WatchReply};
+
+use super::{EngineRuns, LOOK};
+use crate::{Consents, RunNews, RunsError, WatchedRun, remember};
+
+/// Number of consecutive failed polls (engine away, or no worker to answer) after which a client gives up. The run continues meanwhile.
+const AWAY: usize = 200;
+
+/// Run that is watched.
+pub struct EngineWatch<'a> {
+    runs: &'a EngineRuns<'a>,
+    run: RunId,
+    /// True if the person who watches the run started it: permanent consents, telemetry and its changes to files belong here.
+    is_own: bool,
+    consents: Option<Consents>,
+    telemetry: Option<WatchedRun>,
+    news: VecDeque<RunNews>,
+    /// Number of events read so far.
+    seen: usize,
+    /// Number of consecutive failed polls.
+    away: usize,
+    /// Time until the next poll.
+    pause: Duration,
+    stop: Stop,
+    ended: Option<(RunResult, Option<Tree>)>,
+}
+
+/// Request to stop the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    None,
+    Wanted,
+    Sent,
+}
+
+impl EngineRuns<'_> {
+    /// Returns the watch of any run, from its first event.
+    pub fn watch(&self, run: &RunId) -> EngineWatch<'_> {
+        EngineWatch::new(self, run.clone(), 0)
+    }
+}
+
+impl<'a> EngineWatch<'a> {
+    fn new(runs: &'a EngineRuns<'a>, run: RunId, seen: usize) -> Self {
+        Self {
+            runs,
+            run,
+            is_own: false,
+            consents: None,
+            telemetry: None,
+            news: VecDeque::new(),
+            seen,
+            away: 0,
+            pause: Duration::ZERO,
+            stop: Stop::None,
+            ended: None,
+        }
+    }
+
+    /// Returns the watch of a run that this process started or resumed, from an event.
+    pub(super) fn own(runs: &'a EngineRuns<'a>, run: RunId, seen: usize) -> Self {
+        let setup = runs.setup();
+        Self { is_own: true, consents: setup.consents(), telemetry: setup.watch(&run), ..Self::new(runs, run, seen) }
+    }
+
+    /// Returns the id of the run.
+    pub const fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Stops the run resumably. [`Self::next`] sends the request.
+    pub fn stop(&mut self) {
+        if self.stop == Stop::None {
+            (self.stop, self.pause) = (Stop::Wanted, Duration::ZERO);
+        }
+    }
+
+    /// Returns the next event or note; none once the run has ended or was left. It may be cancelled.
+    pub async fn next(&mut self) -> Result<Option<RunNews>, RunsError> {
+        loop {
+            if let Some(news) = self.news.pop_front() {
+                return Ok(Some(news));
+            }
+            if self.ended.is_some() {
+                return Ok(None);
+            }
+            tokio::time::sleep(self.pause).await;
+            let reply = self.poll().await;
+            self.pause = LOOK;
+            match reply {
+                Ok(reply) => self.take(reply),
+                Err(error @ EngineError::NoSuchRun { .. }) => return Err(error.into()),
+                Err(error) => {
+                    self.away += 1;
+                    match self.away {
+                        1 => self.news.push_back(RunNews::Note(message!("engine-untold", error))),
+                        away if away > AWAY => return Err(error.into()),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    async fn poll(&mut self) -> Result<WatchReply, EngineError> {
+        let engine = self.runs.engine().await.map_err(|error| EngineError::Client(error.to_string()))?;
+        if self.stop == Stop::Wanted {
+            engine.send_facts(&self.run, vec![RunFact::StopRequested { reason: message!("stopped-by-person") }]).await?;
+            self.stop = Stop::Sent;
+        }
+        engine.watch(&self.run, self.seen).await
+    }
+
+    fn take(&mut self, reply: WatchReply) {
+        let WatchReply { events, all, result, tree, .. } = reply;
+        self.away = 0;
+        for event in events {
+            self.seen += 1;
+            let event = PublishedEvent { seq: self.seen as u64, at: Timestamp::from_millis(event.at), event: event.what };
+            if let Some(telemetry) = &mut self.telemetry {
+                telemetry.take(&event);
+            }
+            let lost = if self.is_own { remember(&event, self.consents.as_ref()) } else { None };
+            self.news.push_back(RunNews::Event(Box::new(event)));
+            self.news.extend(lost.map(RunNews::Note));
+        }
+        if self.seen < all {
+            self.pause = Duration::ZERO;
+        } else {
+            self.ended = result.map(|result| (result, tree));
+        }
+    }
+
+    /// Returns the result of the run; none before [`Self::next`] has returned none.
+    pub fn result(&self) -> Option<&RunResult> {
+        self.ended.as_ref().map(|(result, _)| result)
+    }
+
+    /// Brings the changes of an own run into this folder, if it started here. Returns false if they conflict with changes here; then
+    /// nothing is changed.
+    pub async fn take_back(&self) -> Result<bool, RunsError> {
+        match &self.ended {
+            Some((_, Some(tree))) if self.is_own => self.runs.take_back(&self.run, tree).await,
+            _ => Ok(true),
+        }
+    }
+}
