@@ -4,7 +4,6 @@ use aime_progress_management::{CommandCheck, FailureCause, Outcome};
 use serde_json::json;
 
 use super::support::{Play, call, input, write};
-use crate::ActorInput;
 
 // Requirement: 4.14
 #[test]
