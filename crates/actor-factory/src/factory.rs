@@ -152,13 +152,6 @@ impl<'a> ActorContext<'a> {
         self
     }
 
-    /// Sets the knowledge that may help: project rules, memory.
-    #[must_use]
-    pub const fn with_knowledge(mut self, knowledge: &'a str) -> Self {
-        self.knowledge = knowledge;
-        self
-    }
-
     /// Sets the approval mode.
     #[must_use]
     pub const fn with_approval(mut self, approval: Approval) -> Self {

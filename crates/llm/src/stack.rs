@@ -41,7 +41,7 @@ use futures::{future::BoxFuture, stream::BoxStream};
 
 use self::{
     bounded::Bounded,
-    fallback::{FIRST_PAUSE, Fallback, Slot},
+    fallback::{Fallback, Slot},
     framed::Framed,
     hooked::Hooked,
     layer::Layer,
@@ -65,7 +65,6 @@ pub use self::{
 pub struct ModelStack {
     first: Candidate,
     others: Vec<Candidate>,
-    first_pause: u32,
 }
 
 /// One model of a stack.
@@ -84,7 +83,7 @@ impl ModelStack {
     #[must_use]
     pub fn of(model: impl ChatModel + 'static) -> Self {
         let first = Candidate { model: Arc::new(model), throttle: None, retry: None, limits: None, pause: Arc::default() };
-        Self { first, others: Vec::new(), first_pause: FIRST_PAUSE }
+        Self { first, others: Vec::new() }
     }
 
     /// Retries temporary failures of the first model.
@@ -125,13 +124,6 @@ impl ModelStack {
                 self.others.push(Candidate { pause: Arc::default(), ..candidate });
             }
         }
-        self
-    }
-
-    /// Sets the length of a failed model's first pause, in requests; 0 tries every model at every request.
-    #[must_use]
-    pub const fn pausing(mut self, requests: u32) -> Self {
-        self.first_pause = requests;
         self
     }
 
@@ -247,7 +239,7 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
     let seat = |candidate: &Candidate| Slot { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
     let mut inner = match stack.others.as_slice() {
         [] => alone(&stack.first),
-        others => Arc::new(Fallback::new(seat(&stack.first), others.iter().map(seat).collect(), stack.first_pause)),
+        others => Arc::new(Fallback::new(seat(&stack.first), others.iter().map(seat).collect())),
     };
     inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
     if let Some(hook) = caller.hook.clone() {

@@ -28,6 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Environment, Notice, RunsError, Setup, models};
 
+#[cfg(feature = "temporal")]
+pub(crate) use self::inspect::matching;
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},

@@ -13,7 +13,6 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart
 pub(super) struct Fallback {
     first: Slot,
     others: Vec<Slot>,
-    first_pause: u32,
 }
 
 /// A model and its pause, which outlives the layer: it is the same for all who use these models.
@@ -52,12 +51,12 @@ impl Drop for Turn<'_> {
 const LONGEST_PAUSE: u32 = 48;
 
 /// Requests of which a model is left out after its first failure.
-pub(super) const FIRST_PAUSE: u32 = 3;
+const FIRST_PAUSE: u32 = 3;
 
 impl Fallback {
     /// Uses `first`, and `others` in this order when it fails.
-    pub(super) const fn new(first: Slot, others: Vec<Slot>, first_pause: u32) -> Self {
-        Self { first, others, first_pause }
+    pub(super) const fn new(first: Slot, others: Vec<Slot>) -> Self {
+        Self { first, others }
     }
 
     fn seats(&self) -> impl Iterator<Item = &Slot> {
@@ -87,11 +86,11 @@ impl Slot {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self, first_pause: u32) {
+    fn failed(&self) {
         let mut pause = self.pause();
-        let length = pause.next.unwrap_or(first_pause);
+        let length = pause.next.unwrap_or(FIRST_PAUSE);
         pause.requests_left = length;
-        pause.failing = length > 0;
+        pause.failing = true;
         pause.next = Some(length.saturating_mul(2).min(LONGEST_PAUSE));
     }
 
@@ -117,11 +116,11 @@ fn falls_back(error: &ModelError) -> bool {
 }
 
 /// Notes a failure. Returns whether the next model is to be tried.
-fn note_failure(seat: &Slot, error: &ModelError, first_pause: u32) -> bool {
+fn note_failure(seat: &Slot, error: &ModelError) -> bool {
     let falls_back = falls_back(error);
     if falls_back {
         tracing::warn!(model = seat.model.name(), reason = %error, "falling back to the next model");
-        seat.failed(first_pause);
+        seat.failed();
     }
     falls_back
 }
@@ -179,7 +178,7 @@ impl Layer for Fallback {
                         return Some((Ok(part), course));
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error, self.first_pause) && !course.has_begun;
+                        let falls_back = note_failure(seat, &error) && !course.has_begun;
                         course.errors.push(error);
                         if falls_back {
                             continue;
@@ -205,7 +204,7 @@ impl Layer for Fallback {
                         return Ok(response);
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error, self.first_pause);
+                        let falls_back = note_failure(seat, &error);
                         errors.push(error);
                         if !falls_back {
                             break;

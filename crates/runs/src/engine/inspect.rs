@@ -15,7 +15,7 @@ use aime_temporal::ListedRun;
 use futures::StreamExt as _;
 
 use super::EngineRuns;
-use crate::{RunsError, report_view};
+use crate::{RunsError, report_view, service::matching};
 
 /// Number of journals that are requested at once. A worker answers each request, and may have to replay the run for it.
 const AT_ONCE: usize = 8;
@@ -65,7 +65,7 @@ impl EngineRuns<'_> {
         if text == "last" {
             add_start_times(engine, &mut listed).await;
         }
-        match meant(text, &listed).as_slice() {
+        match matching(text, starts(&listed)).as_slice() {
             [one] => RunId::new(*one).map_err(|error| RunsError::usage(&error)),
             [] => RunId::new(text).map_err(|error| RunsError::usage(&error)),
             many => Err(RunsError::usage(message!("run-unclear", text = format!("{text:?}"), runs = many.join(", ")))
@@ -196,16 +196,9 @@ async fn add_start_times(engine: &aime_temporal::Runs, listed: &mut Vec<ListedRu
     }
 }
 
-/// Returns the runs that a text may refer to, as in a folder: an empty text matches none.
-fn meant<'a>(text: &str, listed: &'a [ListedRun]) -> Vec<&'a str> {
-    match text {
-        "" => Vec::new(),
-        "last" => listed.iter().max_by_key(|run| run.since).map(|run| run.run.as_str()).into_iter().collect(),
-        _ => match listed.iter().find(|run| run.run == text) {
-            Some(run) => vec![run.run.as_str()],
-            None => listed.iter().map(|run| run.run.as_str()).filter(|run| run.starts_with(text)).collect(),
-        },
-    }
+/// Returns the ids of listed runs with their start times.
+fn starts(listed: &[ListedRun]) -> impl Iterator<Item = (&str, Option<SystemTime>)> + Clone {
+    listed.iter().map(|run| (run.run.as_str(), run.since))
 }
 
 #[cfg(test)]
@@ -229,9 +222,9 @@ mod tests {
             ("pe", &["pear", "peach", "pea"]),
             ("plum", &[]),
         ] {
-            assert_eq!(meant(text, &listed), expected, "{text}");
+            assert_eq!(matching(text, starts(&listed)), expected, "{text}");
         }
-        assert!(meant("last", &[]).is_empty());
-        assert!(meant("", &[run("pear", 2)]).is_empty(), "also where there is only one");
+        assert!(matching("last", starts(&[])).is_empty());
+        assert!(matching("", starts(&[run("pear", 2)])).is_empty(), "also where there is only one");
     }
 }

@@ -203,12 +203,17 @@ fn forget_memory(run: &RunId, setup: &Setup) -> Result<(), RunsError> {
 /// Returns the runs that a text may refer to: the run with this id, else those whose ids begin with it; the newest for `last`. An empty
 /// text matches none.
 pub fn matching_runs<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
+    matching(text, runs.iter().map(|run| (run.id.as_str(), run.created_at)))
+}
+
+/// Does the same for ids with their start times.
+pub(crate) fn matching<'a>(text: &str, runs: impl Iterator<Item = (&'a str, impl Ord)> + Clone) -> Vec<&'a str> {
     match text {
         "" => Vec::new(),
-        "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
-        _ => match runs.iter().find(|run| run.id == text) {
-            Some(run) => vec![run.id.as_str()],
-            None => runs.iter().map(|run| run.id.as_str()).filter(|id| id.starts_with(text)).collect(),
+        "last" => runs.max_by(|(_, one), (_, other)| one.cmp(other)).map(|(id, _)| id).into_iter().collect(),
+        _ => match runs.clone().find(|(id, _)| *id == text) {
+            Some((id, _)) => vec![id],
+            None => runs.map(|(id, _)| id).filter(|id| id.starts_with(text)).collect(),
         },
     }
 }

@@ -21,7 +21,7 @@ fn seat(model: impl ChatModel + 'static) -> Slot {
 }
 
 fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> Fallback {
-    Fallback::new(seat(primary.clone()), vec![seat(other.clone())], FIRST_PAUSE)
+    Fallback::new(seat(primary.clone()), vec![seat(other.clone())])
 }
 
 async fn answer_text(model: &Fallback) -> String {

@@ -99,6 +99,17 @@ fn count(folder: &Path, text: &str) -> usize {
     (0..FILES).filter(|number| fs::read_to_string(folder.join(file(*number))).is_ok_and(|found| found == text)).count()
 }
 
+/// Begins the private folder `b` in a runtime of its own.
+fn begun_b(shared: &Shared) -> (Runtime, PrivateFolders, PrivateFolder) {
+    let runtime = runtime();
+    let (folders, b) = runtime.block_on(async {
+        let folders = shared.opened().await;
+        let b = begin(&folders, "b").await;
+        (folders, b)
+    });
+    (runtime, folders, b)
+}
+
 /// A folder before anything was made, one where `b` has begun and `a` is merged, one where `b` has worked, too, and one where `b` has changed
 /// what `a` has.
 struct Templates {
@@ -154,12 +165,7 @@ impl Templates {
         let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
         let mine = TEXT.replace("seven", "7");
         let ended = {
-            let runtime = runtime();
-            let (_folders, b) = runtime.block_on(async {
-                let folders = shared.opened().await;
-                let b = begin(&folders, "b").await;
-                (folders, b)
-            });
+            let (runtime, _folders, b) = begun_b(&shared);
             cut_off(&runtime, steps, work(&b, "seven", "7")).is_some()
         };
         assert_eq!(texts(&shared.folder(), &[&one], &cut).len(), 1, "{cut}: nobody sees what is not merged");
@@ -188,12 +194,7 @@ impl Templates {
         let (shared, cut) = (copied(&self.worked), format!("merging, step {steps}"));
         let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
         let ended = {
-            let runtime = runtime();
-            let (folders, b) = runtime.block_on(async {
-                let folders = shared.opened().await;
-                let b = begin(&folders, "b").await;
-                (folders, b)
-            });
+            let (runtime, folders, b) = begun_b(&shared);
             let joined = cut_off(&runtime, steps, folders.join(&b, "b"));
             assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(FolderMerge::Clean))), "{cut}");
             joined.is_some()
@@ -214,20 +215,13 @@ impl Templates {
         });
         ended
     }
-}
 
-impl Templates {
     /// Cuts a merge with a conflict in every file off. Returns true if it came to its end.
     fn cut_conflict(&self, steps: u32) -> bool {
         let (shared, cut) = (copied(&self.conflicting), format!("conflict, step {steps}"));
         let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1\nb's"));
         let ended = {
-            let runtime = runtime();
-            let (folders, b) = runtime.block_on(async {
-                let folders = shared.opened().await;
-                let b = begin(&folders, "b").await;
-                (folders, b)
-            });
+            let (runtime, folders, b) = begun_b(&shared);
             let joined = cut_off(&runtime, steps, folders.join(&b, "b"));
             assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(FolderMerge::Conflict(_)))), "{cut}");
             joined.is_some()
