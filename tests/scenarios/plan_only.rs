@@ -53,7 +53,7 @@ fn bounds_end_planning() {
 fn the_hint_on_a_bound_is_translated() {
     let mut world = world(one_task());
     world.set("LANG", "zh_CN.UTF-8");
-    world.aime(PLAN.iter().copied().chain(["--max-tokens", "10"])).must(4).stderr_contains(&["提高上限后重新计划：`--max-tokens N`"]);
+    world.aime(PLAN.iter().copied().chain(["--max-tokens", "10"])).must(4).stderr_contains(&["提高上限后重新规划：`--max-tokens N`"]);
 }
 
 #[test]

@@ -124,6 +124,39 @@ reported-done = reported as done, but {$reason}
 criterion-fails = "{$criterion}" does not hold: {$reason}
 criterion-unchecked = "{$criterion}" was not checked: {$reason}
 
+# Evidence of checks of criteria.
+check-exit = exit code {$code}
+check-flaky = cannot tell (flaky): it failed, and then held
+    {$first}
+    then
+    {$evidence}
+check-not-again = it failed, and could not be run once more ({$reason})
+    {$evidence}
+check-not-run = not run: {$reason}
+check-no-bash = not run: there is no `bash` here
+check-not-allowed = not run: nobody has allowed this command (a rule in permissions.allow does)
+check-not-made = not checked: {$reason}
+check-more-changes = { $number ->
+    [one] and it changed {$number} more file
+   *[other] and it changed {$number} more files
+}
+check-no-file = not about a file
+check-outside = {$path} is no path within the working folder
+check-unchanged = {$path} is as it was when the run began
+check-changed = {$path} is not as it was when the run began
+check-unread = the changes in the folder of the task cannot be read: {$error}
+check-path-unrecorded = changes of {$path} are not recorded ({$reason})
+check-unrecorded = changes of files are not recorded in this run
+check-exists = {$path} exists
+check-absent = {$path} does not exist
+check-matches = {$path} matches /{$pattern}/
+check-matches-not = {$path} does not match /{$pattern}/
+check-contains = {$path} contains {$part}
+check-contains-not = {$path} does not contain {$part}
+check-outdated = {$evidence} (judged before {$tasks} changed {$paths})
+check-after = cannot tell: it held when the task ended, and does not since {$tasks}, which the plan puts after it: {$evidence}
+check-beside = it held when the task ended, and does not since {$tasks} changed files: {$evidence}
+
 # Why an actor failed.
 actor-needs = {$summary} (needs: {$needs})
 actor-steps = reached max_steps ({$number})

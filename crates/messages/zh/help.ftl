@@ -45,7 +45,7 @@ typed-try = 更多说明请用 '{$one}'。
 # 为什么不接受一个值，以及我们自己的提示。
 typed-whole = 请写 {$least} 到 {$most} 的整数
 typed-whole-least = 请写不小于 {$least} 的整数
-typed-feature = 这个 aime 构建时没有包含它：请用功能 `{$name}` 重新构建
+typed-feature = 这个 aime 构建时没有包含它：请用特性 `{$name}` 重新构建
 typed-time = 请写大于 0 的时间，如 90s、10m 或 1h30m
 typed-dollars = 请写大于 0 的美元数，如 0.50
 typed-settings = 请写 NAME=FILE，或只写 NAME= 表示现有配置
@@ -59,7 +59,7 @@ typed-goal = 目标写在 `run` 之后：aime run "…"
 help-work-in-this-folder = 在这个文件夹里工作；其他路径仍以你所在的位置为准
 help-a-configuration-file-that = 最后读取的配置文件
 help-print-the-result-alone = 只输出结果
-help-say-more-twice-for = 多说一些；写两次则全部说出
+help-say-more-twice-for = 输出更多信息；写两次则全部输出
 help-show-runs-as-plain = 在终端上也按行显示运行：适合读屏软件和日志
 help-the-language-of-messages = 消息的语言；不写则依次看配置、LC_ALL、LC_MESSAGES 和 LANG
 help-when-to-use-colours = 何时使用颜色；遵从 NO_COLOR

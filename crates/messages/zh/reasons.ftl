@@ -46,9 +46,9 @@ trigger-blocked = 任务 {$task} 受阻：{$reason}
 trigger-nothing-ready = 没有任务在运行，也没有任务能开始
 trigger-tokens = {$limit} 个 token 只剩 {$left} 个
 trigger-stalled = {$seconds} 秒没有进展
-trigger-person = 有人说：{$text}
-trigger-cancelled = 有人取消了 {$task}
-trigger-criterion = 有人同意改用另一条标准
+trigger-person = 用户说：{$text}
+trigger-cancelled = 用户取消了 {$task}
+trigger-criterion = 用户同意改用另一条标准
 no-reason = 没有说明原因
 criteria-fail = 成功标准不成立：{$reason}
 criterion-unmet = {$criterion}：{$reason}
@@ -102,12 +102,42 @@ group-skipped = 它的所有任务都被跳过
 group-failed = 它的任务没有一个完成
 failed-first = 失败：{$error}
 failed-often = 失败 {$number} 次：{$error}
-call-refused = 调用被人拒绝
+call-refused = 用户拒绝了调用
 call-in-doubt = {$tool} 已经开始（{$id}），但在结束前中断，结果未知
 tool-unknown = 没有这个工具：{$tool}
 reported-done = 报告已完成，但是 {$reason}
 criterion-fails = “{$criterion}”不成立：{$reason}
 criterion-unchecked = “{$criterion}”没有检查：{$reason}
+
+# 检查标准的依据。
+check-exit = 退出码 {$code}
+check-flaky = 无法判定（不稳定）：先不成立，后来又成立
+    {$first}
+    之后
+    {$evidence}
+check-not-again = 不成立，而且无法再运行一次（{$reason}）
+    {$evidence}
+check-not-run = 未运行：{$reason}
+check-no-bash = 未运行：这里没有 `bash`
+check-not-allowed = 未运行：没有人允许过这条命令（可用 permissions.allow 中的规则允许）
+check-not-made = 未检查：{$reason}
+check-more-changes = 另外还改动了 {$number} 个文件
+check-no-file = 与文件无关
+check-outside = {$path} 不是工作文件夹内的路径
+check-unchanged = {$path} 与运行开始时相同
+check-changed = {$path} 与运行开始时不同
+check-unread = 无法读取任务文件夹中的改动：{$error}
+check-path-unrecorded = 没有记录 {$path} 的改动（{$reason}）
+check-unrecorded = 这次运行没有记录文件的改动
+check-exists = {$path} 存在
+check-absent = {$path} 不存在
+check-matches = {$path} 匹配 /{$pattern}/
+check-matches-not = {$path} 不匹配 /{$pattern}/
+check-contains = {$path} 含有 {$part}
+check-contains-not = {$path} 不含 {$part}
+check-outdated = {$evidence}（判断之后，{$tasks} 改动了 {$paths}）
+check-after = 无法判定：任务结束时成立，而计划中排在其后的 {$tasks} 执行之后不成立：{$evidence}
+check-beside = 任务结束时成立，{$tasks} 改动文件之后不成立：{$evidence}
 
 # 执行者为什么失败。
 actor-needs = {$summary}（需要：{$needs}）
@@ -120,10 +150,10 @@ actor-unreadable = 模型把工具调用写成了无法读懂的文本：{$text}
 actor-last-call = {$error}（最后一次失败的调用：`{$tool}`：{$why}）
 
 # 运行怎样结束。
-stopped-by-person = 被人停止
-paused-by-person = 被人暂停
-cancelled-by-person = 被人取消
-ended-by-person = 有人结束了运行
+stopped-by-person = 被用户停止
+paused-by-person = 被用户暂停
+cancelled-by-person = 被用户取消
+ended-by-person = 用户结束了运行
 run-cut-off = 运行已中断
 task-failed = {$task} 失败：{$reason}
 task-was = {$task}：{$reason}
@@ -147,12 +177,12 @@ withdrawn-allowed = （已撤回：这类调用已获允许）
 # 解决办法。
 hint-resume = 用 `aime resume {$run}` 继续
 hint-bound = 提高上限：`aime resume {$run} {$flag}`
-hint-plan-bound = 提高上限后重新计划：`{$flag}`
+hint-plan-bound = 提高上限后重新规划：`{$flag}`
 hint-quota = 等到那时再用 `aime resume {$run}`，或指定备用模型
-hint-plan-quota = 等到那时再重新计划，或指定备用模型
+hint-plan-quota = 等到那时再重新规划，或指定备用模型
 hint-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
 hint-plan-setting = 在 [run] 中提高 {$setting}，然后重新规划
-hint-steps = 在 [run] 中提高 max_steps，执行者的配置（profile）允许得更少时也在那里提高，或让目标分成更小的任务（--mode complex）
+hint-steps = 在 [run] 中提高 max_steps，执行者的角色允许得更少时也在那里提高，或让目标分成更小的任务（--mode complex）
 hint-approve = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$run} no` 拒绝，然后 `aime resume {$run}`
 hint-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$run}`
 hint-supply = 具备之后，用 `aime resume {$run}` 继续；在此之前可用 `aime answer {$run} TEXT` 补充说明
@@ -183,13 +213,13 @@ model-hint-tls = 请检查 {$url} 是否真的使用 TLS，以及本机是否信
 model-hint-plain = {$url} 处的服务不使用 TLS：请把 https:// 改为 http://
 model-hint-dns = 请检查 {$url} 中的主机名和网络
 model-hint-server = 请检查 {$url} 上是否有模型服务器在运行；这个地址由 {$setting} 设置
-model-hint-network = 请检查网络：提供方的地址 {$url} 没有应答
+model-hint-network = 请检查网络：服务商的地址 {$url} 没有应答
 model-hint-timeout = 若模型较慢，请提高其空闲超时，或换用更快的模型
-model-hint-limited = 稍等片刻、减少并行任务数，或指定后备模型
+model-hint-limited = 稍等片刻、减少并行任务数，或指定备用模型
 model-hint-balance = 请检查账户的余额和限额
 model-hint-forbidden = 请检查该密钥的账户是否可以使用这个模型，或指定另一个模型
 model-hint-key = 请把 {$url} 的密钥放进该模型 api_key_env 所指的环境变量
 model-hint-unknown = 请指定 {$url}/models 列出的某个模型
 model-hint-overflow = 请换用上下文窗口更大的模型，或把 context_tokens 设为服务器实际支持的值
-model-hint-later = 稍后再试，或指定后备模型
+model-hint-later = 稍后再试，或指定备用模型
 check-model = 请检查服务器和模型名称

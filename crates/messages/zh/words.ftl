@@ -41,7 +41,7 @@ status-blocked = 受阻
 status-skipped = 已跳过
 status-rolled-back = 已回滚
 
-owner-person = 人
+owner-person = 用户
 owner-project = 项目
 owner-lead = 主导
 owner-actor = 执行者

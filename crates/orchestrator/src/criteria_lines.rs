@@ -32,7 +32,7 @@ fn line(known: &CriterionOutcome) -> String {
         (CheckMethod::Unchecked, _) => "not checked",
     };
     let before = if known.held_before == Some(true) { "; it held already before the work" } else { "" };
-    let evidence = cut(&known.evidence);
+    let evidence = cut(&known.evidence.to_string());
     let evidence = if evidence.is_empty() { evidence } else { format!(" ({evidence})") };
     format!("- {how}: {}{evidence}{before}", known.text)
 }
@@ -66,7 +66,7 @@ mod tests {
         for (criterion, how, passed) in
             [("a", CheckMethod::Executed, Some(true)), ("b", CheckMethod::Audited, None), ("c", CheckMethod::Unchecked, None)]
         {
-            let (criterion, reason, owner) = (criterion.to_owned(), "seen\nthere".to_owned(), Owner::Lead);
+            let (criterion, reason, owner) = (criterion.to_owned(), "seen\nthere".into(), Owner::Lead);
             let (task, changes, duration_ms) = (None, None, 0);
             let checked = ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes, duration_ms };
             state.apply(now, &checked).unwrap();

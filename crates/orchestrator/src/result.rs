@@ -88,7 +88,7 @@ pub struct CriterionOutcome {
     /// True if the criterion holds; null if the check could not decide.
     pub holds: Option<bool>,
     /// Evidence for the result, or the reason why it was not checked.
-    pub evidence: String,
+    pub evidence: Message,
     /// True if the criterion held already before the work, and so proves nothing about it; absent if nobody checked it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_before: Option<bool>,
@@ -126,7 +126,7 @@ fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) ->
             owner: criterion.owner,
             how: CheckMethod::Unchecked,
             holds: None,
-            evidence: String::new(),
+            evidence: Message::default(),
             held_before: state.held_before(task, &text),
         };
         found.push(known.map_or_else(unchecked, |known| outcome(number, known)));

@@ -383,7 +383,7 @@ pub enum ProgressEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passed: Option<bool>,
         /// Evidence for the result, or the reason why it was not checked.
-        reason: String,
+        reason: Message,
         /// Number of recorded changes of files of the run before the check; absent if changes are not recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changes: Option<u64>,

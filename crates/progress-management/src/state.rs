@@ -110,7 +110,7 @@ pub struct CheckedCriterion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
     /// Evidence for the result.
-    pub evidence: String,
+    pub evidence: Message,
     /// Number of recorded changes of files of the run before the check; absent if changes are not recorded. The result of a command stays
     /// valid until the next change.
     #[serde(default, skip_serializing_if = "Option::is_none")]

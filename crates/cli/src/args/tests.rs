@@ -139,7 +139,7 @@ fn arguments_of_another_build_name_its_feature() {
         assert!(told.contains("tip: this aime was built without it: build it with the feature `temporal`"), "{told}");
         assert!(!told.contains("similar") && !told.contains("-- --"), "{told}");
         let told = in_language(Language::Chinese, || explained(&fault));
-        assert!(told.contains("提示：这个 aime 构建时没有包含它：请用功能 `temporal` 重新构建"), "{told}");
+        assert!(told.contains("提示：这个 aime 构建时没有包含它：请用特性 `temporal` 重新构建"), "{told}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     args::Output,
     failure::Failure,
     hints::{next_step, with_commands},
-    i18n::{msg, row, word_name},
+    i18n::{msg, print, row, word_name},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
 };
@@ -112,8 +112,10 @@ fn doubts(result: &RunResult) -> Vec<String> {
     let line = |known: &CriterionOutcome| {
         let open = known.holds.is_none() && !known.evidence.is_empty();
         Some(match (open, known.how) {
-            (true, CheckMethod::Unchecked) => msg!("run-unchecked", criterion = plain(&known.text), reason = reason(&known.evidence)),
-            (true, _) => msg!("run-undecided", criterion = plain(&known.text), reason = reason(&known.evidence)),
+            (true, CheckMethod::Unchecked) => {
+                msg!("run-unchecked", criterion = plain(&known.text), reason = reason(&print(&known.evidence)))
+            }
+            (true, _) => msg!("run-undecided", criterion = plain(&known.text), reason = reason(&print(&known.evidence))),
             (false, _) if known.held_before == Some(true) => msg!("run-held-before", criterion = plain(&known.text)),
             (false, _) => return None,
         })

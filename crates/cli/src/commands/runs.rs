@@ -177,7 +177,7 @@ fn criterion_line(known: &CriterionOutcome) -> String {
         Some(false) => "head-fails",
         None => "head-unknown",
     };
-    let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&known.evidence, WIDTH)) };
+    let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&print(&known.evidence), WIDTH)) };
     let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
     head(
         id,

@@ -150,7 +150,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
                 None => head(YELLOW, "head-unknown"),
             };
             let how = word_name("checked", how.word());
-            format!("{verdict}{} {DIM}({how}: {}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
+            format!("{verdict}{} {DIM}({how}: {}){DIM:#}", first_line(criterion, WIDTH), first_line(&print(reason), WIDTH))
         }
         E::MergeConflicted { conflicts, .. } => conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n"),
         E::BoundReached { bound, detail } => {

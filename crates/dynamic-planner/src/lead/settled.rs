@@ -84,7 +84,7 @@ fn checks(id: &TaskId, state: &ProgressState, draft: &mut Draft) {
         };
         draft.fixed(format!("{title}- {holds}: "));
         draft.line(criterion, Share::Plan);
-        let evidence = one_line(evidence);
+        let evidence = one_line(&evidence.to_string());
         if !evidence.is_empty() {
             draft.fixed(": ");
             draft.line(&evidence, Share::News);

@@ -156,7 +156,7 @@ pub struct CriterionResult {
     /// Result of the check; absent if it could not be determined.
     pub passed: Option<bool>,
     /// The ground for the result.
-    pub reason: String,
+    pub reason: Message,
     /// Number of recorded changes of files of the run before the check; absent if changes are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<u64>,
@@ -184,7 +184,7 @@ impl CriterionResult {
             },
             how: CheckMethod::Unchecked,
             passed: None,
-            reason: String::new(),
+            reason: Message::default(),
             changes: None,
             duration_ms: 0,
         }

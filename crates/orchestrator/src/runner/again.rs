@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use aime_messages::message;
 use aime_progress_management::{
     Check, CheckMethod, CheckedCriterion, Conclusion, Criterion, Owner, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
     Timestamp,
@@ -141,9 +142,9 @@ fn result_of(CheckedCriterion { task: _, criterion, owner, how, holds, evidence,
 
 /// Returns an undecided result for a verdict, if a file was changed since that its criterion or its evidence names.
 fn outdated(known: &CheckedCriterion, later: &LaterChanges) -> Option<CriterionResult> {
-    let is_named = |path: &&String| names(&known.evidence, path) || names(&known.criterion, path);
+    let is_named = |path: &&String| names(&known.evidence.to_string(), path) || names(&known.criterion, path);
     let named: Vec<String> = later.paths.iter().filter(is_named).map(|path| format!("`{path}`")).collect();
-    let reason = format!("{} (judged before {} changed {})", known.evidence, words_of(later), named.join(", "));
+    let reason = message!("check-outdated", evidence = known.evidence, tasks = words_of(later), paths = named.join(", "));
     (!named.is_empty()).then(|| CriterionResult { passed: None, reason, ..result_of(known) })
 }
 
@@ -160,17 +161,11 @@ fn judged(result: CriterionResult, later: &LaterChanges) -> CriterionResult {
     if result.passed != Some(false) {
         return result;
     }
+    let (tasks, evidence) = (words_of(later), &result.reason);
     let (passed, reason) = if later.concurrent_tasks.is_empty() {
-        let after = words_of(later);
-        (
-            None,
-            format!(
-                "cannot tell: it held when the task ended, and does not since {after}, which the plan puts after it: {}",
-                result.reason
-            ),
-        )
+        (None, message!("check-after", tasks, evidence))
     } else {
-        (Some(false), format!("it held when the task ended, and does not since {} changed files: {}", words_of(later), result.reason))
+        (Some(false), message!("check-beside", tasks, evidence))
     };
     CriterionResult { passed, reason, ..result }
 }
@@ -248,8 +243,7 @@ mod tests {
 
     #[test]
     fn only_others_beside_the_task_make_a_check_fail() {
-        let open =
-            CriterionResult { passed: Some(false), reason: "exit code 1".to_owned(), ..CriterionResult::open(&Criterion::command("x")) };
+        let open = CriterionResult { passed: Some(false), reason: "exit code 1".into(), ..CriterionResult::open(&Criterion::command("x")) };
         let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         for (beside, after, passed, told) in [
             (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
@@ -258,7 +252,7 @@ mod tests {
             let later = LaterChanges { concurrent_tasks: of(beside), after: of(after), paths: BTreeSet::new() };
             let result = judged(open.clone(), &later);
             assert_eq!(result.passed, passed);
-            assert!(result.reason.ends_with(told), "{}", result.reason);
+            assert!(result.reason.to_string().ends_with(told), "{}", result.reason);
             let held = CriterionResult { passed: Some(true), ..open.clone() };
             assert_eq!(judged(held.clone(), &later), held);
         }

@@ -84,7 +84,7 @@ pub(super) fn with_before(state: Option<&ProgressState>, task: Option<&TaskId>, 
     match state.and_then(|state| state.held_before(task, &check.criterion)) {
         Some(true) => format!("{} (it held already before the work, so it proves nothing about the work)", check.reason),
         Some(false) => format!("{} (it did not hold before the work)", check.reason),
-        None => check.reason.clone(),
+        None => check.reason.to_string(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Commands that check criteria. aime runs them itself.
 
+use aime_messages::{Message, message};
 use aime_progress_management::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
 use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall, streams_of};
 use serde_json::{Map, Value};
@@ -24,9 +25,9 @@ pub(super) struct Author {
 
 /// Outcome of one run of a command.
 enum Outcome {
-    Ran { holds: bool, evidence: String },
-    TookTooLong(String),
-    NotRun(String),
+    Ran { holds: bool, evidence: Message },
+    TookTooLong(Message),
+    NotRun(Message),
 }
 
 impl RunRunner {
@@ -63,12 +64,12 @@ impl RunRunner {
         };
         match self.run_once(check, call, (task, place), context).await {
             Outcome::Ran { holds: true, evidence } => {
-                let reason = format!("cannot tell (flaky): it failed, and then held\n{first}\nthen\n{evidence}");
+                let reason = message!("check-flaky", first, evidence);
                 CriterionResult { how, passed: None, reason, ..open }
             }
             Outcome::Ran { .. } | Outcome::TookTooLong(_) => CriterionResult { how, passed: Some(false), reason: first, ..open },
             Outcome::NotRun(why) => {
-                let reason = format!("it failed, and could not be run once more ({why})\n{first}");
+                let reason = message!("check-not-again", reason = why, evidence = first);
                 CriterionResult { how, passed: Some(false), reason, ..open }
             }
         }
@@ -76,8 +77,8 @@ impl RunRunner {
 
     /// Decides if a command may be run. A criterion of a person or the project implies consent; any other needs
     /// permission like a tool call.
-    fn permit_check(&self, check: &CommandCheck, (owner, seconds): (Owner, u64), author: &Author) -> Result<ValidatedCall, String> {
-        let tool = self.parts.tools.get(BASH).ok_or("not run: there is no `bash` here")?;
+    fn permit_check(&self, check: &CommandCheck, (owner, seconds): (Owner, u64), author: &Author) -> Result<ValidatedCall, Message> {
+        let tool = self.parts.tools.get(BASH).ok_or_else(|| message!("check-no-bash"))?;
         let settings = &self.input.settings;
         let rules = in_force(&self.input.rules, &author.consents);
         let named = owner.needs_consent();
@@ -92,11 +93,11 @@ impl RunRunner {
             ("command".to_owned(), Value::from(check.command.as_str())),
             ("timeout_seconds".to_owned(), Value::from(seconds)),
         ]);
-        let call = tool.sheet().check(parameters).map_err(|error| format!("not run: {error}"))?;
+        let call = tool.sheet().check(parameters).map_err(|error| message!("check-not-run", reason = error))?;
         match permissions.decide(tool.sheet(), call) {
             Permission::Allow(call) => Ok(call),
-            Permission::Ask(_) => Err("not run: nobody has allowed this command (a rule in permissions.allow does)".to_owned()),
-            Permission::Deny { reason } => Err(format!("not run: {reason}")),
+            Permission::Ask(_) => Err(message!("check-not-allowed")),
+            Permission::Deny { reason } => Err(message!("check-not-run", reason)),
         }
     }
 
@@ -130,7 +131,7 @@ impl RunRunner {
             // The run, which is told, revokes the effect; it is carried out again when the run goes on.
             (on_bound(context))(&(&error).into());
             context.cancel.cancelled().await;
-            return Outcome::NotRun(format!("not run: {error}"));
+            return Outcome::NotRun(message!("check-not-run", reason = error));
         }
         self.run_counted(check, call, of, context).await
     }
@@ -154,34 +155,35 @@ impl RunRunner {
             }
             Err(ToolError::Exited { code, printed }) => (code, streams_of(&printed)),
             Err(error @ ToolError::Stopped { timed_out: true, .. }) => {
-                return Outcome::TookTooLong(with_effects(bounded(&error.to_string()), &effects));
+                return Outcome::TookTooLong(with_effects(bounded(&error.to_string()).into(), &effects));
             }
             Err(error @ ToolError::Stopped { .. }) => {
-                return Outcome::Ran { holds: false, evidence: with_effects(bounded(&error.to_string()), &effects) };
+                return Outcome::Ran { holds: false, evidence: with_effects(bounded(&error.to_string()).into(), &effects) };
             }
-            Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(with_effects(bounded(&text), &effects)),
-            Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: with_effects(bounded(&text), &effects) },
+            Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(with_effects(bounded(&text).into(), &effects)),
+            Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: with_effects(bounded(&text).into(), &effects) },
             Err(error) => return Outcome::NotRun(not_run(&error.to_string())),
         };
         let (stdout, stderr) = (&printed.0, &printed.1);
         let holds = check.expect.holds(&CommandResult { exit: Some(exit), stdout, stderr });
         let output = format!("{stdout}{stderr}");
-        let evidence =
-            if output.trim().is_empty() { format!("exit code {exit}") } else { format!("exit code {exit}\n{}", bounded(&output)) };
+        let exit = message!("check-exit", code = exit.to_string());
+        let evidence = if output.trim().is_empty() { exit } else { Message::list("\n", &[exit, bounded(&output).into()]) };
         Outcome::Ran { holds, evidence: with_effects(evidence, &effects) }
     }
 }
 
 /// Returns the evidence with the changes of files that the command made.
-fn with_effects(evidence: String, effects: &[String]) -> String {
+fn with_effects(evidence: Message, effects: &[String]) -> Message {
     let more = effects.len().saturating_sub(EFFECTS_SHOWN);
-    let more = (more > 0).then(|| format!("and it changed {more} more files"));
-    let shown = effects.iter().take(EFFECTS_SHOWN).cloned().chain(more);
-    [evidence].into_iter().chain(shown).collect::<Vec<_>>().join("\n")
+    let more = (more > 0).then(|| message!("check-more-changes", number = more));
+    let shown = effects.iter().take(EFFECTS_SHOWN).map(Message::text).chain(more);
+    let lines: Vec<Message> = [evidence].into_iter().chain(shown).collect();
+    Message::list("\n", &lines)
 }
 
-fn not_run(why: &str) -> String {
-    if why.starts_with(NOT_RUN) { why.to_owned() } else { format!("{NOT_RUN}{why}") }
+fn not_run(why: &str) -> Message {
+    message!("check-not-run", reason = why.strip_prefix(NOT_RUN).unwrap_or(why))
 }
 
 /// Returns a success criterion that was confirmed earlier and still is, because no file has changed since. `changes` is the number of

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use aime_messages::Describe;
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileChangeKind, FileCheck, FileFact, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
@@ -79,7 +79,7 @@ impl RunRunner {
             Check::Text(text) => read_criterion(text),
             Check::Command(command) => return self.run_check(command, open, of, author, context).await,
         };
-        let Some(file) = file else { return CriterionResult { reason: "not about a file".to_owned(), ..open } };
+        let Some(file) = file else { return CriterionResult { reason: message!("check-no-file"), ..open } };
         let file = self.named_in(file, of.1);
         let (passed, reason) = match file.fact {
             FileFact::Unchanged => self.check_unchanged(&file.path, of.1).await,
@@ -99,16 +99,16 @@ impl RunRunner {
     }
 
     /// Checks that a path is as it was when the run began.
-    async fn check_unchanged(&self, path: &str, place: Option<&PrivatePlace>) -> (Option<bool>, String) {
+    async fn check_unchanged(&self, path: &str, place: Option<&PrivatePlace>) -> (Option<bool>, Message) {
         let folder = self.folder_of(place);
         if let Err(ToolError::Denied(why)) = folder.facts(path).map_err(ToolError::from) {
-            return (None, why);
+            return (None, why.into());
         }
         let known = Path::new(path);
         let within = known.strip_prefix(folder.path()).unwrap_or(known).components().filter(|part| *part != Component::CurDir);
         let within: PathBuf = within.collect();
         if !within.components().all(|part| matches!(part, Component::Normal(_))) || within.as_os_str().is_empty() {
-            return (None, format!("{path} is no path within the working folder"));
+            return (None, message!("check-outside", path));
         }
         let unmerged = match place {
             Some(place) => place.private().unmerged_paths().await,
@@ -116,44 +116,44 @@ impl RunRunner {
         };
         match unmerged {
             Ok(unmerged) if unmerged.iter().any(|changed| changed.starts_with(&within)) => {
-                return (Some(false), format!("{path} is not as it was when the run began"));
+                return (Some(false), message!("check-changed", path));
             }
             Ok(_) => {}
-            Err(error) => return (None, format!("the changes in the folder of the task cannot be read: {error}")),
+            Err(error) => return (None, message!("check-unread", error)),
         }
         match self.kept_files.since_begin(within).await {
-            Some(PathComparison::Same) => (Some(true), format!("{path} is as it was when the run began")),
-            Some(PathComparison::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
-            Some(PathComparison::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.describe())),
-            None => (None, "changes of files are not recorded in this run".to_owned()),
+            Some(PathComparison::Same) => (Some(true), message!("check-unchanged", path)),
+            Some(PathComparison::Changed) => (Some(false), message!("check-changed", path)),
+            Some(PathComparison::NotKept(why)) => (None, message!("check-path-unrecorded", path, reason = why.describe())),
+            None => (None, message!("check-unrecorded")),
         }
     }
 
     /// Checks a fact about a file. A path that the run may not see, such as one outside the working folder, cannot be checked.
-    fn check_file(&self, FileCheck { path, fact }: &FileCheck, place: Option<&PrivatePlace>) -> (Option<bool>, String) {
+    fn check_file(&self, FileCheck { path, fact }: &FileCheck, place: Option<&PrivatePlace>) -> (Option<bool>, Message) {
         let folder = self.folder_of(place);
         let exists = match folder.facts(path).map_err(ToolError::from) {
             Ok(_) => true,
-            Err(ToolError::Denied(why)) => return (None, why),
+            Err(ToolError::Denied(why)) => return (None, why.into()),
             Err(_) => false,
         };
         let text = match fact {
             FileFact::Exists | FileFact::Absent => {
-                let found = format!("{path} {}", if exists { "exists" } else { "does not exist" });
+                let found = if exists { message!("check-exists", path) } else { message!("check-absent", path) };
                 return (Some(exists == (*fact == FileFact::Exists)), found);
             }
             FileFact::Contains(_) | FileFact::Matches(_) | FileFact::Unchanged => match folder.read(path) {
                 Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-                Err(error) => return (Some(false), error.to_string()),
+                Err(error) => return (Some(false), Message::text(error)),
             },
         };
         let (holds, found) = match fact {
-            FileFact::Matches(pattern) if pattern.is_match(&text) => (true, format!("matches /{pattern}/")),
-            FileFact::Matches(pattern) => (false, format!("does not match /{pattern}/")),
-            FileFact::Contains(part) if text.contains(part) => (true, format!("contains {part:?}")),
-            FileFact::Contains(part) => (false, format!("does not contain {part:?}")),
-            FileFact::Exists | FileFact::Absent | FileFact::Unchanged => return (None, String::new()),
+            FileFact::Matches(pattern) if pattern.is_match(&text) => (true, message!("check-matches", path, pattern)),
+            FileFact::Matches(pattern) => (false, message!("check-matches-not", path, pattern)),
+            FileFact::Contains(part) if text.contains(part) => (true, message!("check-contains", path, part = format!("{part:?}"))),
+            FileFact::Contains(part) => (false, message!("check-contains-not", path, part = format!("{part:?}"))),
+            FileFact::Exists | FileFact::Absent | FileFact::Unchanged => return (None, Message::default()),
         };
-        (Some(holds), format!("{path} {found}"))
+        (Some(holds), found)
     }
 }

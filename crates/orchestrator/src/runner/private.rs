@@ -440,7 +440,12 @@ pub(super) fn check_of_call(conflicts: &[FoundConflict]) -> Option<CriterionResu
         return None;
     }
     let reason = format!("others changed the same parts meanwhile, and nothing of this call is merged: {}", named.join(", "));
-    Some(CriterionResult { passed: Some(false), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
+    Some(CriterionResult {
+        passed: Some(false),
+        how: CheckMethod::Executed,
+        reason: reason.into(),
+        ..CriterionResult::open(&Criterion::text(CRITERION))
+    })
 }
 
 /// Returns the result of the criterion on conflicts; `None` if there were none. `own` returns the path at which commands of the actor can read
@@ -455,7 +460,8 @@ pub fn check_of_conflicts(conflicts: &[FoundConflict], own: impl Fn(&MergeConfli
         [] => (true, "the conflicts were resolved".to_owned()),
         open => (false, reason_of(open, own)),
     };
-    Some(CriterionResult { passed: Some(passed), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
+    let (how, reason) = (CheckMethod::Executed, reason.into());
+    Some(CriterionResult { passed: Some(passed), how, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
 }
 
 /// Tells an actor of the open conflicts in its folder, and how they are resolved.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aime_durable::EffectId;
 use aime_dynamic_planner::{Verdict, verdict};
+use aime_messages::{Message, message};
 use aime_progress_management::{
     Check, CheckMethod, Conclusion, Criterion, ModelCost, Outcome, Owner, PlanMode, ProgressState, TaskKind, TaskSpec,
 };
@@ -69,7 +70,7 @@ impl RunRunner {
         let (again, mut calls) = self.check_again(state, &author, context).await;
         calls.extend(match self.input.settings.reflect {
             Reflect::Never => {
-                checks.iter_mut().filter(|check| is_open(check)).for_each(|check| WAIVED.clone_into(&mut check.reason));
+                checks.iter_mut().filter(|check| is_open(check)).for_each(|check| check.reason = WAIVED.into());
                 Vec::new()
             }
             Reflect::Criteria | Reflect::Always => {
@@ -141,7 +142,7 @@ impl RunRunner {
         for (at, (criterion, of_plan)) in self.criteria_of(work.spec, conclusion).into_iter().enumerate() {
             let Some(check) = checks.get_mut(at) else { break };
             if check.how == CheckMethod::Audited {
-                let is_named = |path: &String| names(&check.reason, path) || names(&check.criterion, path);
+                let is_named = |path: &String| names(&check.reason.to_string(), path) || names(&check.criterion, path);
                 if unseen.iter().any(is_named) {
                     stale.push((at, CriterionResult { of_plan, changes, ..CriterionResult::open(&criterion) }));
                 }
@@ -246,8 +247,10 @@ impl RunRunner {
                 .map_err(|error| (error.to_string(), error.spent())),
         };
         let (passed, reason, model, effort, spent) = match judged {
-            Ok(judged) => (Some(judged.verdict.passed), verdict_text(&judged.verdict), judged.model, judged.effort, judged.spent),
-            Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), None, spent),
+            Ok(judged) => {
+                (Some(judged.verdict.passed), Message::text(verdict_text(&judged.verdict)), judged.model, judged.effort, judged.spent)
+            }
+            Err((error, spent)) => (None, message!("check-not-made", reason = error), String::new(), None, spent),
         };
         for check in checks.iter_mut().filter(|check| is_open(check)) {
             check.passed = passed;
@@ -277,8 +280,8 @@ impl RunRunner {
             Err(error) => (Err(error), Vec::new()),
         };
         let (verdicts, missing) = match verdicts {
-            Ok(verdicts) => (verdicts, String::new()),
-            Err(error) => (Vec::new(), format!("not checked: {error}")),
+            Ok(verdicts) => (verdicts, Message::default()),
+            Err(error) => (Vec::new(), message!("check-not-made", reason = error)),
         };
         let mut verdicts = verdicts.into_iter();
         for check in checks.iter_mut().filter(|check| is_open(check)) {
@@ -289,7 +292,7 @@ impl RunRunner {
                         Holds::No => (Some(false), CheckMethod::Audited),
                         Holds::CannotTell => (None, CheckMethod::Audited),
                     };
-                    check.reason = finding_text(&verdict);
+                    check.reason = finding_text(&verdict).into();
                 }
                 None => check.reason.clone_from(&missing),
             }

@@ -131,7 +131,7 @@ async fn a_judge_who_cannot_be_understood_decides_nothing() {
     let result = bench.run("Tidy up", Some(plan(tidy_log()))).await;
     assert_eq!((result.status, result.tasks[0].attempts), (RunStatus::Completed, 1), "{result:#?}");
     let told = bench.events().into_iter().find_map(|timed| match timed.event {
-        ProgressEvent::CriterionChecked { passed: None, reason, .. } => Some(reason),
+        ProgressEvent::CriterionChecked { passed: None, reason, .. } => Some(reason.to_string()),
         _ => None,
     });
     let told = told.unwrap();
@@ -157,7 +157,7 @@ async fn without_a_model_a_plan_is_carried_out_and_what_nobody_could_check_is_to
     let result = orchestrator.run(bench.request("Tidy up", Some(plan(tasks)))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let untold = bench.events().into_iter().filter(
-        |timed| matches!(&timed.event, ProgressEvent::CriterionChecked { passed: None, reason, .. } if reason.contains("no model")),
+        |timed| matches!(&timed.event, ProgressEvent::CriterionChecked { passed: None, reason, .. } if reason.to_string().contains("no model")),
     );
     assert_eq!(untold.count(), 1);
 }

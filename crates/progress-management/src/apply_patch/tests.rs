@@ -1,3 +1,4 @@
+use aime_messages::Message;
 use serde_json::{Value, json};
 
 use super::*;
@@ -415,7 +416,7 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         owner: Owner::Lead,
         how: CheckMethod::Executed,
         passed,
-        reason: String::new(),
+        reason: Message::default(),
         changes: None,
         duration_ms: 0,
     };

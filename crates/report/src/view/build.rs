@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aime_messages::Message;
 use aime_progress_management::{CheckMethod, Owner, ProgressEvent, ProgressState, TaskId};
 use aime_redact::Redactor;
 
@@ -126,7 +127,7 @@ struct Found<'a> {
     owner: Owner,
     how: CheckMethod,
     passed: Option<bool>,
-    reason: &'a str,
+    reason: Option<&'a Message>,
 }
 
 /// Owner of a criterion (none for the goal), and its text.
@@ -136,7 +137,7 @@ impl<'a> Checks<'a> {
     pub(crate) fn of(source: &'a Source<'_>) -> Self {
         let looked_at = source.events.iter().filter_map(|(_, event)| match event {
             ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, .. } => {
-                Some(((task.as_ref(), criterion.as_str()), Found { owner: *owner, how: *how, passed: *passed, reason }))
+                Some(((task.as_ref(), criterion.as_str()), Found { owner: *owner, how: *how, passed: *passed, reason: Some(reason) }))
             }
             _ => None,
         });
@@ -157,7 +158,14 @@ impl<'a> Checks<'a> {
         let view = |words: &str, found: Found<'_>| {
             let Found { owner, how, passed, reason } = found;
             let held_before = self.tried.get(&(of, words)).copied();
-            Criterion { text: reader.text(words, LONG), owner, how, passed, reason: reader.text(reason, LONG), held_before }
+            Criterion {
+                text: reader.text(words, LONG),
+                owner,
+                how,
+                passed,
+                reason: reader.text(&reason.map(ToString::to_string).unwrap_or_default(), LONG),
+                held_before,
+            }
         };
         let named = criteria.iter().map(|criterion| {
             let words = criterion.to_string();

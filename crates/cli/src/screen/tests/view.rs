@@ -34,6 +34,7 @@ fn at_work(words: bool) -> Screen {
     );
     events.push(goes("look", "running", "completed"));
     events.extend(starts("ci"));
+    let question = Message::text("Run this command?\n    ls");
     let stalled = message!("trigger-stalled", seconds = 7);
     let failed = message!("trigger-failed", number = 3, task = "ci", reason = stalled.clone());
     let stored = |message: &Message| with_ids(|| serde_json::to_value(message).unwrap());
@@ -183,7 +184,7 @@ fn every_phrase_is_said_in_both_languages() {
         P::Actor { profile: "atlas", model: "m", requests: 1, tokens: "12,345" },
         P::Reason(&stalled),
         P::Kind("approval"),
-        P::Question("Run this command?\n    ls"),
+        P::Question(&question),
         P::Approves { always: true },
         P::Approves { always: false },
         P::Answers,

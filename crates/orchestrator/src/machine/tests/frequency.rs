@@ -145,9 +145,7 @@ fn unattended_the_cap_stops_with_a_report() {
     let mut world = capped(|settings| settings.unattended = true);
     world.deferred("escalation");
     assert_eq!((world.ended(), world.machine.is_over()), ("waiting_for_human", false));
-    for part in
-        ["3 allowed", "Open problems:\n- task t3 failed", "The run so far:\n- Do t0 (skipped)", "- Do t3 (failed): it broke"]
-    {
+    for part in ["3 allowed", "Open problems:\n- task t3 failed", "The run so far:\n- Do t0 (skipped)", "- Do t3 (failed): it broke"] {
         assert!(world.message().contains(part), "{part}: {}", world.message());
     }
     assert_eq!(world.status("after").word(), "blocked", "it is not given up");
