@@ -132,7 +132,7 @@ fn the_english_words_are_the_screens_own() {
 
 // Requirement: 19.1
 #[test]
-fn every_phrase_is_said_in_both_languages() {
+fn every_phrase_has_both_languages() {
     use Phrase as P;
     let id = TaskId::new("port").unwrap();
     let (used, most) = ("1", "2");
