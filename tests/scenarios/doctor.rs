@@ -206,7 +206,7 @@ fn a_model_that_cannot_be_had_is_told_with_its_hint() {
 
 // Requirement: 12.22
 #[test]
-fn wrong_files_of_ones_own_are_told_by_their_names() {
+fn faulty_own_files_are_named() {
     let world = well().settings("[run]\nmax_paralel = 7\n");
     world.aime(["doctor"]).must(2).stderr_contains(&["aime.toml:2", "max_paralel", "did you mean", "max_parallel"]);
     let mut world = well();

@@ -139,7 +139,7 @@ fn checks_are_proven_without_a_model() {
 }
 
 #[test]
-fn wrong_use_is_told_with_the_hint() {
+fn wrong_use_prints_a_hint() {
     let world = World::alone();
     world.aime(["eval", "nowhere"]).must(2).stderr_contains(&["there is no folder \"nowhere\"", "suite.toml"]);
     world.file("suite/suite.toml", "[[task]]\nname = \"a\"\n");
@@ -179,7 +179,7 @@ fn an_unreachable_model_is_tried_once() {
 
 /// What could not be tried says why, does not count, and takes nothing from the tables of before.
 #[test]
-fn what_could_not_begin_is_told_and_made_again() {
+fn failed_starts_are_reported_and_repeated() {
     let world = world();
     let agent = ["eval", "suite", "--task", "good", "--agent", "mine=./mine.sh"];
     world.aime(agent).must(2).stderr_contains(&["good, mine: wrong use", "mine.sh: No such file", "1 trial could not begin"]);

@@ -46,7 +46,7 @@ fn a_run_without_a_plan_has_no_versions() {
 }
 
 #[test]
-fn a_misspelt_rule_is_told_the_tool_that_was_meant() {
+fn a_misspelt_rule_suggests_the_tool() {
     for (rule, english, chinese) in [
         (
             "wriet_file(docs/**)",

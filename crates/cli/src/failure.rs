@@ -75,7 +75,7 @@ mod tests {
     struct Top(#[source] std::io::Error);
 
     #[test]
-    fn every_cause_is_said_once() {
+    fn each_cause_is_printed_once() {
         let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("the ground")));
         assert_eq!(failure.message.to_string(), "the top\n  caused by: the ground");
         let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("top")));

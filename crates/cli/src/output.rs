@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_spent_is_told_where_more_than_one_did() {
+    fn spending_names_each_role() {
         let spent = |requests, input_tokens, cost_usd| json!({"requests": requests, "input_tokens": input_tokens, "cost_usd": cost_usd});
         let told = |by: Value| by_who(&serde_json::from_value(by).unwrap());
         assert_eq!(told(json!({})), None);

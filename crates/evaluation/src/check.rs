@@ -78,8 +78,8 @@ pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &
         ProcessEnd::TimedOut => format!("it took longer than {} seconds", task.bounds.check_seconds),
         ref other => format!("{other:?}"),
     };
-    let said = format!("{}{}{how}\n", ended.stdout.text(), ended.stderr.text());
-    Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), output: said })
+    let output = format!("{}{}{how}\n", ended.stdout.text(), ended.stderr.text());
+    Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), output })
 }
 
 /// Replaces the placeholder of the working folder by its path.

@@ -64,10 +64,10 @@ impl NamedSettings {
     /// # Errors
     /// A folder of extensions that cannot be read.
     pub fn new(table: Table) -> io::Result<Self> {
-        let mut said = table.clone();
-        let extensions = said.get_mut("extensions").and_then(Value::as_table_mut);
+        let mut settings = table.clone();
+        let extensions = settings.get_mut("extensions").and_then(Value::as_table_mut);
         let folders = extensions.and_then(|extensions| extensions.remove("folders"));
-        let mut made_of = said.to_string();
+        let mut made_of = settings.to_string();
         if let Some(folders) = folders {
             let mut held = Digest(blake3::Hasher::new());
             for folder in folders.as_array().into_iter().flatten().filter_map(Value::as_str) {

@@ -141,8 +141,8 @@ struct TerminalBench {
 fn terminal_bench(folder: &Path) -> io::Result<Read> {
     let text = fs::read_to_string(folder.join("task.yaml"))?;
     let document = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.to_string());
-    let told: TerminalBench = match document.and_then(|document| serde_json::from_value(document).map_err(|error| error.to_string())) {
-        Ok(told) => told,
+    let manifest: TerminalBench = match document.and_then(|document| serde_json::from_value(document).map_err(|error| error.to_string())) {
+        Ok(manifest) => manifest,
         Err(error) => return Ok(Err(message!("suite-file", file = "task.yaml", fault = error))),
     };
     let own = |name: &Path| {
@@ -152,12 +152,12 @@ fn terminal_bench(folder: &Path) -> io::Result<Read> {
     };
     let script = fs::read_to_string(folder.join("run-tests.sh"))?;
     let image = Image::read(&folder.join("Dockerfile"));
-    let mut task = task(folder, beside(&told.instruction, &image.work), told.category.as_deref().unwrap_or("terminal"));
+    let mut task = task(folder, beside(&manifest.instruction, &image.work), manifest.category.as_deref().unwrap_or("terminal"));
     task.files = image.install_files(TaskFiles::of_folder(folder, own)?);
     task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| localize(text, &image.work)).within(TESTS);
     task.check = format!("export TEST_DIR=\"$PWD/{TESTS}\"\n{}", localize(&script, &image.work));
     task.solution = fs::read_to_string(folder.join("solution.sh")).ok().map(|text| localize(&text, &image.work));
-    task.bounds = bounds(told.max_agent_timeout_sec, told.max_test_timeout_sec);
+    task.bounds = bounds(manifest.max_agent_timeout_sec, manifest.max_test_timeout_sec);
     Ok(Ok((task, lacks(folder, &image))))
 }
 
@@ -183,14 +183,14 @@ struct HarborTime {
 
 /// Reads `instruction.md`, `task.toml`, `environment/`, `tests/test.sh`, `solution/solve.sh`; <https://harborframework.com/docs/tasks>.
 fn harbor(folder: &Path) -> io::Result<Read> {
-    let told: Harbor = match toml::from_str(&fs::read_to_string(folder.join("task.toml"))?) {
-        Ok(told) => told,
+    let manifest: Harbor = match toml::from_str(&fs::read_to_string(folder.join("task.toml"))?) {
+        Ok(manifest) => manifest,
         Err(error) => return Ok(Err(message!("suite-file", file = "task.toml", fault = error))),
     };
     let goal = fs::read_to_string(folder.join("instruction.md"))?;
     let Ok(script) = fs::read_to_string(folder.join("tests/test.sh")) else { return Ok(Err(message!("suite-no-test"))) };
     let image = Image::read(&folder.join("environment/Dockerfile"));
-    let mut task = task(folder, beside(&goal, &image.work), told.metadata.category.as_deref().unwrap_or("terminal"));
+    let mut task = task(folder, beside(&goal, &image.work), manifest.metadata.category.as_deref().unwrap_or("terminal"));
     let made = |name: &Path| [Path::new("Dockerfile"), Path::new("docker-compose.yaml")].contains(&name);
     task.files = image.install_files(TaskFiles::of_folder(&folder.join("environment"), made)?);
     task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| localize(text, &image.work)).within(TESTS);
@@ -202,7 +202,7 @@ fn harbor(folder: &Path) -> io::Result<Read> {
         localize(&script, &image.work)
     );
     task.solution = fs::read_to_string(folder.join("solution/solve.sh")).ok().map(|text| localize(&text, &image.work));
-    task.bounds = bounds(told.agent.timeout_sec, told.verifier.timeout_sec);
+    task.bounds = bounds(manifest.agent.timeout_sec, manifest.verifier.timeout_sec);
     Ok(Ok((task, lacks(folder, &image))))
 }
 
@@ -264,32 +264,32 @@ fn all_wanted(ending: &str, text: &str) -> String {
 
 /// Reads `.docs/instructions.md`, `.meta/config.json`; <https://exercism.org/docs/building/tracks/practice-exercises>.
 fn exercism(folder: &Path) -> io::Result<Read> {
-    let told: Exercism =
+    let manifest: Exercism =
         match serde_json::from_str::<Value>(&fs::read_to_string(folder.join(".meta/config.json"))?).and_then(serde_json::from_value) {
-            Ok(told) => told,
+            Ok(manifest) => manifest,
             Err(error) => return Ok(Err(message!("suite-file", file = ".meta/config.json", fault = error))),
         };
     let text = |name: &str| fs::read_to_string(folder.join(".docs").join(name)).unwrap_or_default();
-    let solution: Vec<String> = told.files.solution.iter().map(|path| path.display().to_string()).collect();
-    let ending = told.files.solution.first().and_then(|path| path.extension()).and_then(|ending| ending.to_str()).unwrap_or_default();
+    let solution: Vec<String> = manifest.files.solution.iter().map(|path| path.display().to_string()).collect();
+    let ending = manifest.files.solution.first().and_then(|path| path.extension()).and_then(|ending| ending.to_str()).unwrap_or_default();
     let Some((_, runner, needs)) = RUNNERS.iter().find(|(known, ..)| *known == ending) else {
         return Ok(Err(message!("suite-runner", ending = format!(".{ending}"))));
     };
-    let goal = [told.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
+    let goal = [manifest.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
     let goal = goal.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     let mut task = task(folder, format!("{goal}\n\nWrite the solution in {}.", solution.join(" and ")), "coding");
     // Files that only an editor shows, such as cases, are a part of the tests.
-    let is_test = |name: &Path| told.files.test.iter().chain(&told.files.editor).any(|test| test == name);
+    let is_test = |name: &Path| manifest.files.test.iter().chain(&manifest.files.editor).any(|test| test == name);
     let kept_back = |name: &Path| name.starts_with(".meta") || name.starts_with(".docs") || is_test(name);
     task.files = TaskFiles::of_folder(folder, kept_back)?;
     task.hidden = TaskFiles::of_folder(folder, |name| !is_test(name))?.map_text(|text| all_wanted(ending, text));
-    let tests: Vec<String> = told.files.test.iter().map(|path| format!("'{}'", path.display())).collect();
+    let tests: Vec<String> = manifest.files.test.iter().map(|path| format!("'{}'", path.display())).collect();
     task.check = runner.replace("{tests}", &tests.join(" "));
-    let examples = told
+    let examples = manifest
         .files
         .example
         .iter()
-        .zip(&told.files.solution)
+        .zip(&manifest.files.solution)
         .filter_map(|(example, place)| Some((place, fs::read_to_string(folder.join(example)).ok()?)));
     let examples: Vec<String> = examples
         .map(|(place, text)| format!("cat > '{}' <<'AIME_EXAMPLE'\n{}\nAIME_EXAMPLE\n", place.display(), text.trim_end()))

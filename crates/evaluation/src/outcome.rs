@@ -143,8 +143,8 @@ impl Outcome {
     pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, seconds: u64) -> (Self, String) {
         let lines: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let result = result(&lines);
-        let told = |name: &str| result.and_then(|result| result.pointer(name)?.as_u64());
-        let number = |name: &str| told(name).unwrap_or_default();
+        let counter = |name: &str| result.and_then(|result| result.pointer(name)?.as_u64());
+        let number = |name: &str| counter(name).unwrap_or_default();
         let text = |name: &str| result.and_then(|result| Some(cut(result.pointer(name)?.as_str()?)));
         let of_type = |kind: &'static str| lines.iter().filter(move |line| line.get("type").and_then(Value::as_str) == Some(kind));
         let answer = result.and_then(|result| result.pointer("/answer")?.as_str()).unwrap_or_default().to_owned();
@@ -162,9 +162,9 @@ impl Outcome {
             begun: lines.iter().find_map(|line| line.get("time")?.as_str().map(str::to_owned)),
             seconds,
             requests: number("/usage/requests"),
-            input_tokens: told("/usage/input_tokens"),
+            input_tokens: counter("/usage/input_tokens"),
             cached_input_tokens: number("/usage/cached_input_tokens"),
-            output_tokens: told("/usage/output_tokens"),
+            output_tokens: counter("/usage/output_tokens"),
             cost_usd: result.and_then(|result| result.pointer("/usage/cost_usd")?.as_f64()),
             replans: number("/replans"),
             interventions: u64::try_from(of_type("question_asked").count()).unwrap_or(u64::MAX),
@@ -209,8 +209,8 @@ fn result(lines: &[Value]) -> Option<&Value> {
 pub(crate) fn last_words(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let from = lines.iter().rposition(|line| line.starts_with("error")).unwrap_or(lines.len().saturating_sub(1));
-    let said = lines.get(from..).unwrap_or_default().join("\n");
-    (!said.is_empty()).then(|| cut(&said))
+    let message = lines.get(from..).unwrap_or_default().join("\n");
+    (!message.is_empty()).then(|| cut(&message))
 }
 
 fn cut(text: &str) -> String {

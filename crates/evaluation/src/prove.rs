@@ -37,8 +37,8 @@ pub async fn prove(suite: &Suite, below: &Path, scripts: &Scripts) -> io::Result
             None => None,
         };
         let undone = checked(task, None, &below.join(format!("{}-undone", task.name)), scripts).await?.reached;
-        let said = solved.as_ref().filter(|solved| !solved.reached).map(|solved| solved.output.clone());
-        proofs.push(Proof { task: task.name.clone(), solved: solved.map(|solved| solved.reached), undone, output: said });
+        let output = solved.as_ref().filter(|solved| !solved.reached).map(|solved| solved.output.clone());
+        proofs.push(Proof { task: task.name.clone(), solved: solved.map(|solved| solved.reached), undone, output });
     }
     Ok(proofs)
 }

@@ -202,7 +202,7 @@ mod tests {
     struct Top(#[source] std::io::Error);
 
     #[test]
-    fn every_cause_is_said_once() {
+    fn each_cause_is_printed_once() {
         let error = RunsError::caused(ErrorKind::Usage, Top(std::io::Error::other("the ground")));
         assert_eq!(error.with_causes().to_string(), "the top\n  caused by: the ground");
         let error = RunsError::caused(ErrorKind::Usage, Top(std::io::Error::other("top")));

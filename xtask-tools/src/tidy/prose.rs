@@ -1,4 +1,4 @@
-//! Prose: comments open with a subject, so that a reader need not guess who does what.
+//! Prose: comments open with a subject, so that a reader need not guess who does what, and documents wrap.
 
 use super::Fault;
 use super::codebase::{Codebase, Package, TextFile};
@@ -20,9 +20,35 @@ const RETIRED: [&str; 8] =
 /// Retired phrases that documents and messages may have together.
 const RETIRED_BOUND: usize = 8;
 
-/// The packages with more bare openers in their comments than the bound, and retired phrases above their bound.
+/// Maximum number of characters of a line of a document.
+const COLUMNS: usize = 120;
+
+/// Returns the packages with more bare openers in their comments than the bound, retired phrases above their bound, and long lines of
+/// documents.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
-    codebase.packages.iter().filter_map(|package| check_package(codebase, package)).chain(check_phrases(codebase)).collect()
+    let packages = codebase.packages.iter().filter_map(|package| check_package(codebase, package));
+    packages.chain(check_phrases(codebase)).chain(codebase.files.iter().flat_map(check_columns)).collect()
+}
+
+/// Returns a fault for each line of a document that is too long and can be wrapped. Tables, code and a single long word, such as a link,
+/// cannot. Texts for models are no documents.
+fn check_columns(file: &TextFile) -> Vec<Fault> {
+    let is_document = file.path.ends_with(".md") && (!file.path.starts_with("crates/") || file.path.ends_with("README.md"));
+    if !is_document {
+        return Vec::new();
+    }
+    let mut fence: Option<&str> = None;
+    let mut faults = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let text = line.trim_start();
+        if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| text.starts_with(mark)) {
+            fence = if fence.is_none() { Some(mark) } else { fence.filter(|open| *open != mark) };
+        } else if fence.is_none() && !text.starts_with('|') && line.chars().count() > COLUMNS && text.contains(' ') {
+            let hint = format!("wrap it at {COLUMNS} columns");
+            faults.push(Fault::new(&file.path, index + 1, "the line is too long", hint));
+        }
+    }
+    faults
 }
 
 /// Returns a fault if documents and English messages have too many retired phrases.

@@ -117,7 +117,7 @@ fn what_is_wrong_names_the_option() {
 }
 
 #[test]
-fn who_names_no_run_or_no_command_is_told_what_to_type() {
+fn missing_arguments_get_a_tip() {
     let told = |arguments: &[&str]| with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err()).to_string();
     for arguments in [&["resume"][..], &["runs", "report"], &["runs", "show"], &["answer"]] {
         assert!(told(arguments).contains("tip: `last` is the newest run"), "{}", told(arguments));
@@ -151,7 +151,7 @@ fn english(text: &str) -> Vec<String> {
 
 // Requirement: 19.1
 #[test]
-fn all_of_the_help_is_told_in_chinese() {
+fn all_help_is_translated() {
     fn check(command: &clap::Command, untold: &mut Vec<String>) {
         let mut look = |text: Option<String>| untold.extend(text.iter().flat_map(|text| english(text)));
         look(command.get_about().map(ToString::to_string));
@@ -195,7 +195,7 @@ fn help_in_chinese_shows_what_the_english_one_shows() {
 
 // Requirement: 19.1
 #[test]
-fn what_is_typed_wrong_is_told_in_chinese() {
+fn usage_errors_are_translated() {
     for (arguments, first, also) in [
         (&["rum"][..], "没有命令 'rum'", "提示：有几个相近的命令：'runs', 'run'"),
         (&["doctr"], "没有命令 'doctr'", "提示：有一个相近的命令：'doctor'"),

@@ -240,7 +240,7 @@ fn plans_and_what_became_of_them() {
 }
 
 #[test]
-fn moments_are_told_as_programs_and_people_read_them() {
+fn moments_have_forms_for_programs_and_people() {
     assert_eq!(rfc3339(BEGIN + 7), "2023-11-14T22:13:20.007Z");
     assert_eq!(moment(BEGIN + 7), "2023-11-14 22:13:20Z");
 }

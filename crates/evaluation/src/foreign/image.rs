@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_made_is_told() {
+    fn missing_images_are_reported() {
         let image = Image::of("FROM debian\n# RUN no\nRUN apt-get update && \\\n    apt-get install jq\nCOPY data.csv /etc/\nworkdir /\n");
         assert_eq!(image.not_made, ["RUN apt-get update && apt-get install jq", "COPY data.csv /etc/"]);
         assert_eq!(image.work, Path::new("/app"));

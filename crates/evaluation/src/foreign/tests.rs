@@ -141,7 +141,7 @@ fn a_path_is_put_where_it_stands_for_itself() {
 }
 
 #[test]
-fn a_language_that_is_not_known_is_told() {
+fn an_unknown_language_is_reported() {
     let folder = folder(&[
         ("leap/.meta/config.json", r#"{"files": {"solution": ["leap.xyz"], "test": ["t.xyz"]}}"#),
         ("leap/.docs/instructions.md", "x"),

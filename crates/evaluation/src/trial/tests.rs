@@ -35,10 +35,10 @@ async fn each_trial_is_made_once_and_checked() {
     let program = program(folder.path(), DOES);
     let path = folder.path().join("trials.jsonl");
     let mut log = OutcomeLog::open(&path).unwrap();
-    let mut told = 0;
+    let mut reported = 0;
     let evaluated =
-        program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated, told), (Evaluated { finished: 8, all: 8, stopped: false, without_model: 0, skipped: 0, wrong_use: 0 }, 8));
+        program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| reported += 1).await.unwrap();
+    assert_eq!((evaluated, reported), (Evaluated { finished: 8, all: 8, stopped: false, without_model: 0, skipped: 0, wrong_use: 0 }, 8));
     for outcome in log.outcomes() {
         let expected = if outcome.task == "good" { (true, None) } else { (false, Some(Failure::FalseClaim)) };
         assert_eq!((outcome.reached, outcome.failure), expected, "{outcome:?}");
@@ -47,8 +47,8 @@ async fn each_trial_is_made_once_and_checked() {
     assert!(typed.contains("--mode simple --timeout 600s --approve all --unattended --output jsonl"), "{typed}");
     // A second evaluation has nothing left to do.
     let mut log = OutcomeLog::open(&path).unwrap();
-    let evaluated = program.evaluate(&all, folder.path(), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated.finished, told), (8, 8));
+    let evaluated = program.evaluate(&all, folder.path(), 3, &mut log, &CancellationToken::new(), |_, _| reported += 1).await.unwrap();
+    assert_eq!((evaluated.finished, reported), (8, 8));
 }
 
 // Requirement: 17.3

@@ -211,7 +211,7 @@ fn faults_name_the_place_and_the_hint() {
 }
 
 #[test]
-fn values_that_cannot_stand_are_refused() {
+fn invalid_values_are_refused() {
     let cases = [
         ("run.max_parallel", "[run]\nmax_parallel = 0"),
         ("run.max_parallel", "[run]\nmax_parallel = 1001"),
@@ -342,7 +342,7 @@ fn unreadable_files_are_named() {
 }
 
 #[test]
-fn all_faulty_files_and_variables_are_told_at_once() {
+fn all_faulty_files_and_variables_are_reported() {
     let mut world = World::new();
     world.file("config/aime/config.toml", "[runn]\n");
     world.file("work/aime.toml", "[run\n");

@@ -48,7 +48,7 @@ fn flags_win_over_them() {
 }
 
 #[test]
-fn a_plan_that_is_handed_over_is_approved_unless_more_is_said() {
+fn a_given_plan_is_approved_by_default() {
     assert!(settings_of("", &["--plan", "p.json"]).plan_approved);
     assert!(!settings_of("", &["--plan", "p.json", "--approve", "ask"]).plan_approved);
     assert!(!settings_of("", &[]).plan_approved);

@@ -103,7 +103,7 @@ async fn a_local_model_that_nothing_uses_need_not_be_here() {
 }
 
 #[test]
-fn an_unknown_name_is_told_with_the_nearest() {
+fn an_unknown_model_suggests_the_nearest() {
     let environment = Environment::default();
     let wanted = |model: &str| ConfiguredFile::of(&ModelConfig { model: model.to_owned(), ..ModelConfig::default() }, &environment);
     let failure = wanted("qwen2.5-coder-1.5").unwrap_err();
