@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext, lead::LeadContext};
 
-pub use context::{PlanExample, PlanTools, ProfileBrief, ToolLine};
 pub(crate) use context::{FailedTask, PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
+pub use context::{PlanExample, PlanTools, ProfileBrief, ToolLine};
 
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";

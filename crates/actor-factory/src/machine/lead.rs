@@ -119,7 +119,9 @@ impl ActorMachine {
     pub(super) fn must_not_look(&self) -> Option<String> {
         let LeadSettings { must_plan, look_tokens } = self.leads()?;
         let most = look_tokens.filter(|most| (must_plan || !self.lead.may_write) && self.lead.looked >= *most)?;
-        Some(format!("Error: not run: the budget of this wake for looking, {most} tokens of results, is used up. Decide now with what you know"))
+        Some(format!(
+            "Error: not run: the budget of this wake for looking, {most} tokens of results, is used up. Decide now with what you know"
+        ))
     }
 
     /// Counts the result of a call that only looks.

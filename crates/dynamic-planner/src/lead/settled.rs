@@ -3,7 +3,10 @@
 use aime_progress_management::{CheckedCriterion, ProgressState, Task, TaskId, TaskStatus};
 use serde_json::Value;
 
-use super::{LeadMemory, PlanTool, TaskChanges, Wake, message::{sources, title}};
+use super::{
+    LeadMemory, PlanTool, TaskChanges, Wake,
+    message::{sources, title},
+};
 use crate::{
     ChangedFile,
     draft::{Draft, Share, one_line},

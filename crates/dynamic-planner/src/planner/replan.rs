@@ -114,8 +114,7 @@ impl ReplanRequest {
         let names = |of: &dyn Fn(TaskStatus) -> bool| {
             self.state.tasks.values().filter(|task| of(task.status)).map(|task| task.spec.id.to_string()).collect()
         };
-        let waits =
-            |status| matches!(status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed);
+        let waits = |status| matches!(status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed);
         Nameable { waiting: names(&waits), running: names(&|status| status == TaskStatus::Running) }
     }
 }

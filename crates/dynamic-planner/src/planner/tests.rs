@@ -9,8 +9,8 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_progress_management::{
-    Conclusion, Evidence, EvidenceId, EvidenceKind, PlanId, PlanPatch, ProgressEvent, ProgressState, Significance, TaskId, TaskStatus, Timestamp,
-    TriggerKind, TriggerReason,
+    Conclusion, Evidence, EvidenceId, EvidenceKind, PlanId, PlanPatch, ProgressEvent, ProgressState, Significance, TaskId, TaskStatus,
+    Timestamp, TriggerKind, TriggerReason,
 };
 use serde_json::{Value, json};
 

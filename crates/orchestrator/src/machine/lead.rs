@@ -240,10 +240,10 @@ impl RunMachine {
             (LeadMemory::Fresh, WakeKind::Update) => "update",
             (LeadMemory::Fresh, _) => "replan",
         };
-        let reasons = wake.reasons.clone();
+        let (reasons, is_kept) = (wake.reasons.clone(), wake.memory == LeadMemory::Kept);
         let order = LeadWakeOrder {
             works: self.works_itself(),
-            kept: kept_words(&self.state, &wake.words),
+            kept: if is_kept { kept_words(&self.state, &wake.words) } else { String::new() },
             wake,
             state: Box::new(self.state.get().clone()),
             known: self.memory.text(),

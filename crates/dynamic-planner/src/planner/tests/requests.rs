@@ -285,8 +285,9 @@ async fn a_patch_and_an_update_are_told_what_is_known() {
 fn tool_lines_and_templates_are_made_once_for_all_plans() {
     let (settings, prompts) = (PlannerSettings::default(), Prompts::default());
     let tools = crate::PlanTools::from(tools());
-    let lines =
-        |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, ModelLimits::default(), None);
+    let lines = |goal: &str| {
+        PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, ModelLimits::default(), None)
+    };
     let (one, other) = (lines("one"), lines("other"));
     let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(ModelLimits::default());
     assert!(one.tools.len() == tools.len() && one.tools[0].parameters == "path, offset?, limit?", "{:?}", one.tools[0]);

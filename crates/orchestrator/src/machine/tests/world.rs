@@ -12,7 +12,9 @@ use super::{
     super::RunMachine,
     build::{check, conclusion, id, input, model_use, patch, plan},
 };
-use crate::{Bounds, ChosenRoute, LeadWakeOrder, NextStep, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput, RunSettings};
+use crate::{
+    Bounds, ChosenRoute, LeadWakeOrder, NextStep, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput, RunSettings,
+};
 
 /// An effect that has no answer yet.
 #[derive(Clone)]
