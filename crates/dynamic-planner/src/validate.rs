@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use aime_llm::ToolDefinition;
 use aime_messages::{Message, message};
 use aime_progress_management::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
-use aime_tools::{capabilities_of, tools_of};
+use aime_tools::{Capability, capabilities_of, tools_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -210,7 +210,11 @@ impl PlanChecker<'_> {
         }
         let named = self.profiles.iter().find(|profile| Some(&profile.name) == task.profile.as_ref());
         let needs: Vec<_> = task.bundles.iter().flat_map(|bundle| capabilities_of(bundle).map(move |needed| (bundle, needed))).collect();
-        let lacked = |profile: &ProfileBrief| needs.iter().find(|(_, needed)| needed.tools.iter().all(|tool| profile.lacks(tool)));
+        let is_lacking = |profile: &ProfileBrief, bundle: &String, needed: &Capability| {
+            let given = tools_of([bundle]).unwrap_or_default();
+            given.iter().filter(|tool| needed.tools.contains(tool)).all(|tool| profile.lacks(tool))
+        };
+        let lacked = |profile: &ProfileBrief| needs.iter().find(|(bundle, needed)| is_lacking(profile, bundle, needed));
         let Some(profile) = named else {
             let mut lacks = self.profiles.iter().map(lacked);
             // The first profile is the usual one.
@@ -226,7 +230,7 @@ impl PlanChecker<'_> {
         let able: Vec<String> = able.collect();
         let mut missing = BTreeSet::new();
         for (bundle, needed) in &needs {
-            if needed.tools.iter().all(|tool| profile.lacks(tool)) && missing.insert(needed.name) {
+            if is_lacking(profile, bundle, needed) && missing.insert(needed.name) {
                 let (bundle, capability) = ((*bundle).clone(), needed.name);
                 let problem = PlanProblem::Lacks { task: task.id.clone(), profile: Some(profile.name.clone()), bundle, capability };
                 let fault = PlanFault::new(place, problem);
@@ -235,9 +239,9 @@ impl PlanChecker<'_> {
         }
         for name in &task.bundles {
             let tools = tools_of([name]).unwrap_or_default();
-            let is_lacking = capabilities_of(name).next().is_some();
+            let has_capabilities = capabilities_of(name).next().is_some();
             let incapable = if tools.is_empty() { profile.lacks(name) } else { tools.iter().all(|tool| profile.lacks(tool)) };
-            if incapable && !is_lacking {
+            if incapable && !has_capabilities {
                 let problem = PlanProblem::Incapable { profile: profile.name.clone(), bundle: name.clone() };
                 faults.push(PlanFault::new(place, problem).hint(message!("plan-incapable-hint")));
             }

@@ -292,7 +292,7 @@ pub enum ProgressEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// Kind of message: `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `nothing_done`, `unread_call`, `returned`,
-        /// `answered`.
+        /// `answered`, `run_refused`.
         kind: String,
         /// Text of the message.
         text: String,

@@ -91,7 +91,7 @@ pub enum ActorFact {
     Resumed {},
     /// Separates the facts of the run that was forked from those of this run. The folder may lack what the actor did before.
     Forked {},
-    /// An ended actor runs again and continues its conversation. An actor that failed stays as it was.
+    /// An ended actor runs again and continues its conversation. An actor that runs or has failed stays as it was, and an event says so.
     RunAgain {
         /// Number of the repetition, from 1. The actor ignores a number that it has seen before.
         number: u32,

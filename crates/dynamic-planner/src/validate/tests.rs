@@ -202,28 +202,29 @@ fn a_profile_must_have_each_capability_that_its_task_needs() {
     let profiles = [
         ProfileBrief::new("sisyphus", "d"),
         profile("oracle", "bash bash_output bash_kill python write_file edit_file apply_patch delegate_task"),
-        profile("editor", "write_file bash"),
+        profile("editor", "write_file bash bash_output bash_kill"),
     ];
     let tools = tools();
     let fault = |bundle: &str| {
         format!("actors of the profile \"oracle\" never get a tool of {bundle:?} (leave the bundle out, or name another profile or none)")
     };
-    let lacks = |bundle: &str, capability: &str, able: &str| {
+    let lacks = |profile: &str, bundle: &str, capability: &str, able: &str| {
         format!(
-            "the task `a` needs the capability {capability:?} for its bundle {bundle:?}, and actors of the profile \"oracle\" never have it \
+            "the task `a` needs the capability {capability:?} for its bundle {bundle:?}, and actors of the profile {profile:?} never have it \
              (name a smaller bundle, or one of these profiles: {able})"
         )
     };
     let table = [
-        ("oracle", "shell", Some(lacks("shell", "execute", "`sisyphus`, `editor`"))),
-        ("oracle", "files", Some(lacks("files", "write", "`sisyphus`, `editor`"))),
-        ("oracle", "code", Some(lacks("code", "write", "`sisyphus`, `editor`"))),
+        ("oracle", "shell", Some(lacks("oracle", "shell", "execute", "`sisyphus`"))),
+        ("oracle", "files", Some(lacks("oracle", "files", "write", "`sisyphus`, `editor`"))),
+        ("oracle", "code", Some(lacks("oracle", "code", "write", "`sisyphus`, `editor`"))),
         ("oracle", "delegation", Some(fault("delegation"))),
         ("oracle", "write_file", Some(fault("write_file"))),
         ("oracle", "files_read", None),
         // Other tools give the same capability.
         ("editor", "files", None),
         ("editor", "code", None),
+        ("editor", "shell", Some(lacks("editor", "shell", "execute", "`sisyphus`"))),
         ("sisyphus", "shell", None),
     ];
     for mode in [None, Some(PlanMode::Complex)] {

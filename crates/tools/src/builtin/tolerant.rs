@@ -77,7 +77,8 @@ pub(super) fn find(text: &str, wanted: &str) -> Places {
         let ranges: Vec<_> = found.filter_map(|(at, found)| even.original(at..at + found.len(), text)).collect();
         if !ranges.is_empty() {
             let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
-            let line_ends = ranges.iter().any(|range| !same_line_ends(part(range), bare));
+            let only_line_ends = ignored.line_ends && !ignored.blanks && !ignored.unicode;
+            let line_ends = only_line_ends || ranges.iter().any(|range| !same_line_ends(part(range), bare));
             let has_mark = |range: &Range<usize>| text.get(..range.start).unwrap_or_default().ends_with(BYTE_ORDER_MARK);
             let mark = bare.len() < wanted.len() && !ranges.iter().all(has_mark);
             return Places { ranges, ignored: Ignored { line_ends, mark, ..ignored } };

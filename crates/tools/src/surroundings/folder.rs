@@ -72,12 +72,13 @@ fn nearest(mut instructions: Vec<String>, named: &[PathBuf]) -> Vec<String> {
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let is_around = named.iter().any(|path| path.starts_with(folder));
         let is_below = || named.iter().any(|path| folder.starts_with(path));
-        match folder.as_os_str().is_empty() {
+        let rank = match folder.as_os_str().is_empty() {
             true => 0,
             false if is_around => 1,
             false if is_below() => 2,
             false => 3,
-        }
+        };
+        (rank, file.clone())
     });
     instructions.truncate(MOST_INSTRUCTIONS);
     instructions
