@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CommandCheck, Origin, TaskSpec, Timestamp};
+use crate::{CommandCheck, Origin, TaskId, TaskSpec, Timestamp};
 
 /// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
