@@ -39,6 +39,7 @@ pub(crate) fn hint(hint: &Hint) -> Message {
         Hint::Engine(EngineStep::Server) => message!("engine-server"),
         Hint::Engine(EngineStep::List) => message!("engine-list"),
         Hint::Engine(EngineStep::Worker) => message!("engine-worker"),
+        Hint::Engine(EngineStep::UndoElsewhere) => message!("engine-kept-elsewhere-hint"),
         Hint::Engine(EngineStep::EndRun) => message!("engine-not-ended-hint"),
         other => Message::text(other),
     }

@@ -83,7 +83,7 @@ impl ProgressState {
                 false if is_beside(task) => " (at the same time)",
                 false => "",
             };
-            line(&mut out, 0, &format!("- [{}] {title}{yours}", mark(task.status)));
+            line(&mut out, 0, &format!("- [{}] {title}{yours}", task.status.mark()));
         }
         if after > 0 {
             line(&mut out, 0, &format!("- … {after} after these"));
@@ -99,7 +99,7 @@ impl ProgressState {
 
     fn task_to_markdown(&self, out: &mut String, depth: usize, task: &Task) {
         let spec = &task.spec;
-        let mut head = format!("- [{}] {}", mark(task.status), spec.id);
+        let mut head = format!("- [{}] {}", task.status.mark(), spec.id);
         let title = one_line(spec.title());
         if title != spec.id.as_str() {
             let _ = write!(head, ": {title}");
@@ -206,18 +206,6 @@ fn standing(task: &Task) -> Option<String> {
         TaskStatus::Pending | TaskStatus::Ready => {
             (task.failures > 0).then(|| format!("failed before: {}", one_line(&error.unwrap_or_else(|| message!("no-reason")).to_string())))
         }
-    }
-}
-
-const fn mark(status: TaskStatus) -> char {
-    match status {
-        TaskStatus::Pending | TaskStatus::Ready => ' ',
-        TaskStatus::Running => '>',
-        TaskStatus::Completed => 'x',
-        TaskStatus::Failed => '!',
-        TaskStatus::Blocked => '~',
-        TaskStatus::Skipped => '-',
-        TaskStatus::RolledBack => '<',
     }
 }
 

@@ -69,6 +69,20 @@ impl TaskStatus {
         matches!(self, Self::Pending | Self::Ready | Self::Running | Self::Blocked)
     }
 
+    /// Returns the mark of the status in the checklist of a plan.
+    #[must_use]
+    pub const fn mark(self) -> char {
+        match self {
+            Self::Pending | Self::Ready => ' ',
+            Self::Running => '>',
+            Self::Completed => 'x',
+            Self::Failed => '!',
+            Self::Blocked => '~',
+            Self::Skipped => '-',
+            Self::RolledBack => '<',
+        }
+    }
+
     /// Returns the status as one snake_case word.
     #[must_use]
     pub const fn word(self) -> &'static str {

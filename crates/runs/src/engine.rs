@@ -18,7 +18,7 @@ pub use aime_temporal::{Address, Capability, Queues};
 use aime_temporal::{EngineError, TreeError};
 use tokio::sync::OnceCell;
 
-pub use self::{inspect::EngineRunRecord, people::Delivery, watch::EngineWatch, worker::EngineWorker};
+pub use self::{files::FolderConflict, inspect::EngineRunRecord, people::Delivery, watch::EngineWatch, worker::EngineWorker};
 use crate::{EngineStep, ErrorKind, Hint, Runs, RunsError, Setup, has_ended, raised};
 
 /// Polling interval of a run.
@@ -70,9 +70,9 @@ impl<'a> EngineRuns<'a> {
     }
 
     async fn engine(&self) -> Result<&aime_temporal::Runs, RunsError> {
-        let connect = async || {
+        let connect = || async {
             let client = access::client(self.options, self.setup()).await?;
-            Ok(aime_temporal::Runs::new(client, self.options.queues.clone()))
+            Ok::<_, RunsError>(aime_temporal::Runs::new(client, self.options.queues.clone()))
         };
         self.engine.get_or_try_init(connect).await
     }

@@ -90,6 +90,8 @@ pub enum EngineStep {
     Worker,
     /// End the run first.
     EndRun,
+    /// Undo the run in the folder where its files were changed.
+    UndoElsewhere,
 }
 
 /// Kinds of names that can be listed.
@@ -149,6 +151,7 @@ impl fmt::Display for Hint {
             Self::Engine(EngineStep::Server) => f.write_str("check that the server is there"),
             Self::Engine(EngineStep::List) => f.write_str("look at the list of runs of this engine"),
             Self::Engine(EngineStep::Worker) => f.write_str("check that a worker is there"),
+            Self::Engine(EngineStep::UndoElsewhere) => f.write_str("undo it in the folder of its workers, or in the one where it began"),
             Self::Engine(EngineStep::EndRun) => f.write_str("cancel the run first"),
         }
     }

@@ -1,10 +1,10 @@
 //! Runs on an engine: the same commands, and workers.
 
 use aime_messages::message;
-use aime_orchestrator::{FailureCode, RunRequest};
+use aime_orchestrator::RunRequest;
 use aime_runs::{
     Cancelled, RunNews, Runs, Setup,
-    engine::{Address, Delivery, EngineRuns, EngineWatch, EngineWorker},
+    engine::{Address, Delivery, EngineRuns, EngineWatch, EngineWorker, FolderConflict},
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -136,7 +136,11 @@ async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, se
     // The result is printed first, whatever happens to the files here.
     let code = watched.result().map_or(Ok(code::INTERNAL), |result| print_outcome(result, output))?;
     match watched.take_back().await {
-        Ok(taken) => Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() }),
+        Ok(None) => Ok(code),
+        Ok(Some(FolderConflict { paths, repository, commit })) => {
+            output::note(&msg!("engine-conflict", paths = paths.join(", "), place = repository.display(), commit));
+            Ok(if code == 0 { code::NOT_REACHED } else { code })
+        }
         // The failure of the run is more informative than that of the files.
         Err(error) if code != 0 => {
             let failure = Failure::from(error);

@@ -26,7 +26,7 @@ pub fn kept_words(state: &ProgressState, unhandled: &[PersonWords]) -> String {
         let title = if title == spec.id.as_str() { String::new() } else { format!(": {title}") };
         let waits = if task.status.is_settled() { Vec::new() } else { tasks::waits_for(state, &spec.id) };
         let waits = if waits.is_empty() { String::new() } else { format!(" — waits for {}", waits.join(", ")) };
-        out.push_str(&format!("{}- [{}] `{}`{title}{waits}\n", "  ".repeat(depth), tasks::mark(task.status), spec.id));
+        out.push_str(&format!("{}- [{}] `{}`{title}{waits}\n", "  ".repeat(depth), task.status.mark(), spec.id));
     }
     if !unhandled.is_empty() {
         out.push_str("\n## Words of people, not handled yet\n");

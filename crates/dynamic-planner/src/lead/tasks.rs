@@ -12,7 +12,7 @@ pub(super) fn section(state: &ProgressState, memory: LeadMemory, is_described: i
     }
     draft.fixed(title(memory, &format!("Plan, version {}", state.version), "The plan now"));
     for (task, depth) in in_order(state) {
-        draft.fixed(format!("{}- [{}] `{}`{}", "  ".repeat(depth), mark(task.status), task.spec.id, means(task)));
+        draft.fixed(format!("{}- [{}] `{}`{}", "  ".repeat(depth), task.status.mark(), task.spec.id, means(task)));
         if one_line(task.spec.title()) != task.spec.id.as_str() {
             draft.fixed(": ");
             draft.line(task.spec.title(), Share::Plan);
@@ -38,18 +38,6 @@ pub(super) fn in_order(state: &ProgressState) -> Vec<(&Task, usize)> {
         }
     }
     ordered
-}
-
-pub(super) const fn mark(status: TaskStatus) -> char {
-    match status {
-        TaskStatus::Pending | TaskStatus::Ready => ' ',
-        TaskStatus::Running => '>',
-        TaskStatus::Completed => 'x',
-        TaskStatus::Failed => '!',
-        TaskStatus::Blocked => '~',
-        TaskStatus::Skipped => '-',
-        TaskStatus::RolledBack => '<',
-    }
 }
 
 /// Returns the executor of the task, if it is not the usual actor.

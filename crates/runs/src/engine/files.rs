@@ -1,5 +1,7 @@
 //! Files of runs on an engine: a working folder that goes from host to host, and the record of changes for an undo.
 
+use std::path::PathBuf;
+
 use aime_messages::message;
 use aime_orchestrator::RunView;
 use aime_progress_management::RunId;
@@ -7,7 +9,18 @@ use aime_temporal::{ImportOutcome, Side, Tree, Trees, importer};
 use aime_undo::{Author, Change, UndoData};
 
 use super::{EngineOptions, EngineRuns, access};
-use crate::{ErrorKind, RunsError, Setup, may_have_changed_files};
+use crate::{EngineStep, ErrorKind, Hint, RunsError, Setup, may_have_changed_files};
+
+/// Files that were changed both here and in a run, so that nothing was changed here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderConflict {
+    /// Paths of the files.
+    pub paths: Vec<String>,
+    /// Git repository with the state of the run.
+    pub repository: PathBuf,
+    /// State of the run, as a commit there.
+    pub commit: String,
+}
 
 /// Returns the working folder with its states, which are stored outside the reach of commands in the folder.
 pub(super) async fn trees(side: Side, options: &EngineOptions, setup: &Setup) -> Result<Trees, RunsError> {
@@ -29,9 +42,8 @@ impl EngineRuns<'_> {
         Ok(Some(trees.hand_over(run.as_str()).await?))
     }
 
-    /// Brings a run's changes to its folder into this one, if the run started here. Returns false, with a notice, if the same files were
-    /// changed here.
-    pub(super) async fn take_back(&self, run: &RunId, tree: &Tree) -> Result<bool, RunsError> {
+    /// Brings a run's changes to its folder into this one. The caller gets a notice if the run started elsewhere.
+    pub(super) async fn take_back(&self, run: &RunId, tree: &Tree) -> Result<Option<FolderConflict>, RunsError> {
         let setup = self.setup();
         let trees = trees(Side::Client, self.options, setup).await?;
         // The changes are recorded like any other work, so that they can be undone.
@@ -45,12 +57,10 @@ impl EngineRuns<'_> {
             ImportOutcome::Imported => {}
             ImportOutcome::Elsewhere => setup.note(message!("engine-elsewhere")),
             ImportOutcome::Conflict { paths, commit } => {
-                let place = trees.repository().display().to_string();
-                setup.note(message!("engine-conflict", paths = paths.join(", "), place, commit = commit.to_string()));
-                return Ok(false);
+                return Ok(Some(FolderConflict { paths, repository: trees.repository().to_owned(), commit: commit.to_string() }));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Checks that this folder has the record of the file changes of a left run, which it needs for an undo of the run or of `task`. The
@@ -62,7 +72,7 @@ impl EngineRuns<'_> {
         let data = UndoData::read(&self.setup().data_folder(), run.as_str());
         let data = data.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         if data.is_none() && may_have_changed_files(seen) {
-            return Err(RunsError::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
+            return Err(RunsError::usage(message!("engine-kept-elsewhere", run)).hint(Hint::Engine(EngineStep::UndoElsewhere)));
         }
         let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == importer());
         if task.is_some() && data.is_some_and(|data| data.changes().any(of_nobody)) {

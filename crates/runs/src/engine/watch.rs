@@ -7,7 +7,7 @@ use aime_orchestrator::{PublishedEvent, RunFact, RunResult};
 use aime_progress_management::{RunId, Timestamp};
 use aime_temporal::{EngineError, Tree, WatchReply};
 
-use super::{EngineRuns, LOOK};
+use super::{EngineRuns, FolderConflict, LOOK};
 use crate::{Consents, RunNews, RunsError, WatchedRun, remember};
 
 /// Number of consecutive failed polls (engine away, or no worker to answer) after which a client gives up. The run continues meanwhile.
@@ -143,12 +143,11 @@ impl<'a> EngineWatch<'a> {
         self.ended.as_ref().map(|(result, _)| result)
     }
 
-    /// Brings the changes of an own run into this folder, if it started here. Returns false if they conflict with changes here; then
-    /// nothing is changed.
-    pub async fn take_back(&self) -> Result<bool, RunsError> {
+    /// Brings the changes of an own run into this folder, if it started here. Returns the conflict with changes here, if there is one.
+    pub async fn take_back(&self) -> Result<Option<FolderConflict>, RunsError> {
         match &self.ended {
             Some((_, Some(tree))) if self.is_own => self.runs.take_back(&self.run, tree).await,
-            _ => Ok(true),
+            _ => Ok(None),
         }
     }
 }
