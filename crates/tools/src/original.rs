@@ -71,6 +71,8 @@ fn relative<'a>(text: Cow<'a, str>, folder: &str) -> Cow<'a, str> {
         _ if begins_with_name(rest, "/.aime/runs") => None,
         Some(inside) if inside.starts_with(is_of_name) => Some(("", 1)),
         Some(_) => Some(("./", 1)),
+        // A dot may end the sentence.
+        None if rest.starts_with('.') => Some(("./", 0)),
         None => Some((".", 0)),
     })
 }
@@ -141,7 +143,7 @@ mod tests {
         let error = context.result_as_original(Err(ToolError::Exited { code: 1, printed: format!("{copy}: no") })).unwrap_err();
         assert_eq!(error, ToolError::Exited { code: 1, printed: format!("{original}: no") });
         for (text, expected) in [
-            ("edit W/src/a.rs, see W.", "edit src/a.rs, see ."),
+            ("edit W/src/a.rs, see W.", "edit src/a.rs, see ./."),
             ("cd 'C' && ls C/b W/.aime/a", "cd '.' && ls b .aime/a"),
             ("ls W/ W2/a C/\n", "ls ./ W2/a ./\n"),
             ("compare W/.aime/runs/r/private/a-1/own/t", "compare W/.aime/runs/r/private/a-1/own/t"),
