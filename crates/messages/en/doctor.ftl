@@ -29,7 +29,7 @@ thing-detached-processes = detached processes
 thing-kernel-confinement = kernel confinement
 thing-network-per-host = network per host
 
-# Findings. These are recognised by the English sentence.
+# Findings.
 journal-none = none yet; runs will be kept in {$folder}
 doctor-memory-none = none yet; what runs learn will be kept in {$file}
 memory-kept = { $number ->

@@ -1,4 +1,4 @@
-# Messages of commands that failed, their hints, and notes. All are recognised by the English sentence.
+# Messages of commands that failed, their hints, and notes.
 
 with-cause = {$message}
     {"  "}caused by: {$cause}

@@ -1,4 +1,4 @@
-# Lines of the questions that a run asks. They are recognised: the English is what crates/tools and crates/orchestrator say.
+# Lines of the questions of tools. They are recognised by the English sentence, which crates/tools writes.
 
 asked-command = Run this command?
 asked-page = Read this page?

@@ -1,4 +1,4 @@
-# Messages about configuration, models and servers of tools. Names that begin with said- are recognised by the English sentence.
+# Messages about configuration, models and servers of tools.
 
 # Configuration: contents of a file, and settings.
 not-utf8 = is not text in UTF-8

@@ -1,4 +1,4 @@
-# 较少用的命令所说的话：`aime runs undo`、`aime runs stats`、`aime memory`、`aime tools`、`aime eval`。
+# 较少用的命令的消息：`aime runs undo`、`aime runs stats`、`aime memory`、`aime tools`、`aime eval`。
 
 undo-run = 运行 {$run}
 undo-task = 运行 {$run} 的 {$task}

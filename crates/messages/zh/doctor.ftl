@@ -1,4 +1,4 @@
-# `aime doctor` 所说的话。
+# `aime doctor` 的消息。
 
 doctor-works = 正常
 doctor-broken = 故障
@@ -29,7 +29,7 @@ thing-detached-processes = 脱离的进程
 thing-kernel-confinement = 内核限制
 thing-network-per-host = 按主机的网络
 
-# 检查结果，按英文原句识别。
+# 检查结果。
 journal-none = 尚无；运行将保存在 {$folder}
 doctor-memory-none = 尚无；运行学到的东西将保存在 {$file}
 memory-kept = {$number} 条记忆，在 {$file}

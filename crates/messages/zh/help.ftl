@@ -9,7 +9,7 @@ shown-default = [默认：{$values}]
 shown-possible = [可选：{$values}]
 shown-values = 可选值：
 
-# clap 自己说的话，按英文原句识别。
+# clap 自带的文字，按英文原句识别。
 typed-about = 会规划的代理运行时：给它一个目标，看计划如何实现。
 typed-help = 显示帮助
 typed-help-more = 显示帮助（'--help' 更详细）

@@ -99,7 +99,7 @@ fn a_call_that_was_asked_about_goes_on_as_the_same_call() {
         id: QuestionId::new("wash-1-1-1").unwrap(),
         kind: "approval".to_owned(),
         task: None,
-        text: "Run this?\nAlways allows here: `bash(ls *)`".to_owned().into(),
+        text: "Run this?\nAlways allows here: `bash(ls *)`".into(),
     };
     for (task, answer, then, expected) in [
         ("wash", "yes", call("wash/1/1/1", "bash", json!({"command": "ls"})), vec![("tool_call_update", "in_progress")]),

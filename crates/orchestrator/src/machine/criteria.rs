@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn only_a_criterion_that_does_not_hold_is_a_failure() {
-        let check = |passed| CriterionResult { passed, reason: "tried".to_owned(), ..CriterionResult::open(&Criterion::command("run")) };
+        let check = |passed| CriterionResult { passed, reason: "tried".into(), ..CriterionResult::open(&Criterion::command("run")) };
         let required =
-            CriterionResult { reason: "denied".to_owned(), ..CriterionResult::open(&Criterion::command("run").owned_by(Owner::Project)) };
+            CriterionResult { reason: "denied".into(), ..CriterionResult::open(&Criterion::command("run").owned_by(Owner::Project)) };
         let judged = CriterionResult { how: CheckMethod::Executed, ..required.clone() };
         let cases = [
             (vec![], None),

@@ -239,7 +239,7 @@ async fn criteria_are_tried_and_audited_apart() {
     let result = run.go().await;
     let found: Vec<_> = result.criteria.iter().map(|known| (known.how, known.holds, known.held_before)).collect();
     assert_eq!(found, [(CheckMethod::Audited, Some(true), None), (CheckMethod::Executed, Some(true), Some(false))], "{result:?}");
-    assert_eq!((result.criteria[0].evidence.as_str(), result.usage_by.checks.requests), ("one line (log:1)", 2));
+    assert_eq!((result.criteria[0].evidence.to_string().as_str(), result.usage_by.checks.requests), ("one line (log:1)", 2));
     let asked = bench.model.requests().iter().map(|request| format!("{request:?}")).find(|asked| asked.contains("You audit work")).unwrap();
     assert!(asked.contains("log (created): +1 -0"), "it sees what was changed: {asked}");
     assert!(bench.journal.streams(crate::bench::run_id().as_str()).unwrap().is_empty(), "nothing is kept here");
@@ -258,8 +258,8 @@ async fn a_resolved_conflict_is_a_passed_check_apart() {
     let attempted = EndedAttempt { id, spec: &spec, conclusion: Conclusion::success("done"), calls, conflicts, duration_ms: 1 };
     let fact = driven(&bench, "Four lines", plan.clone()).apart().judge(attempted, CancellationToken::new(), |_| {}).await;
     let RunFact::TaskEnded { checks, conflicts, .. } = fact else { panic!("{fact:?}") };
-    let found: Vec<_> = checks.iter().map(|check| (check.passed, check.reason.as_str())).collect();
-    assert_eq!((found, conflicts.len()), (vec![(Some(true), "the conflicts were resolved")], 1));
+    let found: Vec<_> = checks.iter().map(|check| (check.passed, check.reason.to_string())).collect();
+    assert_eq!((found, conflicts.len()), (vec![(Some(true), "the conflicts were resolved".to_owned())], 1));
 }
 
 /// The lead looks, plans, changes its plan after a failure, and ends the run.

@@ -65,8 +65,8 @@ fn always_is_for_what_the_question_says_and_is_told() {
     let asked = play
         .events
         .iter()
-        .find_map(|event| if let ProgressEvent::QuestionAsked { question, .. } = event { Some(question.as_str()) } else { None });
-    assert_eq!(asked, Some("Run this command?\n    git log -1\nAlways allows here: `bash(git log *)`"));
+        .find_map(|event| if let ProgressEvent::QuestionAsked { question, .. } = event { Some(question.to_string()) } else { None });
+    assert_eq!(asked.as_deref(), Some("Run this command?\n    git log -1\nAlways allows here: `bash(git log *)`"));
     let given =
         play.events.iter().find_map(|event| if let ProgressEvent::ConsentGiven { rules, .. } = event { Some(rules.clone()) } else { None });
     assert_eq!(given, Some(vec!["bash(git log *)".to_owned()]));

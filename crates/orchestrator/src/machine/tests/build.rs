@@ -89,7 +89,7 @@ pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {
 }
 
 pub(super) fn check(criterion: &str, passed: Option<bool>) -> CriterionResult {
-    CriterionResult { passed, reason: "looked".to_owned(), ..CriterionResult::open(&aime_progress_management::Criterion::text(criterion)) }
+    CriterionResult { passed, reason: "looked".into(), ..CriterionResult::open(&aime_progress_management::Criterion::text(criterion)) }
 }
 
 pub(super) fn parameters(value: Value) -> Map<String, Value> {

@@ -76,8 +76,8 @@ fn a_cap_on_replans_asks_a_person() {
     let mut world = capped(|_| {});
     assert_eq!(world.open(), "ask-escalation");
     let [question] = &world.state().questions[..] else { panic!() };
-    assert!(question.question.contains("the plan was changed 3 times, 3 allowed"), "{}", question.question);
-    assert!(question.question.contains("task t3 failed once: it broke"), "{}", question.question);
+    assert!(question.question.to_string().contains("the plan was changed 3 times, 3 allowed"), "{}", question.question);
+    assert!(question.question.to_string().contains("task t3 failed once: it broke"), "{}", question.question);
     assert_eq!(world.events_named("replan_suppressed").len(), 1);
     world.later(100_000);
     assert_eq!(world.open(), "ask-escalation", "whoever is there has time");
