@@ -13,7 +13,7 @@ use aime_sandbox::CapturedOutput;
 /// Maximum characters that the file keeps, from the end of the output.
 const MAX_KEPT: usize = 100_000;
 
-/// What a crash left of the output of a command.
+/// Output of a command that a crash cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnfinishedOutput {
     /// End of the output, without secrets.
@@ -29,7 +29,7 @@ impl UnfinishedOutput {
         folder.join(format!("unfinished-{name}.txt"))
     }
 
-    /// Reads what a crash left of a call, if there is something.
+    /// Reads the output that a crash left of a call, if there is any.
     #[must_use]
     pub fn read(folder: &Path, call: &str) -> Option<Self> {
         let place = Self::place(folder, call);
