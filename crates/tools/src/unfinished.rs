@@ -66,7 +66,10 @@ impl<'a> OutputFile<'a> {
     pub(crate) fn write(&mut self, printed: Option<&CapturedOutput>) {
         let written = match printed {
             Some(printed) => self.write_text(&printed.text()),
-            None => File::options().write(true).open(self.place).and_then(|file| file.set_times(FileTimes::new().set_modified(SystemTime::now()))),
+            None => File::options()
+                .write(true)
+                .open(self.place)
+                .and_then(|file| file.set_times(FileTimes::new().set_modified(SystemTime::now()))),
         };
         if let Err(error) = written {
             tracing::debug!(%error, file = %self.place.display(), "the output of a running command could not be kept");
@@ -87,7 +90,9 @@ impl<'a> OutputFile<'a> {
 
 impl Drop for OutputFile<'_> {
     fn drop(&mut self) {
-        if self.is_made && let Err(error) = fs::remove_file(self.place) {
+        if self.is_made
+            && let Err(error) = fs::remove_file(self.place)
+        {
             tracing::debug!(%error, file = %self.place.display(), "the output of an ended command could not be removed");
         }
     }
