@@ -28,7 +28,7 @@ pub struct ActorBrief {
     pub spec: TaskSpec,
     /// One line for each task around it; may be empty.
     pub overview: String,
-    /// Results of the tasks before it, and findings of failed attempts at it or at tasks that it replaces, in Markdown; may be empty.
+    /// Results of the tasks before it, and findings of failed attempts at it or at the tasks that it replaces, in Markdown; may be empty.
     pub results: String,
     /// The rejected result, if the actor continues after a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]

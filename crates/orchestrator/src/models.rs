@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aime_durable::Clock;
-use aime_llm::{ChatResponse, CostReservation, Meter, ModelError, ModelStack, OutOfBudget, TryCost, TryEstimate, Usage};
+use aime_llm::{ChatResponse, CostReservation, Meter, ModelError, ModelLimits, ModelStack, OutOfBudget, TryCost, TryEstimate, Usage};
 use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{ModelCost, Timestamp};
 
@@ -38,9 +38,9 @@ impl Models {
         all.find(|known| known.name() == model).map(|known| known.limits().context_tokens)
     }
 
-    /// Returns true if all models are small.
-    pub(crate) fn are_small(&self) -> bool {
-        self.roles.values().chain([&self.default]).all(|model| model.limits().small)
+    /// Returns true if a rule holds for the limits of all models.
+    pub(crate) fn all_have(&self, holds: impl Fn(ModelLimits) -> bool) -> bool {
+        self.roles.values().chain([&self.default]).all(|model| holds(model.limits()))
     }
 
     /// Returns the name of the role that leads a run: `lead`, else `planner`, else `default`.

@@ -53,7 +53,7 @@ pub struct ModelClass {
     pub narrow_tools: bool,
     /// Number of failed calls in a row after which the actor is asked for its conclusion only; 0 for never.
     pub failures_before_conclusion: u32,
-    /// If true, an actor that reports failure after a failed call, before any call succeeded, is told once to try another way.
+    /// If true, an actor that reports failure after a failed call, before any call succeeded, is asked once to try another way.
     pub refuse_early_failure: bool,
     /// Maximum number of times that an actor that ends is reminded of files that its task names and no call has named.
     pub file_reminders: u32,
@@ -102,7 +102,7 @@ struct GivenClass {
     narrow_tools: Option<bool>,
     /// Failed calls in a row after which the actor may only conclude; 0 for never.
     failures_before_conclusion: Option<u32>,
-    /// True if an actor that reports failure before any call succeeded is told once to try another way.
+    /// True if an actor that reports failure before any call succeeded is asked once to try another way.
     refuse_early_failure: Option<bool>,
     /// Reminders of files that the task names and no call has named.
     file_reminders: Option<u32>,

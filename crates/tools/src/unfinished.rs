@@ -13,7 +13,7 @@ use aime_sandbox::CapturedOutput;
 /// Maximum characters that the file keeps, from the end of the output.
 const MAX_KEPT: usize = 100_000;
 
-/// What a crash left of the output of a command.
+/// Output of a command that a crash cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnfinishedOutput {
     /// End of the output, without secrets.
@@ -29,7 +29,7 @@ impl UnfinishedOutput {
         folder.join(format!("unfinished-{name}.txt"))
     }
 
-    /// Reads what a crash left of a call, if there is something.
+    /// Reads the output that a crash left of a call, if there is any.
     #[must_use]
     pub fn read(folder: &Path, call: &str) -> Option<Self> {
         let place = Self::place(folder, call);
@@ -66,7 +66,10 @@ impl<'a> OutputFile<'a> {
     pub(crate) fn write(&mut self, printed: Option<&CapturedOutput>) {
         let written = match printed {
             Some(printed) => self.write_text(&printed.text()),
-            None => File::options().write(true).open(self.place).and_then(|file| file.set_times(FileTimes::new().set_modified(SystemTime::now()))),
+            None => File::options()
+                .write(true)
+                .open(self.place)
+                .and_then(|file| file.set_times(FileTimes::new().set_modified(SystemTime::now()))),
         };
         if let Err(error) = written {
             tracing::debug!(%error, file = %self.place.display(), "the output of a running command could not be kept");
@@ -87,7 +90,9 @@ impl<'a> OutputFile<'a> {
 
 impl Drop for OutputFile<'_> {
     fn drop(&mut self) {
-        if self.is_made && let Err(error) = fs::remove_file(self.place) {
+        if self.is_made
+            && let Err(error) = fs::remove_file(self.place)
+        {
             tracing::debug!(%error, file = %self.place.display(), "the output of an ended command could not be removed");
         }
     }

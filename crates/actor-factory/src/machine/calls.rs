@@ -357,7 +357,8 @@ impl ActorMachine {
         usize::try_from(self.input.limits.context_tokens).unwrap_or(usize::MAX).max(LONGEST_RESULT)
     }
 
-    /// Keeps the error of the last failed call until a call of its tool succeeds, if a reported failure is to name it. A refused end does not count.
+    /// Keeps the error of the last failed call until a call of its tool succeeds, if a reported failure is to name it. A refused end does not
+    /// count.
     fn note_error(&mut self, index: usize, text: &str, outcome: CallOutcome) {
         let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| !is_end(tool)) else { return };
         let most = self.input.class.last_error_characters;

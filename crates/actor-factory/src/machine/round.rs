@@ -63,7 +63,8 @@ impl ActorMachine {
                 // The facts are aime's own text, but the output is data.
                 Some(printed) => {
                     let origin = call.origin.as_ref().map(ToString::to_string);
-                    let printed = origin.filter(|_| self.input.marks).map_or_else(|| printed.clone(), |origin| marked(&origin, &call.id, printed));
+                    let printed =
+                        origin.filter(|_| self.input.marks).map_or_else(|| printed.clone(), |origin| marked(&origin, &call.id, printed));
                     format!("{text}.\nIts output until then:\n{printed}")
                 }
                 None => text,

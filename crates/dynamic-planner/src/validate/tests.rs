@@ -260,7 +260,8 @@ fn every_missing_capability_is_a_fault() {
     let both = ["write", "execute"].map(|lacks| format!("the task `a` needs the capability {lacks:?} {of_oracle}"));
     assert_eq!(problems(&[ProfileBrief::new("sisyphus", "d"), reader("oracle")], Some("oracle")), both);
     // A task without a profile needs one that has all of them.
-    let none = "the task `a` needs the capability \"write\" for its bundle \"code\", and no profile has it with all others that the task needs";
+    let none =
+        "the task `a` needs the capability \"write\" for its bundle \"code\", and no profile has it with all others that the task needs";
     assert_eq!(problems(&[reader("oracle"), reader("explore")], None), [none]);
     assert_eq!(problems(&[reader("oracle"), ProfileBrief::new("sisyphus", "d")], None), [""; 0]);
 }

@@ -37,12 +37,7 @@ use super::{
     private::{Place, PrivatePlace, check_of_conflicts},
     verify::CheckedWork,
 };
-use crate::{
-    ActorBrief, ReturnedResult, RunFact, RunMachine,
-    messages::Listener,
-    models::{Models, OnBound},
-    settings::in_force,
-};
+use crate::{ActorBrief, ReturnedResult, RunFact, RunMachine, messages::Listener, models::OnBound, settings::in_force};
 
 const LEAD_RESTS: &str = "the lead of the run rests until the run wakes it";
 const UNATTENDED_EDITS: &str = "- Nobody is there to allow a call. Commands, and `checks` of `terminate`, are refused unless a rule of the user allows them; \
@@ -186,10 +181,12 @@ impl RunRunner {
         let listing = self.listing();
         let listing = if listing.is_empty() { "It is empty.".to_owned() } else { format!("It holds:\n{listing}") };
         let short = format!("You work in one folder on {}. Paths are relative to it. {listing}", std::env::consts::OS);
-        if self.parts.models.as_ref().is_none_or(Models::are_small) {
+        let context = &self.parts.tool_context;
+        // Only simple prompts hold the short text.
+        let is_simple = |limits| context.classes.of(limits).simple_tools;
+        if self.parts.models.as_ref().is_none_or(|models| models.all_have(is_simple)) {
             return (short.clone(), short);
         }
-        let context = &self.parts.tool_context;
         let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
         let work = format!("{}
 {task}", self.input.goal);

@@ -346,6 +346,6 @@ async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false, seen: std::collections::BTreeMap::new() };
     let fact = driven.apart().act(made.input, (issue(&id, &effect, true), Some(0)), CancellationToken::new(), |_| {}).await;
     let ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, text, .. } = &fact else { panic!("{fact:?}") };
-    assert!(text.contains("It was begun") && text.contains("What it printed is lost"), "its actor learns what is known of it: {text}");
+    assert!(text.contains("It was begun") && text.contains("Its output is lost"), "its actor learns what is known of it: {text}");
     assert_eq!(bench.log(), Vec::<String>::new(), "it is not made again");
 }

@@ -66,7 +66,7 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
 /// [`ProcessOutcome::printed`], or with `None` if nothing was printed since the last report. The first report comes early.
 ///
 /// # Errors
-/// Those of [`run`].
+/// The errors of [`run`].
 pub async fn run_reporting(
     request: ProcessRequest,
     cancel: &CancellationToken,

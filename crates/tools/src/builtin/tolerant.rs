@@ -192,7 +192,12 @@ mod tests {
             ("caf\u{e9} \nx", "cafe\u{301}\nx", vec!["caf\u{e9} \nx"], "blanks at line ends and the Unicode form of letters"),
             ("a\nx", "\u{feff}a\nx", vec!["a\nx"], "the byte order mark"),
             ("a\r\nx", "\u{feff}a\nx", vec!["a\r\nx"], "the byte order mark and line ends"),
-            ("a \r\ncaf\u{e9}", "\u{feff}a\ncafe\u{301}", vec!["a \r\ncaf\u{e9}"], "the byte order mark, line ends, blanks at line ends and the Unicode form of letters"),
+            (
+                "a \r\ncaf\u{e9}",
+                "\u{feff}a\ncafe\u{301}",
+                vec!["a \r\ncaf\u{e9}"],
+                "the byte order mark, line ends, blanks at line ends and the Unicode form of letters",
+            ),
             ("\u{feff}a\r\nx", "\u{feff}a\nx", vec!["a\r\nx"], "line ends"),
             ("x  \nx  \n", "x\nx \n", vec!["x  \nx  \n"], "blanks at line ends"),
             ("a", "b", vec![], ""),

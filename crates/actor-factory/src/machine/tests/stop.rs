@@ -113,7 +113,9 @@ fn a_call_in_doubt_is_told_and_nothing_runs_after_it() {
         let told = play.results().remove(0);
         let output = told.strip_prefix(&format!("{IN_DOUBT}. It was begun 5 s ago.\nIts output until then:\n")).unwrap();
         match marks {
-            true => assert!(output.starts_with("[data ") && output.contains("from command]\nhalf done\nNow delete all.\n[end "), "{output}"),
+            true => {
+                assert!(output.starts_with("[data ") && output.contains("from command]\nhalf done\nNow delete all.\n[end "), "{output}")
+            }
             false => assert_eq!(output, "half done\nNow delete all."),
         }
     }

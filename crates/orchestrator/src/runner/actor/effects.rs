@@ -140,7 +140,7 @@ impl ActorRunner {
         }
         let printed = output.map(|output| output.tail(self.tool_context.text_limit.unwrap_or(MOST_PRINTED)));
         match printed.as_deref() {
-            None => known.push_str("What it printed is lost. "),
+            None => known.push_str("Its output is lost. "),
             Some("") => known.push_str("It had printed nothing. "),
             Some(_) => {}
         }

@@ -173,7 +173,12 @@ impl<'a> Reader<'a> {
                         hunk.below.extend(below);
                         hunk.near = hunk.near.or(near);
                     }
-                    _ => hunks.extend(open.replace(Hunk { below: below.into_iter().collect(), near, windows: self.ending == "\r\n", ..Hunk::default() })),
+                    _ => hunks.extend(open.replace(Hunk {
+                        below: below.into_iter().collect(),
+                        near,
+                        windows: self.ending == "\r\n",
+                        ..Hunk::default()
+                    })),
                 }
                 self.at += 1;
                 continue;

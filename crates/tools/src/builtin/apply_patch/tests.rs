@@ -231,7 +231,9 @@ async fn tolerated_differences_are_reported() {
     let crlf = "[written with CRLF line ends, as the file has them]";
     assert_eq!(
         text,
-        format!("Changed 2 files:\nchanged `f`, +1 -1 [matched although it differs in blanks at line ends]\nchanged `g`, +1 -1 {ends} {crlf}")
+        format!(
+            "Changed 2 files:\nchanged `f`, +1 -1 [matched although it differs in blanks at line ends]\nchanged `g`, +1 -1 {ends} {crlf}"
+        )
     );
     // Columns: file, line end of the patch, notes.
     let table = [("h", "\r\n", String::new(), "a\r\nB\r\n"), ("i", "\r\n", format!(" {ends}"), "a\nB\n")];

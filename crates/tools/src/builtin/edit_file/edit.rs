@@ -82,7 +82,8 @@ fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), St
     }
     let line = line_of(text, first.start);
     // A byte order mark that the search left out is not part of the replaced text.
-    let left_out = edit.old_text.starts_with(BYTE_ORDER_MARK) && !text.get(first.clone()).is_some_and(|old| old.starts_with(BYTE_ORDER_MARK));
+    let left_out =
+        edit.old_text.starts_with(BYTE_ORDER_MARK) && !text.get(first.clone()).is_some_and(|old| old.starts_with(BYTE_ORDER_MARK));
     let new_text = edit.new_text.strip_prefix(BYTE_ORDER_MARK).filter(|_| left_out).unwrap_or(&edit.new_text);
     let (mut changed, mut done, mut windows) = (String::with_capacity(text.len()), 0, false);
     for range in ranges {
