@@ -49,7 +49,8 @@ fn this_workspace_is_tidy() {
 #[test]
 fn an_engine_is_in_no_default_build() {
     let codebase = Codebase::read(&workspace::root()).unwrap();
-    let naming = |package: &&super::codebase::Package| package.dependencies("dependencies").iter().any(|(name, _)| *name == "aime-temporal");
+    let naming =
+        |package: &&super::codebase::Package| package.dependencies("dependencies").iter().any(|(name, _)| *name == "aime-temporal");
     let naming: Vec<_> = codebase.packages.iter().filter(naming).collect();
     assert_eq!(naming.iter().map(|package| package.name.as_str()).collect::<Vec<_>>(), ["aime-runs"]);
     assert_eq!(naming[0].manifest["dependencies"]["aime-temporal"]["optional"].as_bool(), Some(true));
