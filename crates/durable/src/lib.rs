@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(any(test, feature = "contract-tests"))]
-pub mod contract;
 #[cfg(feature = "content")]
 mod content;
+#[cfg(any(test, feature = "contract-tests"))]
+pub mod contract;
 mod drive;
 mod embedded;
 mod host;
@@ -19,11 +19,11 @@ pub use embedded::{
     SystemClock, execute_effect, fact_channel,
 };
 pub use host::{Commit, Host, Recorded};
-#[cfg(feature = "journal")]
-pub use journal::{
-    EventRecord, Journal, JournalError, Loaded, LoadedSnapshot, LockError, Message, NewRun, NewSnapshot,
-    RUN_STREAM, RunLock, RunRecord, SnapshotRecord, StreamWriter,
-};
 #[cfg(any(test, feature = "simulation"))]
 pub use journal::{Disk, Fate};
+#[cfg(feature = "journal")]
+pub use journal::{
+    EventRecord, Journal, JournalError, Loaded, LoadedSnapshot, LockError, Message, NewRun, NewSnapshot, RUN_STREAM, RunLock, RunRecord,
+    SnapshotRecord, StreamWriter,
+};
 pub use machine::{EffectId, Issue, Machine, Order, Outbox, Reason, UnixMillis};

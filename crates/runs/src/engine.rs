@@ -129,13 +129,15 @@ impl From<EngineError> for RunsError {
             EngineError::Refused { .. } => usage(Some(EngineStep::Worker)),
             EngineError::Client(_) | EngineError::NoTls { .. } | EngineError::Past(_) => usage(None),
         };
-        match error {
-            EngineError::Past(error) => error.into(),
-            EngineError::NotEnded { run } => Self { hint, ..Self::new(kind, message!("engine-not-ended", run)) },
-            EngineError::ActorForgotten { task, run, version } => {
-                Self { hint, ..Self::new(kind, message!("engine-at-work", task, run, version)) }
-            }
-            error => Self { hint, ..Self::caused(kind, error) },
+        let failed = match error {
+            EngineError::Past(error) => return error.into(),
+            EngineError::NotEnded { run } => Self::new(kind, message!("engine-not-ended", run)),
+            EngineError::ActorForgotten { task, run, version } => Self::new(kind, message!("engine-at-work", task, run, version)),
+            error => Self::caused(kind, error),
+        };
+        match hint {
+            Some(hint) => failed.hint(hint),
+            None => failed,
         }
     }
 }

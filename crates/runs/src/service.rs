@@ -29,17 +29,20 @@ use tokio_util::sync::CancellationToken;
 use crate::{Environment, Notice, RunsError, Setup, models};
 
 #[cfg(feature = "temporal")]
-pub(crate) use self::inspect::matching;
+pub(crate) use self::{
+    inspect::matching,
+    people::{asks_nothing, hearer, not_driven, part_of},
+};
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
     inspect::{has_ended, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
-    people::{AnswerReceipt, Cancelled, asks_nothing, hearer, not_driven, part_of},
+    people::{AnswerReceipt, Cancelled},
     plans::{CheckerParts, PlanCheck},
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},
-    undo::{ChangeTurns, UndoReport, may_have_changed_files, task_scope},
+    undo::{ChangeTurns, UndoReport, task_scope},
     watch::{RunWatch, WatchNews},
 };
 

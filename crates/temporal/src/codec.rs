@@ -135,7 +135,8 @@ mod tests {
     async fn with_a_key_nothing_travels_in_plain_text() {
         let folder = tempfile::tempdir().unwrap();
         let seal = crate::Seal::read(&"7".repeat(64)).unwrap();
-        let (sealed, plain) = (BlobCodec::new(Blobs::in_folder(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::in_folder(folder.path())));
+        let (sealed, plain) =
+            (BlobCodec::new(Blobs::in_folder(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::in_folder(folder.path())));
         for bytes in [1, INLINE, INLINE + 1] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: b"secret".repeat(bytes), ..Payload::default() };

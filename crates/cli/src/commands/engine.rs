@@ -82,13 +82,7 @@ fn then(delivery: Delivery, run: &str) -> Option<String> {
 }
 
 /// Starts a run on the engine and watches it until it ends.
-pub(super) async fn carry_out(
-    carry: DisplayedRun,
-    on: &Address,
-    request: RunRequest,
-    global: &Global,
-    here: &Runs,
-) -> Result<u8, Failure> {
+pub(super) async fn carry_out(carry: DisplayedRun, on: &Address, request: RunRequest, global: &Global, here: &Runs) -> Result<u8, Failure> {
     let options = global.engine.options(on);
     let runs = EngineRuns::new(&options, here);
     let watched = runs.start(request, carry.models).await?;
@@ -184,12 +178,7 @@ fn interruptions() -> mpsc::UnboundedReceiver<()> {
 }
 
 /// `aime runs … --engine`: shows runs on an engine.
-async fn inspect(
-    command: Option<RunsCommand>,
-    form: Output,
-    runs: &EngineRuns<'_>,
-    setup: &Setup,
-) -> Result<u8, Failure> {
+async fn inspect(command: Option<RunsCommand>, form: Output, runs: &EngineRuns<'_>, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(runs, form).await?,
         RunsCommand::Show { run, at, format } => {

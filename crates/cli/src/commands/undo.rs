@@ -32,7 +32,13 @@ pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs
 }
 
 /// Reverts the file changes of a run that was read, or of one of its tasks.
-pub(super) async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn of_run(
+    (run, seen): (&RunId, &RunView),
+    args: &UndoArgs,
+    task: Option<&str>,
+    form: Output,
+    setup: &Setup,
+) -> Result<u8, Failure> {
     let scope = task.map_or(Ok(Scope::Run {}), |task| task_scope(run, seen, task))?;
     let what = task.map_or_else(|| msg!("undo-run", run), |task| msg!("undo-task", task, run));
     carry_out((run, &ChangeTurns::of(seen)), &what, args, form, setup, move |_| Ok(Some(scope))).await

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use aime_messages::message;
 use aime_orchestrator::RunView;
-use aime_progress_management::RunId;
+use aime_progress_management::{ProgressEvent, RunId};
 use aime_temporal::{ImportOutcome, Side, Tree, Trees, importer};
 use aime_undo::{Author, Change, UndoData};
 
 use super::{EngineOptions, EngineRuns, access};
-use crate::{EngineStep, ErrorKind, Hint, RunsError, Setup, may_have_changed_files};
+use crate::{EngineStep, ErrorKind, Hint, RunsError, Setup};
 
 /// Files that were changed both here and in a run, so that nothing was changed here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,4 +80,10 @@ impl EngineRuns<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns true if a run has called a tool that may change a file.
+fn may_have_changed_files(seen: &RunView) -> bool {
+    let only_reads = |tool: &str| seen.tools().iter().any(|sheet| sheet.name() == tool && sheet.read_only);
+    seen.events.iter().any(|published| matches!(&published.event, ProgressEvent::ToolCallStarted { tool, .. } if !only_reads(tool)))
 }

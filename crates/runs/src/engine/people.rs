@@ -11,7 +11,10 @@ use aime_tools::Consent;
 use tokio::time::{Instant, sleep};
 
 use super::{EngineRuns, LOOK};
-use crate::{Cancelled, RunsError, asks_nothing, has_ended, hearer, not_driven, part_of};
+use crate::{
+    Cancelled, RunsError, has_ended,
+    service::{asks_nothing, hearer, not_driven, part_of},
+};
 
 /// Time to wait for the end of a cancelled run. Actors have 10 seconds to end.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -135,7 +135,7 @@ fn cancelled_by(message: InboxMessage) -> Option<TaskId> {
 }
 
 /// Returns the task whose actor gets a message; none if the run itself does.
-pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
+pub(crate) fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
     let task = task.map(|task| open_task(run, seen, task)).transpose()?.map(|task| &task.spec);
     if seen.is_over {
         return Err(has_ended(run, &seen.state));
@@ -160,18 +160,18 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
 }
 
 /// Returns the error for a pause of a run that no process drives.
-pub fn not_driven(run: &RunId) -> RunsError {
+pub(crate) fn not_driven(run: &RunId) -> RunsError {
     RunsError::usage(message!("run-nobody", run = run)).hint(Hint::ShowRun(run.to_string()))
 }
 
 /// Returns the error for an answer without an open question; `more` if there was one that is answered by now.
-pub fn asks_nothing(run: &RunId, more: bool) -> RunsError {
+pub(crate) fn asks_nothing(run: &RunId, more: bool) -> RunsError {
     RunsError::usage(if more { message!("run-asks-no-more", run) } else { message!("run-asks-nothing", run) })
         .hint(Hint::ShowRun(run.to_string()))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.
-pub fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
+pub(crate) fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {
         return Err(RunsError::usage(message!("run-all", task = task, run = run)).hint(Hint::CancelRun(run.to_string())));

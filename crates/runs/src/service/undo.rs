@@ -32,12 +32,6 @@ pub fn task_scope(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Runs
     Err(unknown.hint(message!("undo-tasks", names = known.join(", "))))
 }
 
-/// Returns true if a run has called a tool that may change a file.
-pub fn may_have_changed_files(seen: &RunView) -> bool {
-    let only_reads = |tool: &str| seen.tools().iter().any(|sheet| sheet.name() == tool && sheet.read_only);
-    seen.events.iter().any(|published| matches!(&published.event, ProgressEvent::ToolCallStarted { tool, .. } if !only_reads(tool)))
-}
-
 /// Goals of the turns of a continued run, and the turn in which each file was last changed. Empty for a run of one turn.
 #[derive(Debug, Default)]
 pub struct ChangeTurns {
