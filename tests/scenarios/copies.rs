@@ -30,20 +30,23 @@ fn four_actors_see_one_folder_and_one_repository() {
     let look = STATE.map(|command| format!("echo '== {command}'; {command} 2>&1")).join("; ");
     let mut script = Script::new();
     for (name, old, new) in edits {
+        // Nobody changes a file before all have a copy.
+        let begun = edits.map(|(other, ..)| format!("{other}-PART"));
         let part = |turn| When::tools().and_contains(format!("{name}-PART")).and_turn(turn);
         let others = "cat ../../../../../../secret ../../b-1/folder/text; echo x > ../planted; cat missing; git checkout no-such-branch";
         let built = "env; readlink /proc/self/cwd; echo \"built in $PWD\" > build.log; cat build.log; \
                      python3 -c 'import os, sys; print(os.getcwd()); sys.exit(open(\"missing\"))'";
         script = script
             .on(part(0), [bash(&look)])
-            .on(part(1), [bash(others)])
-            .on(part(2), [bash(built)])
-            .on(part(3), [Reply::call("read_file", json!({"path": "../a-1/folder/text"}))])
-            .on(part(4), [Reply::call("edit_file", json!({"path": "text", "old_text": old, "new_text": new}))])
+            .on(part(1), [bash(others).after_request(&begun[0])])
+            .on(part(2), [bash(built).after_request(&begun[1])])
+            .on(part(3), [Reply::call("read_file", json!({"path": "../a-1/folder/text"})).after_request(&begun[2])])
+            .on(part(4), [Reply::call("edit_file", json!({"path": "text", "old_text": old, "new_text": new})).after_request(&begun[3])])
             .on(part(5), [bash("git diff; git add text; git commit -qm mine; git log -1 --format=%s; git stash list")])
             .on(part(6), [done("done")]);
     }
-    let world = World::with(script.on(When::plain(), [Reply::text("All is done.")])).settings("[run]\nisolation = \"worktree\"\n");
+    let world = World::with(script.on(When::plain(), [Reply::text("All is done.")]))
+        .settings("[run]\nisolation = \"worktree\"\nmax_parallel = 4\n");
     std::fs::write(world.root().join("secret"), "SECRET-OF-HOME").unwrap();
     world.file("text", "before\n");
     world.file(".gitignore", "build.log\n.aime/\n/plan.json\n");

@@ -57,7 +57,12 @@ pub(crate) fn drive() -> Result<()> {
     for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
         command.env(name, folder.join("home"));
     }
-    command.env("AIME_OFFLINE", "1").env("OPENAI_BASE_URL", server.url()).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address);
+    // The script answers the planner that is asked for a whole plan, and not a lead.
+    command
+        .env("AIME__PLANNING__ROUTE", "rules")
+        .env("AIME_OFFLINE", "1")
+        .env("OPENAI_BASE_URL", server.url())
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address);
     let output = command.stdin(Stdio::null()).output().context("aime does not start")?;
     let told = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success() && !told.contains("could not be sent"), "the run ended with {}\n{told}", output.status);

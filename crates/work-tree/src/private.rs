@@ -447,8 +447,15 @@ impl WorkTree {
         create_folder(&own.join("info")).await?;
         write(&own.join("info/exclude"), &excluded(excludes.iter().filter_map(|path| path.strip_prefix(inside).ok()))).await?;
         let objects = fs::read(own.join("objects/info/alternates")).await.ok().map(line);
-        // A repository without a commit has nothing to set the index to.
-        Git { repository: own.clone(), folder, ..plain.clone() }.run(what, &["reset", "--quiet"], Vec::new()).await?;
+        let listing = [OsStr::new("-C"), original.as_os_str(), OsStr::new("ls-files"), OsStr::new("--stage"), OsStr::new("-z")];
+        let index = plain.run_plain(what, listing.map(OsString::from).into(), Vec::new()).await?;
+        if index.code != 0 {
+            return Err(index.refused(what));
+        }
+        let lent = Git { repository: own.clone(), folder, ..plain.clone() };
+        lent.must_read(what, &["update-index", "-z", "--index-info"], index.stdout).await?;
+        // It fails if files were changed.
+        lent.run(what, &["update-index", "-q", "--refresh"], Vec::new()).await?;
         // The settings may name programs, which only confined commands start. So they come last.
         show_as(&plain, &original, &own).await?;
         Ok(objects)

@@ -29,7 +29,8 @@ pub(crate) fn drive() -> Result<()> {
     let mut command = Command::new("node");
     command.arg(editor).arg(&program).arg(folder.join("work")).stdin(Stdio::null()).stderr(Stdio::inherit());
     command.env("HOME", folder.join("home")).env("XDG_CONFIG_HOME", folder.join("home")).env("XDG_STATE_HOME", folder.join("home"));
-    command.env("AIME_OFFLINE", "1").env("OPENAI_BASE_URL", server.url());
+    // The script answers the planner that is asked for a whole plan, and not a lead.
+    command.env("AIME__PLANNING__ROUTE", "rules").env("AIME_OFFLINE", "1").env("OPENAI_BASE_URL", server.url());
     let output = command.output().context("could not start node")?;
     ensure!(output.status.success(), "the editor failed ({})", output.status);
     let seen: Value = serde_json::from_slice(&output.stdout).context("the editor prints no JSON")?;

@@ -94,7 +94,8 @@ impl Serving {
         for (name, place) in [("HOME", "home"), ("XDG_CONFIG_HOME", "home"), ("XDG_STATE_HOME", "home")] {
             command.env(name, folder.join(place));
         }
-        command.env("AIME_OFFLINE", "1").env("OPENAI_BASE_URL", model);
+        // The script answers the planner that is asked for a whole plan, and not a lead.
+        command.env("AIME__PLANNING__ROUTE", "rules").env("AIME_OFFLINE", "1").env("OPENAI_BASE_URL", model);
         let mut child = command.spawn().context("aime does not start")?;
         let mut address = String::new();
         BufReader::new(child.stdout.take().context("aime prints nothing")?).read_line(&mut address)?;

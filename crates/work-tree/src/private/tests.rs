@@ -538,11 +538,16 @@ async fn a_copy_shows_the_repository_of_the_folder() {
     shared.write("text", "changed");
     git(&folder, "commit -qam second");
     shared.write("new", "untracked");
+    shared.write("staged", "staged");
+    git(&folder, "add staged");
+    shared.write("staged", "staged, and changed");
     shared.write("text", "changed again");
     let folders = shared.opened().await;
     let a = folders.begin("a", &Extras::default()).await.unwrap();
     for line in [
         "status --branch",
+        "diff --cached",
+        "diff",
         "branch -avv",
         "remote -v",
         "log --all --format=%h%d%s",
