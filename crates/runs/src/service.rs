@@ -28,11 +28,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Environment, Notice, RunsError, Setup, models};
 
-#[cfg(feature = "temporal")]
-pub(crate) use self::{
-    inspect::matching,
-    people::{asks_nothing, hearer, not_driven, part_of},
-};
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
@@ -44,6 +39,11 @@ pub use self::{
     settings::{raised, settings_of},
     undo::{ChangeTurns, UndoReport, task_scope},
     watch::{RunWatch, WatchNews},
+};
+#[cfg(feature = "temporal")]
+pub(crate) use self::{
+    inspect::matching,
+    people::{asks_nothing, hearer, not_driven, part_of},
 };
 
 /// Time that runs have to stop when their caller ends. Their actors have ten seconds.
