@@ -361,11 +361,14 @@ fn all_faults_of_a_file_are_listed_by_place() {
         "[runn]\nx = 1\n[run]\nmax_parallel = 0\nmax_steps = \"five\"\nmax_tokens = 0\n\
          [permissions]\ndeny = [\"bsh\", \"launch\"]\n[models.default]\nprotocol = \"respnses\"\nbase_url = \"localhost\"\n",
     );
-    world.file("config/aime/config.yaml", "run:\n  max_steps: []\n  max_actors: 0\nweb: 3\n");
+    world.file("config/aime/config.toml", "web = 3\n[run]\nmax_steps = []\nmax_actors = 0\n");
     world.set("AIME__RUN", r#"{"max_parallel": 0, "max_tokens": 0}"#);
     let faults = check_each(&world.places(), &world.environment());
-    let faults: Vec<String> = faults.iter().map(|fault| fault.to_string().replace(&world.at(""), "")).collect();
-    insta::assert_snapshot!(faults.join("\n"));
+    let places: Vec<String> = faults.iter().map(|fault| fault.place.replace(&world.at(""), "")).collect();
+    let expected = ["1:7", "3:13", "4:1"].map(|place| format!("config/aime/config.toml:{place}"));
+    let of_project = ["1:2", "4:1", "5:13", "6:1", "8:10", "8:17", "10:12", "11:1"].map(|place| format!("work/aime.toml:{place}"));
+    let of_variable = ["AIME__RUN"; 2].map(str::to_owned);
+    assert_eq!(places, expected.into_iter().chain(of_project).chain(of_variable).collect::<Vec<_>>(), "{faults:#?}");
 }
 
 #[test]
