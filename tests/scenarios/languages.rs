@@ -196,7 +196,7 @@ fn faults_of_plans_are_told_in_chinese() {
         &ended,
         &ended.stderr,
         &[
-            "不采用  第 1 次：tasks[1].dependencies[0]（任务 \"note\"）：未知的任务 \"finnd\"；是不是 \"find\"？；tasks[0].tool",
+            "不采用  第 1 次：tasks[0].tool（任务 \"find\"）：没有工具 \"grepp\"（是不是 \"grep\"？）；tasks[1].parameters",
             "已修复：任务的成员 `colour` 未知，已略去",
         ],
     );
@@ -325,7 +325,7 @@ fn what_fails_is_told_with_its_hint() {
     world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     world.set("AIME__MODELS__DEFAULT__MAX_RETRIES", "0");
     let ended = world.aime(["run", "写一首诗", "--mode", "direct", "--lang", "zh"]).must(3);
-    assert_lines(&ended, &ended.stderr, &["提示：请检查模型服务器是否在运行"]);
+    assert_lines(&ended, &ended.stderr, &["提示：请检查 http://127.0.0.1:1/v1 上是否有模型服务器在运行；这个地址由 OPENAI_BASE_URL 设置"]);
     assert!(ended.stderr.contains("无法连接 http://127.0.0.1:1/v1"), "{ended}");
 }
 

@@ -318,7 +318,7 @@ fn a_follow_up_without_a_lead_changes_the_plan() {
     world.aime(["cancel", "dishes"]).must(2);
     let fresh = ["run", "do the dishes", "--mode", "direct", "--run-id", "asks", "--unattended", "--max-tokens", "1"];
     world.aime(fresh).must(4);
-    world.aime(["continue", "asks", "DRY them"]).must(2).stderr_contains(&["it has not ended"]);
+    world.aime(["continue", "asks", "DRY them"]).must(2).stderr_contains(&["it stopped with an error before its work was done", "`aime resume asks`"]);
 }
 
 /// The first request holds what a first look would show.
@@ -334,7 +334,7 @@ fn a_lead_first_sees_the_tree_and_the_git_state() {
     run(&world, &[]).must(0);
     let first = messages(&lead_requests(&world)[0])[1]["content"].as_str().unwrap().to_owned();
     assert!(first.contains("cups/\n  blue/\n  list.txt\n") && first.contains("plates.txt") && !first.contains("one.txt"), "{first}");
-    assert!(first.contains("- Git: kitchen, ") && first.contains("`?? plates.txt`"), "{first}");
+    assert!(first.contains("- Git: branch `kitchen`, ") && first.contains("`?? plates.txt`"), "{first}");
 }
 
 #[test]

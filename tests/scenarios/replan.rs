@@ -107,8 +107,7 @@ fn the_replanner_people_and_actors_read_the_progress_list() {
     let world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
     let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--run-id", "trip"]).must(0);
     let asked = world.schema_requests("aime_patch")[0]["messages"].as_array().unwrap().last().unwrap()["content"].clone();
-    let list = "- [x] look\n  result: a lake\n- [>] fishing: The fishing (group)\n  - [!] flaky (after look)\n    do: FLAKY-WAY\n    \
-                done when: there is a fish\n    failed: the net is torn\n- [~] after (after flaky)\n";
+    let list = "- [x] `look` (profile sisyphus)\n- [>] `fishing` (group): The fishing\n  - [!] `flaky` (profile sisyphus) — failed\n- [~] `after` ";
     assert!(asked.as_str().unwrap().contains(list), "{asked:#}\n{ended}");
     // People read the same list, and the whole of it.
     let shown = world.aime(["runs", "show", "trip", "--format", "markdown"]).must(0).stdout;

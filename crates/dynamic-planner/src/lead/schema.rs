@@ -1,7 +1,7 @@
 //! The parameters of the plan tools, as JSON Schemas.
 //!
 //! They suit servers that support few schema rules: no references, no alternatives but one, no bounds. Every request of
-//! a run carries them, also of one that never plans. So they describe each member in a few words: the
+//! a run carries them, also of one that never plans. So they describe only members that their names do not explain, in a few words: the
 //! [guide](crate::Prompts::plan_guide) explains them and lists the names that they may hold, and
 //! [`parse_command`](super::parse_command) checks the rules that the schemas leave out.
 
@@ -83,28 +83,27 @@ fn task(names: &PlanChecker<'_>) -> Value {
     let kinds = [TaskKind::Actor, TaskKind::Tool, TaskKind::Group];
     let mut members = vec![
         ("id", described(plain(), "Unique; others name it")),
-        ("name", described(plain(), "Short title")),
+        ("name", plain()),
         ("description", described(plain(), "All that the worker needs: it sees only this and the results of its dependencies")),
         ("dependencies", described(texts(), "Tasks whose results it needs; others run at once")),
         ("completion_criteria", described(criteria(), "Such as {\"command\": \"cargo test\"}, {\"file\": \"a.md\"}, or a sentence")),
-        ("kind", json!({"type": "string", "enum": kinds, "description": "actor by default"})),
+        ("kind", json!({"type": "string", "enum": kinds})),
         ("profile", described(plain(), "Kind of worker")),
         ("bundles", described(texts(), "More tools of the worker")),
         ("denied_tools", described(texts(), "Tools that it does not get")),
         ("skills", described(texts(), "Skills put into its prompt")),
     ];
     if names.models.len() > 1 {
-        members.push(("model", described(plain(), "Its model")));
+        members.push(("model", plain()));
     }
-    let seconds = json!({"type": "integer", "description": "Estimate"});
-    members.extend([("effort", described(plain(), "none to max")), ("effort_seconds", seconds)]);
+    members.extend([("effort", described(plain(), "none to max")), ("effort_seconds", json!({"type": "integer"}))]);
     if !names.tools.is_empty() {
-        members.extend([("tool", described(plain(), "For kind tool")), ("parameters", described(any(), "Of the tool"))]);
+        members.extend([("tool", plain()), ("parameters", any())]);
     }
     members.extend([
         ("exclusive", described(texts(), "What no other task may use meanwhile")),
         ("parent", described(plain(), "Its group")),
-        ("phase", described(plain(), "One of the strategic phases")),
+        ("phase", plain()),
     ]);
     object(members, &["id"])
 }
@@ -112,7 +111,7 @@ fn task(names: &PlanChecker<'_>) -> Value {
 fn strategic() -> Value {
     // The guide explains its phases and risks.
     let members = vec![
-        ("approach", described(plain(), "How the goal is reached")),
+        ("approach", plain()),
         ("success_criteria", described(criteria(), "They hold when the goal is reached")),
     ];
     object(members, &[])
