@@ -318,7 +318,10 @@ fn a_follow_up_without_a_lead_changes_the_plan() {
     world.aime(["cancel", "dishes"]).must(2);
     let fresh = ["run", "do the dishes", "--mode", "direct", "--run-id", "asks", "--unattended", "--max-tokens", "1"];
     world.aime(fresh).must(4);
-    world.aime(["continue", "asks", "DRY them"]).must(2).stderr_contains(&["it stopped with an error before its work was done", "`aime resume asks`"]);
+    world
+        .aime(["continue", "asks", "DRY them"])
+        .must(2)
+        .stderr_contains(&["it stopped with an error before its work was done", "`aime resume asks`"]);
 }
 
 /// The first request holds what a first look would show.

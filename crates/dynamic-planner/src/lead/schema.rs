@@ -110,10 +110,7 @@ fn task(names: &PlanChecker<'_>) -> Value {
 
 fn strategic() -> Value {
     // The guide explains its phases and risks.
-    let members = vec![
-        ("approach", plain()),
-        ("success_criteria", described(criteria(), "They hold when the goal is reached")),
-    ];
+    let members = vec![("approach", plain()), ("success_criteria", described(criteria(), "They hold when the goal is reached"))];
     object(members, &[])
 }
 

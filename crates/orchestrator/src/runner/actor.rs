@@ -188,8 +188,11 @@ impl RunRunner {
             return (short.clone(), short);
         }
         let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
-        let work = format!("{}
-{task}", self.input.goal);
+        let work = format!(
+            "{}
+{task}",
+            self.input.goal
+        );
         let facts = Surroundings::read(context, &work, day(self.parts.clock.now()), programs).await;
         (format!("{}{}", self.refusals(), facts.to_markdown()), short)
     }

@@ -41,7 +41,7 @@ async function agree(address) {
 async function call(tool, parameters) {
   for (let logins = 0; ; logins += 1) {
     const called = await aime("tools", "call", `mcp__s__${tool}`, JSON.stringify(parameters));
-    if (called.code === 0 || logins === 3 || !/`aime mcp login s`|the login lacks/.test(called.said)) return called;
+    if (called.code === 0 || logins === 3 || !/requires a login|the login lacks/.test(called.said)) return called;
     const login = await aime("mcp", "login", "s");
     if (login.code !== 0) return login;
   }

@@ -80,9 +80,9 @@ fn resumed_before_the_stop_was_acknowledged() {
     assert_eq!(play.open_ids(), ["t/1/2"]);
 }
 
-// Requirement: 7.14
 const IN_DOUBT: &str = "a: In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it";
 
+// Requirement: 7.14
 #[test]
 fn a_call_in_doubt_is_told_and_nothing_runs_after_it() {
     let mut play = Play::start(input());

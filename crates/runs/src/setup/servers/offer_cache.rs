@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 use aime_messages::{Message, message};
 use aime_sandbox::Confinement;
 use aime_tools::{
-    McpClient, McpError, McpLoading, McpLogin, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
+    McpClient, McpLoading, McpLogin, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
 };
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -63,13 +63,7 @@ impl Servers {
     /// Asks the servers whose offers are unknown. A run continues without those that do not answer.
     pub(super) async fn learn(&self, setup: &Setup) {
         for fault in self.all.learn(&CancellationToken::new()).await {
-            let login = match &fault {
-                McpError::Unauthorized { server } | McpError::Forbidden { server, .. } => Some(message!("mcp-login", server)),
-                _ => None,
-            };
-            let mut note = vec![message!("mcp-without-tools", reason = RunsError::caused(ErrorKind::Usage, fault).with_causes())];
-            note.extend(login);
-            setup.note(Message::list("; ", &note));
+            setup.note(message!("mcp-without-tools", reason = RunsError::caused(ErrorKind::Usage, fault).with_causes()));
         }
         for (name, offer) in self.all.offers() {
             offer.notes.iter().for_each(|note| setup.note(message!("mcp-note", server = name, reason = Message::text(note))));
