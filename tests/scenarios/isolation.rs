@@ -250,7 +250,7 @@ fn whole_files_that_lose_are_kept_and_named() {
     let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
     for part in [
         "`image`, `pointer`: it is as the others left it (commands can read your version: `../own/image`, `../own/pointer`)",
-        "`text`: deleted by others, and your changed version is there again (commands can read your version: `../own/text`)",
+        "`text`: deleted by others, and your changed version is there again",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

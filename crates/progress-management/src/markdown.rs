@@ -77,7 +77,7 @@ impl ProgressState {
             line(&mut out, 0, &format!("- … {from} before these"));
         }
         for task in shown {
-            let title: String = one_line(task.spec.title()).chars().take(TITLE).collect();
+            let title = shortened(&one_line(task.spec.title()));
             let yours = match task.spec.id == *own {
                 true => " (yours)",
                 false if is_beside(task) => " (at the same time)",
@@ -227,6 +227,13 @@ fn owned(criterion: &Criterion) -> String {
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN).chain(['…']).collect() }
+}
+
+/// Returns at most [`TITLE`] characters of a title, up to the end of a word.
+fn shortened(title: &str) -> String {
+    let Some((end, _)) = title.char_indices().nth(TITLE) else { return title.to_owned() };
+    let cut = title.get(..end).unwrap_or(title);
+    format!("{}…", cut.rsplit_once(' ').map_or(cut, |(words, _)| words))
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -
         }
         E::EvidenceAdded { evidence } => RecordContent::new("aime.evidence", Info, vec![]).words(&evidence.content),
         E::QuestionAsked { kind, question, .. } => {
-            RecordContent::new("aime.question.asked", Info, vec![text("aime.question.kind", kind.as_str())]).words(&question.to_string())
+            RecordContent::new("aime.question.asked", Info, vec![text("aime.question.kind", kind.as_str())]).words(question.to_string())
         }
         E::QuestionAnswered { answer, .. } => RecordContent::new("aime.question.answered", Info, vec![]).words(answer),
         E::BoundReached { bound, detail } => {

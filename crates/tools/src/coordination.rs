@@ -285,7 +285,7 @@ pub(crate) struct AskHumanParameters {
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct TerminateParameters {
     status: TerminateStatus,
-    /// The result that others read: the answer, or what you changed and how you checked it; else what you tried and learnt
+    /// The result that others read: the answer, or what you changed; else what you tried and learnt
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,

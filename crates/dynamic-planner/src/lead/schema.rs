@@ -82,7 +82,7 @@ pub(super) fn read_result() -> Value {
 fn task(names: &PlanChecker<'_>) -> Value {
     let kinds = [TaskKind::Actor, TaskKind::Tool, TaskKind::Group];
     let mut members = vec![
-        ("id", described(plain(), "Unique; others name it")),
+        ("id", described(plain(), "Unique")),
         ("name", plain()),
         ("description", described(plain(), "All that the worker needs: it sees only this and the results of its dependencies")),
         ("dependencies", described(texts(), "Tasks whose results it needs; others run at once")),
@@ -91,7 +91,7 @@ fn task(names: &PlanChecker<'_>) -> Value {
         ("profile", described(plain(), "Kind of worker")),
         ("bundles", described(texts(), "More tools of the worker")),
         ("denied_tools", described(texts(), "Tools that it does not get")),
-        ("skills", described(texts(), "Skills put into its prompt")),
+        ("skills", texts()),
     ];
     if names.models.len() > 1 {
         members.push(("model", plain()));

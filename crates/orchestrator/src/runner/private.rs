@@ -464,6 +464,11 @@ pub fn check_of_conflicts(conflicts: &[FoundConflict], own: impl Fn(&MergeConfli
     Some(CriterionResult { passed: Some(passed), how, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
 }
 
+/// Returns whether a version of the actor is kept and is not in its folder.
+const fn is_missing(conflict: &MergeConflict) -> bool {
+    conflict.kept.is_some() && matches!(conflict.kind, ConflictKind::Binary | ConflictKind::Symlink | ConflictKind::Place)
+}
+
 /// Tells an actor of the open conflicts in its folder, and how they are resolved.
 fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) -> String {
     let mut by_state: BTreeMap<&str, Vec<&MergeConflict>> = BTreeMap::new();
@@ -477,11 +482,11 @@ fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) ->
         by_state.entry(state).or_default().push(conflict);
     }
     let mut reason =
-        "others changed the same parts meanwhile. Your folder now has the changes of all, and nothing of yours is merged yet.".to_owned();
+        "others changed the same parts meanwhile. Your folder now also has what they changed, and nothing of yours is in theirs yet.".to_owned();
     for (state, conflicts) in by_state {
         let named: Vec<String> = conflicts.iter().map(|conflict| format!("`{}`", conflict.path)).collect();
         let versions: Vec<String> =
-            conflicts.iter().filter(|conflict| conflict.kept.is_some()).map(|conflict| format!("`{}`", own(conflict))).collect();
+            conflicts.iter().filter(|conflict| is_missing(conflict)).map(|conflict| format!("`{}`", own(conflict))).collect();
         let versions =
             if versions.is_empty() { String::new() } else { format!(" (commands can read your version: {})", versions.join(", ")) };
         reason.push_str(&format!(" {}: {state}{versions}.", named.join(", ")));

@@ -26,6 +26,9 @@ fn composed(
 }
 
 // Requirement: 4.12
+/// Changes a setting of a class.
+type Change = fn(&mut ModelClass);
+
 #[test]
 fn limits_follow_the_model_that_is_used() {
     let table = [
@@ -77,7 +80,7 @@ fn each_setting_of_a_class_decides_what_an_actor_gets() {
         (reads_many && input.spec.tool("grep").is_some(), input.names_work)
     };
     // Columns: change, small, all tools with all parameters, asked back about work.
-    let table: [(fn(&mut ModelClass), bool, bool, bool); 6] = [
+    let table: [(Change, bool, bool, bool); 6] = [
         (|_| (), true, false, false),
         (|_| (), false, true, true),
         (|class| class.simple_tools = false, true, true, false),

@@ -11,10 +11,12 @@ use crate::{ActorFact, ActorInput};
 
 /// Copies a setting of the first class to the second one.
 type Copy = fn(&ModelClass, &mut ModelClass);
+/// Returns whether an actor behaves as the setting decides.
+type Effect = fn(ActorInput) -> bool;
 
 #[test]
 fn each_setting_of_a_class_decides() {
-    let table: [(&str, Copy, fn(ActorInput) -> bool, bool); 10] = [
+    let table: [(&str, Copy, Effect, bool); 10] = [
         // Columns: setting, its copy, its effect on an actor, true if small models have the effect.
         ("step_notes", |from, to| to.step_notes = from.step_notes, adds_a_note, true),
         ("retry_reported_failures", |from, to| to.retry_reported_failures = from.retry_reported_failures, is_retried, true),
