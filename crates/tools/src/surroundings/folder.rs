@@ -45,7 +45,7 @@ struct Folder(BTreeMap<String, Option<Self>>);
 /// Returns the lines of the tree with the folders that `work` names, and the paths of instruction files, of which those of these folders come
 /// first. Skips files that `.gitignore` excludes.
 pub(super) async fn describe(context: &ToolContext, work: &str) -> (String, Vec<String>) {
-    let (context, named) = (context.clone(), paths_in(&context.as_relative(work)));
+    let (context, named) = (context.clone(), paths_in(&context.as_relative(work), context.working_folder()));
     let looked = blocking(move || {
         let deep = named.iter().filter(|path| path.components().nth(1).is_some()).take(MOST_NAMED).cloned().collect();
         let mut tree = Tree { deep, ..Tree::default() };
@@ -58,12 +58,15 @@ pub(super) async fn describe(context: &ToolContext, work: &str) -> (String, Vec<
     looked.await.unwrap_or_default()
 }
 
-/// Returns the relative paths that a text may name.
-fn paths_in(text: &str) -> Vec<PathBuf> {
+/// Returns the paths that a text may name, relative to the root.
+fn paths_in(text: &str, root: &Path) -> Vec<PathBuf> {
     let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');
     let words = text.split(|c| !is_of_path(c)).map(|word| word.trim_end_matches('.')).filter(|word| !word.is_empty());
-    let parts = |word: &str| Path::new(word).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
-    words.map(parts).filter(|path| path.is_relative() && !path.as_os_str().is_empty()).collect()
+    let relative = |word: &str| {
+        let path = Path::new(word);
+        path.strip_prefix(root).unwrap_or(path).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()
+    };
+    words.map(relative).filter(|path| path.is_relative() && !path.as_os_str().is_empty()).collect()
 }
 
 /// Returns the instruction files that are listed: of the root, of folders around the named paths, of folders below them, then others.

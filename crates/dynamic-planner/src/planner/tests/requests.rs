@@ -185,7 +185,7 @@ async fn plan_with_the_example_of_a_similar_goal() {
 fn an_example_keeps_to_its_tokens() {
     let tasks: Vec<Value> = (0..15).map(|at| json!({"id": format!("t{at}"), "description": "word ".repeat(60)})).collect();
     let plan = crate::parse::plan_from_value(&json!({"goal": "goal ".repeat(100), "tasks": tasks})).unwrap().plan;
-    for (bound, steps) in [(0, None), (30, None), (250, Some(6)), (10_000, Some(15))] {
+    for (bound, steps) in [(0, None), (30, None), (250, Some(7)), (10_000, Some(15))] {
         let example = crate::PlanExample::of(&plan, bound);
         assert_eq!(example.as_ref().map(|example| example.steps.len()), steps, "{bound}: {example:?}");
         let text = example.map(|example| format!("{}\n- {}", example.goal, example.steps.join("\n- "))).unwrap_or_default();
