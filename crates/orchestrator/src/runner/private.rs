@@ -482,7 +482,8 @@ fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) ->
         by_state.entry(state).or_default().push(conflict);
     }
     let mut reason =
-        "others changed the same parts meanwhile. Your folder now also has what they changed, and nothing of yours is in theirs yet.".to_owned();
+        "others changed the same parts meanwhile. Your folder now also has what they changed, and nothing of yours is in theirs yet."
+            .to_owned();
     for (state, conflicts) in by_state {
         let named: Vec<String> = conflicts.iter().map(|conflict| format!("`{}`", conflict.path)).collect();
         let versions: Vec<String> =
