@@ -25,10 +25,10 @@ fn composed(
     ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&asked, &context).unwrap()
 }
 
-// Requirement: 4.12
 /// Changes a setting of a class.
 type Change = fn(&mut ModelClass);
 
+// Requirement: 4.12
 #[test]
 fn limits_follow_the_model_that_is_used() {
     let table = [
