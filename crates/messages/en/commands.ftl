@@ -149,7 +149,8 @@ table-held-out = On the held-out tasks:
 table-once = {$reached} of {$tasks} tasks were reached in at least one trial.
 table-auto = `{$name}` reached {$reached} of {$tasks} tasks; the median is {$median} tokens.
 table-best = `{$name}`, the best single mode chosen by hand, reached {$reached} of {$tasks} tasks; the median is {$median} tokens.
-table-by-hand = Modes chosen by hand reached {$reached} of these {$tasks} tasks at least once. No choice made beforehand could reach as many, because luck is included.
+table-by-hand = Modes chosen by hand reached {$reached} of these {$tasks} tasks at least once. No choice made beforehand could reach as many, because
+    luck is included.
 eval-foreign = {$folder} was there before and is no evaluation's
 eval-foreign-hint = name another folder with -o
 eval-config = `aime eval` writes a --config file of its own for each trial

@@ -466,7 +466,7 @@ fn retired_phrases_stay_rare() {
 fn documents_wrap_outside_tables_and_code() {
     let (long, word) = ("long word ".repeat(13), "x".repeat(130));
     one_fault(&[("docs/src/a.md", &format!("# A\n\n{long}\n"))], "docs/src/a.md:3: the line is too long", "120 columns");
-    let kept = format!("| {long} |\n\n```sh\n{long}\n```\n\n  [`{word}`](b.md),\n");
+    let kept = format!("| {long} |\n\n```sh\n{long}\n```\n\n  [`{word}`](a.md),\n");
     assert_eq!(faults_with(&[("docs/src/a.md", &kept)]), [""; 0]);
     assert_eq!(faults_with(&[("crates/low/prompts/plan.md", &long)]), [""; 0]);
 }
