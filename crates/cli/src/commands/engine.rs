@@ -24,7 +24,7 @@ use super::{
 use crate::{
     args::{Command, Global, LazyArgs, Output, ResumeArgs, RunsCommand, WorkerArgs},
     failure::{Failure, code},
-    i18n::{msg, print},
+    i18n::{msg, print, print_question},
     output,
     screen::{DisplayOptions, Form, Screen, first_line, moment, rfc3339},
     signals::interrupted,
@@ -39,7 +39,7 @@ pub(super) async fn command(command: Command, on: &Address, global: &Global, her
         Command::Answer { run, text } => {
             let run = runs.find(&run).await?;
             output::note(&match runs.answer(&run, text.join(" ")).await? {
-                Some(question) => format!("answered: {}\n{}", first_line(&question.question, 100), msg!("engine-goes-on")),
+                Some(question) => format!("answered: {}\n{}", first_line(&print_question(&question.question), 100), msg!("engine-goes-on")),
                 None => msg!("engine-told", then = msg!("engine-answered"), run),
             });
         }
