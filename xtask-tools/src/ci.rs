@@ -18,6 +18,8 @@ pub(crate) fn ci() -> Result<()> {
     run(cargo(["doc", "--workspace", "--exclude", APART, "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     // These are its tests that need no engine, including the replay of recorded histories, which detects changes that break runs under way.
     run(&mut cargo(["test", "--package", APART]))?;
+    // The command with an engine is in no default build.
+    run(&mut cargo(["clippy", "--package", "aime", "--features", "temporal", "--all-targets", "--", "-D", "warnings"]))?;
     run_tests()
 }
 
