@@ -63,7 +63,7 @@ pub(crate) fn of_everything(name: &str) -> Vec<Call> {
         Call::new(tool("echo"), json!({"message": "good morning"}), &["Echo: good morning"]),
         Call::new(tool("get-sum"), json!({"a": 2, "b": 40}), &["42"]),
         Call::new(tool("get-structured-content"), json!({"location": "New York"}), &["temperature", "humidity"]),
-        Call::new(tool("get-tiny-image"), json!({}), &["an image, image/png"]),
+        Call::new(tool("get-tiny-image"), json!({}), &["(image/png, "]),
         Call::new(tool("trigger-long-running-operation"), json!({"duration": 1, "steps": 4}), &["completed", "Steps: 4"]),
         Call::new("mcp_list", json!({"kind": "prompts"}), &["args-prompt(city, state?)"]),
         Call::new("mcp_list", json!({"kind": "resources"}), &["demo://resource/dynamic/text/{resourceId}"]),
