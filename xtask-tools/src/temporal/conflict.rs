@@ -145,7 +145,9 @@ impl World {
 
     /// Two actors that may write in the one folder of all hosts work one after the other, and the run tells that the second waits.
     fn actors_take_turns(&self, engine: &Server, url: &str) -> Result<()> {
-        let tasks = ["TURN-A", "TURN-B"].map(|name| json!({"id": name, "name": name, "kind": "actor", "description": name}));
+        // Each actor also sees the title of the other's task.
+        let tasks =
+            [("a", "TURN-A"), ("b", "TURN-B")].map(|(id, text)| json!({"id": id, "name": id, "kind": "actor", "description": text}));
         let folder = self.root.join("conflict-here");
         fs::write(folder.join("plan.json"), json!({"goal": "a text", "tasks": tasks}).to_string())?;
         fs::write(folder.join("text"), TEXT)?;
