@@ -1,4 +1,4 @@
-//! What actors in private copies see of the folder and of its repository: the working folder, and nothing of the copies.
+//! Actors in private copies see the working folder and its repository, and nothing of the copies.
 
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a copy holds besides the files of its commit.
+//! A copy holds more than the files of its commit: ignored files, submodules, and the state of the repository.
 
 use super::*;
 
