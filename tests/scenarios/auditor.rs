@@ -81,6 +81,32 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
     assert!(told.contains("3. the forks are DRY") && told.contains("> +all is clean") && told.contains("> all is done"), "{told}");
 }
 
+/// The settings of the model's class decide whether it leads in one conversation, and whether an auditor judges criteria in words.
+#[test]
+fn the_class_of_a_model_decides_whether_it_leads_and_audits() {
+    for (leads, audits) in [(true, true), (true, false), (false, true), (false, false)] {
+        let tasks = [worker("wash", "WASH all", &["the cups are clean"])];
+        let verdict = json!({"reason": "WHY-1", "passed": true, "score": 1.0, "feedback": "", "suggestions": []});
+        let script = Script::new()
+            .on(When::schema("aime_plan"), [Reply::json(plan(&tasks))])
+            .on(When::schema("aime_verdict"), [Reply::json(verdict)])
+            .on(lead(), [submit(&tasks), done("All is clean.")])
+            .on(auditor(), [verdicts(&["yes"])])
+            .on(When::tools().and_turn(0), [write("out.txt", "all is clean\n")])
+            .on(When::tools(), [done("washed")])
+            .on(When::plain(), [Reply::text("All is clean.")]);
+        let mut world = World::led(script);
+        world.set("AIME__CLASSES__CAPABLE__LEADS", &leads.to_string());
+        world.set("AIME__CLASSES__CAPABLE__AUDITS", &audits.to_string());
+        let result = run(&world);
+        let led = world.server().requests().iter().filter(|request| request["tools"].to_string().contains("submit_plan")).count();
+        let planned = world.schema_requests("aime_plan").len();
+        assert_eq!((led, planned), if leads { (2, 0) } else { (0, 1) }, "{result:#}");
+        let (audited, judged) = (self::audits(&world).len(), world.schema_requests("aime_verdict").len());
+        assert_eq!((audited, judged), if audits { (1, 0) } else { (0, 1) }, "{result:#}");
+    }
+}
+
 /// Where all commands are allowed, an auditor runs some, and nothing stays of what they change.
 // Requirement: 5.2
 #[test]

@@ -232,6 +232,9 @@ fn a_conflict_goes_to_its_own_actor() {
 #[test]
 fn whole_files_that_lose_are_kept_and_named() {
     let write = |actor: &str| bash(&format!("printf '\\000{actor}' > image; rm pointer; ln -s {actor} pointer"));
+    let kept = |path: &str| format!(".aime/runs/r/private/b-1/own/{path}");
+    let read =
+        format!("cd \"${{PWD%/.aime/*}}\" && cat {} | tr -d '\\000' && readlink {} && cd - && rm text", kept("image"), kept("pointer"));
     let script = Script::new()
         .on(a(0), [write("a")])
         .on(a(1), [bash("rm text")])
@@ -239,7 +242,7 @@ fn whole_files_that_lose_are_kept_and_named() {
         .on(b(0), [write("b")])
         .on(b(1), [edit("one", "b's")])
         .on(b(2), [done("b is done").after_request("THE-END-OF-A")])
-        .on(b(3), [bash("cat ../own/image | tr -d '\\000' && readlink ../own/pointer && rm text")])
+        .on(b(3), [bash(&read)])
         .on(b(4), [done("theirs is better")])
         .on(When::tools().and_contains("C-PART"), [done("THE-END-OF-A")]);
     let world = two(script, SETTINGS);
@@ -248,13 +251,14 @@ fn whole_files_that_lose_are_kept_and_named() {
     world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
     let ended = world.aime(RUN).must(0);
     let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
+    let [image, pointer] = ["image", "pointer"].map(|path| world.path(&kept(path)).display().to_string());
     for part in [
-        "`image`, `pointer`: it is as the others left it (commands can read your version: `../own/image`, `../own/pointer`)",
+        &format!("`image`, `pointer`: it is as the others left it (commands can read your version: `{image}`, `{pointer}`)"),
         "`text`: deleted by others, and your changed version is there again",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    let kept = |path: &str| format!(".aime/runs/r/private/b-1/own/{path}");
+    assert!(told.contains("\\nbb\\n"), "commands can read them: {told}");
     let conflict = |path: &str, kind: &str| json!({"task": "b", "path": path, "kind": kind, "kept": kept(path), "resolved": true});
     let expected = json!([conflict("image", "binary"), conflict("pointer", "symlink"), conflict("text", "delete_edit")]);
     assert_eq!(ended.json()["conflicts"], expected, "{ended}");

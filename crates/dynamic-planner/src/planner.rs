@@ -16,6 +16,7 @@ use aime_llm::{
 };
 use aime_messages::message;
 use aime_progress_management::{ModelCost, Plan, PlanMode};
+use aime_tools::ModelClasses;
 use serde_json::Value;
 
 use crate::{
@@ -59,6 +60,7 @@ pub struct Planned {
 pub struct Planner {
     model: Model,
     settings: PlannerSettings,
+    classes: ModelClasses,
     prompts: Arc<Prompts>,
     tiers: Arc<Tiers>,
     validators: Arc<[Arc<dyn PlanValidator>]>,
@@ -75,8 +77,15 @@ impl Planner {
     /// Creates a planner with the built-in prompts, no custom rules and no cache.
     #[must_use]
     pub fn new(model: Model, settings: PlannerSettings) -> Self {
-        let prompts = Arc::new(Prompts::default());
-        Self { model, settings, prompts, tiers: Arc::new(Tiers::new()), validators: Arc::from([]), cache: None }
+        let (classes, prompts) = (ModelClasses::default(), Arc::new(Prompts::default()));
+        Self { model, settings, classes, prompts, tiers: Arc::new(Tiers::new()), validators: Arc::from([]), cache: None }
+    }
+
+    /// Sets the settings for classes of models. They decide whether the model gets the short prompts.
+    #[must_use]
+    pub const fn with_classes(mut self, classes: ModelClasses) -> Self {
+        self.classes = classes;
+        self
     }
 
     /// Sets the prompts.
@@ -128,7 +137,7 @@ impl Planner {
         if let Some((plan, reused)) = self.reuse_plan(&key, request, &mut notes) {
             return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
-        let context = request.context(&self.settings, self.model.limits(), self.similar(&key).as_ref());
+        let context = request.context(&self.settings, (self.model.limits(), self.classes), self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
             Ok(PlannerAnswer { value: checked, repairs, refused, spent, effort }) => {
                 self.remember(key, request, &checked.plan);
@@ -166,7 +175,7 @@ impl Planner {
         let (messages, schema) = match request.mode {
             PlanMode::Emergent => (self.prompts.plan_emergent(context)?, schema::plan_simple(shape, limits.first_todos)),
             PlanMode::Complex => {
-                let edges = !context.small;
+                let edges = !context.simple;
                 (self.prompts.plan_complex(context)?, schema::plan_complex(shape, limits.max_sub_goals, limits.max_actions, edges))
             }
             PlanMode::Simple | PlanMode::Direct => (self.prompts.plan_simple(context)?, schema::plan_simple(shape, limits.max_tasks)),

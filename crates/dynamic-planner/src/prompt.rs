@@ -359,7 +359,7 @@ fn sample(name: &str) -> Value {
             room: Some(crate::Room { used: 17, most: 20, must_merge: true }),
             tools: [tool()].into(),
             profiles: vec![profile()],
-            small: false,
+            simple: false,
         }),
         "verdict" => {
             serde_json::to_value(VerdictContext { goal: "goal".into(), criteria: vec!["criterion".into()], evidence: "evidence".into() })
@@ -385,7 +385,7 @@ fn sample(name: &str) -> Value {
             max_sub_goals: 5,
             max_actions: 3,
             first_todos: 3,
-            small: false,
+            simple: false,
         }),
     };
     value.unwrap_or_default()

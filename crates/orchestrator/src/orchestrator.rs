@@ -266,12 +266,12 @@ impl Orchestrator {
         Ok(RunInput { images, ..self.parts.redactor.typed_values(input) })
     }
 
-    /// Returns the policy of the lead, or `None` if its model is small or the settings ask for rules.
+    /// Returns the policy of the lead, or `None` if the class of its model does not lead or the settings ask for rules.
     #[must_use]
     pub fn lead_policy(&self, settings: &RunSettings) -> Option<LeadPolicy> {
         let models = self.parts.models.as_ref()?;
-        let is_small = models.role(models.lead_role()).limits().small;
-        LeadPolicy::of(settings).filter(|_| !is_small)
+        let class = self.parts.tool_context.classes.of(models.role(models.lead_role()).limits());
+        LeadPolicy::of(settings).filter(|_| class.leads)
     }
 
     /// Prepares the validators of the tools in a handed-over plan, in parallel with the run, which waits for the disk

@@ -1,4 +1,4 @@
-//! Settings for classes of models: how much of a result a model sees, and how its actors work.
+//! Settings for classes of models: whether a model leads, how much of a result it sees, and how its actors work.
 
 use aime_llm::ModelLimits;
 use schemars::JsonSchema;
@@ -28,6 +28,11 @@ pub struct ModelClasses {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelClass {
+    /// If true, the model plans in one conversation, in which it looks at the folder and remembers. If false, each plan and each change of it is
+    /// one answer with a schema.
+    pub leads: bool,
+    /// If true, an auditor with tools judges criteria in words. If false, one question does.
+    pub audits: bool,
     /// Number of characters of a result that the model sees. The whole result is kept in a file.
     pub output_characters: usize,
     /// Share of the context window that one `read_file` call may fill, if that is more.
@@ -43,7 +48,7 @@ pub struct ModelClass {
     /// If true, a task whose actor reports failure is retried.
     pub retry_reported_failures: bool,
     /// If true, actors get the few tools and the short prompt of the small-model variant of their profile, and tool definitions with fewer
-    /// parameters.
+    /// parameters; single requests for plans have the short prompt without edges.
     pub simple_tools: bool,
     /// If true, a command that ends with an exit code other than 0 counts as a failed call of its tool: after some in a row a hint names other
     /// tools.
@@ -80,6 +85,10 @@ struct GivenClasses {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct GivenClass {
+    /// True if the model plans in one conversation, in which it looks and remembers; otherwise each plan is one answer with a schema.
+    leads: Option<bool>,
+    /// True if an auditor with tools judges criteria in words; otherwise one question does.
+    audits: Option<bool>,
     /// Characters of a result that the model sees; the whole result is kept.
     output_characters: Option<usize>,
     /// Share of the context window that one call of `read_file` may fill, if that is more.
@@ -94,7 +103,7 @@ struct GivenClass {
     step_notes: Option<bool>,
     /// True if a task is retried when its actor reports failure.
     retry_reported_failures: Option<bool>,
-    /// True if actors get few tools, with short prompts and fewer parameters.
+    /// True if actors get few tools, with short prompts and fewer parameters, and single requests for plans a short prompt.
     simple_tools: Option<bool>,
     /// True if a command with an exit code other than 0 counts as a failed call, after which a hint names other tools.
     exit_codes_are_failures: Option<bool>,
@@ -126,6 +135,8 @@ impl From<GivenClasses> for ModelClasses {
 impl GivenClass {
     fn or(self, usual: ModelClass) -> ModelClass {
         ModelClass {
+            leads: self.leads.unwrap_or(usual.leads),
+            audits: self.audits.unwrap_or(usual.audits),
             output_characters: self.output_characters.unwrap_or(usual.output_characters),
             file_share: self.file_share.unwrap_or(usual.file_share),
             look_share: self.look_share.unwrap_or(usual.look_share),
@@ -150,6 +161,8 @@ impl GivenClass {
 impl ModelClass {
     /// Default settings of small models.
     const SMALL: Self = Self {
+        leads: false,
+        audits: false,
         output_characters: MAX_SHOWN_CHARS,
         file_share: 0.0,
         look_share: 0.0,
@@ -170,6 +183,8 @@ impl ModelClass {
     };
     /// Default settings of all others.
     const CAPABLE: Self = Self {
+        leads: true,
+        audits: true,
         output_characters: 30_000,
         file_share: 0.1,
         look_share: 0.5,

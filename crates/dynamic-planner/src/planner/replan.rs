@@ -7,6 +7,7 @@ use aime_messages::{Message, message};
 use aime_progress_management::{
     ModelCost, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Task, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason,
 };
+use aime_tools::ModelClasses;
 
 use super::{
     AskError, Planner, PlannerAnswer, PlannerError,
@@ -94,7 +95,7 @@ impl ReplanRequest {
         }
     }
 
-    pub(super) fn context(&self, limits: ModelLimits) -> PatchContext {
+    pub(super) fn context(&self, limits: ModelLimits, classes: ModelClasses) -> PatchContext {
         PatchContext {
             goal: self.state.goal.trim().to_owned(),
             known: self.recalled.trim().to_owned(),
@@ -105,7 +106,7 @@ impl ReplanRequest {
             room: self.room,
             tools: Arc::clone(self.tools.lines()),
             profiles: choice(&self.profiles),
-            small: limits.small,
+            simple: classes.of(limits).simple_tools,
         }
     }
 
@@ -228,7 +229,7 @@ impl Planner {
         judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>>,
     ) -> Result<ReplanResult, PlannerError> {
         let model = self.model.name().to_owned();
-        let context = request.context(self.model.limits());
+        let context = request.context(self.model.limits(), self.classes);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
         let messages = if request.room.is_some() { self.prompts.update(&context)? } else { self.prompts.patch(&context)? };
         let messages = with_images(messages, &request.images);

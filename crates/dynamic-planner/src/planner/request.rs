@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aime_llm::{Image, ModelLimits};
 use aime_progress_management::{Plan, PlanMode};
+use aime_tools::ModelClasses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,9 +115,14 @@ impl PlanRequest {
         }
     }
 
-    /// Returns the context of a prompt, which is shorter for a small model, with the plan of a similar goal as an
+    /// Returns the context of a prompt, which is short where the class of the model says so, with the plan of a similar goal as an
     /// example if there is one.
-    pub(super) fn context(&self, settings: &PlannerSettings, limits: ModelLimits, similar: Option<&Plan>) -> PlanContext {
+    pub(super) fn context(
+        &self,
+        settings: &PlannerSettings,
+        (limits, classes): (ModelLimits, ModelClasses),
+        similar: Option<&Plan>,
+    ) -> PlanContext {
         PlanContext {
             goal: self.goal.trim().to_owned(),
             project: first_lines(self.project.trim(), share(limits, PROJECT_SHARE)),
@@ -130,7 +136,7 @@ impl PlanRequest {
             max_sub_goals: settings.limits.max_sub_goals,
             first_todos: settings.limits.first_todos,
             max_actions: settings.limits.max_actions,
-            small: limits.small,
+            simple: classes.of(limits).simple_tools,
         }
     }
 }

@@ -128,8 +128,8 @@ pub(crate) struct PlanContext {
     pub max_actions: usize,
     /// Maximum number of first TODOs of an emergent plan.
     pub first_todos: usize,
-    /// True for a small model, whose prompt is shorter.
-    pub small: bool,
+    /// True for a short prompt, such as small models get.
+    pub simple: bool,
 }
 
 /// An earlier plan, as an example.
@@ -197,8 +197,8 @@ pub(crate) struct PatchContext {
     pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
     pub profiles: Vec<ProfileBrief>,
-    /// True for a small model, whose prompt is shorter.
-    pub small: bool,
+    /// True for a short prompt, such as small models get.
+    pub simple: bool,
 }
 
 /// A task that failed.

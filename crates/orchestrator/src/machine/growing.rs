@@ -57,9 +57,10 @@ impl RunMachine {
     /// so.
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
         self.stopping.give_up(message!("stagnation", number = rounds));
+        let failed = self.waits_for_look();
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let left = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone());
-        let left: Vec<TaskId> = left.chain(self.waits_for_look()).collect();
+        let left: Vec<TaskId> = left.chain(failed).collect();
         self.stopping.never_release(left);
         self.skip_open(out);
         self.advance(out);
@@ -72,8 +73,10 @@ impl RunMachine {
         if looks || self.escalated() || self.stopping.is_ended() {
             return;
         }
-        let looked_at = |task: &TaskId| !self.is_emergent() || !self.can_replan() || self.replans.growth().has_seen(task.as_str());
-        let seen: Vec<TaskId> = self.waits_for_look().filter(|task| looked_at(task)).collect();
+        let mut seen = self.waits_for_look();
+        if self.is_emergent() && self.can_replan() {
+            seen.retain(|task| self.replans.growth().has_seen(task.as_str()));
+        }
         for task in &seen {
             self.set_task(task, TaskStatus::Pending, Some(message!("task-again")), out);
         }
@@ -83,11 +86,9 @@ impl RunMachine {
     }
 
     /// Returns the TODOs that failed, may be tried again, and wait for a look at the plan.
-    pub(super) fn waits_for_look(&self) -> impl Iterator<Item = TaskId> {
-        let waits = |task: &&aime_progress_management::Task| {
-            task.status == TaskStatus::Failed && !task.failed_for_good && task.spec.kind != TaskKind::Group
-        };
-        self.state.tasks.values().filter(waits).map(|task| task.spec.id.clone())
+    pub(super) fn waits_for_look(&mut self) -> Vec<TaskId> {
+        let (trigger_index, state) = self.state.trigger_index();
+        trigger_index.failed(state).filter(|task| !task.failed_for_good).map(|task| task.spec.id.clone()).collect()
     }
 
     /// Holds back a TODO that failed too often: only an update can retry or replace it.

@@ -264,9 +264,10 @@ impl RunMachine {
 
     /// Skips the open tasks that nobody works on, and the failed ones that wait to be tried again.
     pub(super) fn skip_open(&mut self, out: &mut Out) {
+        let failed = self.waits_for_look();
         let open = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let open = open.map(|task| &task.spec.id).filter(|id| self.effects.attempt_at(id).is_none());
-        let open: Vec<TaskId> = open.cloned().chain(self.waits_for_look()).collect();
+        let open: Vec<TaskId> = open.cloned().chain(failed).collect();
         for task in open {
             self.set_task(&task, TaskStatus::Skipped, self.stopping.given_up().cloned(), out);
         }

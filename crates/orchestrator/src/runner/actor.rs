@@ -155,8 +155,7 @@ impl RunRunner {
                 Ok(merge) => merge,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };
-            // The private folder is beside the folder of the kept versions.
-            merged = check_of_conflicts(&merge.conflicts, |conflict| format!("../own/{}", conflict.path));
+            merged = check_of_conflicts(&merge.conflicts, |conflict| private.own_version(conflict));
             if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
                 checks.clear();
             } else {

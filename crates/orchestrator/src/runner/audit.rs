@@ -96,10 +96,10 @@ impl AuditUses {
 }
 
 impl RunRunner {
-    /// Returns true if an auditor judges criteria in words. A small model gets a single question instead.
+    /// Returns true if an auditor judges criteria in words. A model whose class does not audit gets a single question instead.
     pub(super) fn audits(&self) -> bool {
         let model = self.parts.models.as_ref().map(|models| models.role(models.auditor_role()).limits());
-        self.input.settings.route == PlanRoute::Auto && model.is_some_and(|limits| !limits.small)
+        self.input.settings.route == PlanRoute::Auto && model.is_some_and(|limits| self.parts.tool_context.classes.of(limits).audits)
     }
 
     /// Lets an auditor judge criteria. `executed` are the criteria that aime has checked itself, one line each; `calls`

@@ -181,6 +181,7 @@ impl RunRunner {
 
     pub(super) fn planner_of(&self, model: Model) -> Planner {
         let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
+        let planner = planner.with_classes(self.parts.tool_context.classes);
         planner.with_tiers(Arc::clone(&self.parts.tiers)).with_validators(self.parts.validators.clone())
     }
 

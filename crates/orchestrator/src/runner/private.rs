@@ -183,6 +183,12 @@ impl PrivatePlace {
         &self.private
     }
 
+    /// Returns the path at which commands can read the actor's version of a file that is not in the folder.
+    pub(super) fn own_version(&self, conflict: &MergeConflict) -> String {
+        let kept = Path::new(conflict.kept.as_deref().unwrap_or(&conflict.path));
+        self.originals.first().map_or_else(|| kept.to_owned(), |original| original.join(kept)).display().to_string()
+    }
+
     /// Returns the paths outside of it that processes need to read.
     pub(super) fn reads(&self) -> &[PathBuf] {
         self.private.reads()

@@ -33,7 +33,8 @@ impl RunRunner {
         let begun = Instant::now();
         let made = match result {
             Some(result) => self.place_left_by(&spec.id, execution_of(&id)).await.map(|private| (call, result, private)),
-            None => self.make_call(&id, spec, call, origins, context).await,
+            // Boxed, as the others that most calls do not need: a large future is copied with each call.
+            None => Box::pin(self.make_call(&id, spec, call, origins, context)).await,
         };
         let (call, mut conclusion, private) = match made {
             Ok(made) => made,
@@ -41,7 +42,7 @@ impl RunRunner {
         };
         // An interrupted call is made again in its private folder later, so nothing is merged yet.
         if let Some(private) = private.filter(|_| conclusion.outcome != Outcome::Interrupted) {
-            let conflicts = match self.join(&private, &spec.id, false, context).await {
+            let conflicts = match Box::pin(self.join(&private, &spec.id, false, context)).await {
                 Ok(merge) => merge.conflicts,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };
@@ -55,7 +56,7 @@ impl RunRunner {
         }
         let duration_ms = millis_since(begun);
         let evidence = || Ok(of_tool(call.tool(), &Value::Object(call.parameters().clone()).to_string(), &conclusion));
-        let (checks, calls) = self.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, context).await;
+        let (checks, calls) = Box::pin(self.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, context)).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
     }
 

@@ -68,6 +68,7 @@ pub(super) fn ensure(environment: &BTreeMap<OsString, OsString>) {
 
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 fn start(session: &str, environment: &BTreeMap<OsString, OsString>) -> io::Result<Child> {
+    super::system::keep_descriptors();
     // An outer aime ends our commands itself, and may end their guardian with them.
     let outer = environment.get(OsStr::new(VARIABLE)).map(|mark| (VARIABLE, mark));
     Command::new("sh")

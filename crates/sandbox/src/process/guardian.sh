@@ -4,7 +4,6 @@
 # aime's end; each line of it is a folder that is to be removed then. POSIX sh; needs grep, chmod, rm and /proc.
 
 trap '' HUP INT QUIT TERM TSTP
-exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 
 folders=''
 while IFS= read -r folder; do

@@ -14,7 +14,7 @@ use super::{
     ProcessError, ProcessRequest,
     mark::{Mark, VARIABLE},
     run::name,
-    system::hold_together,
+    system::{hold_together, keep_descriptors},
 };
 #[cfg(target_os = "linux")]
 use crate::confine::Door;
@@ -28,6 +28,7 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
     if let Some(reason) = request.confinement.refusal() {
         return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_string() });
     }
+    keep_descriptors();
     let mut hidden = None;
     let started = match request.confinement.confined() {
         None => {

@@ -67,6 +67,18 @@ async fn death(pid: u32) {
     panic!("process {pid} lives on");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_inherits_only_its_standard_streams() {
+    let folder = here();
+    let secret = fs::File::create(folder.path().join("secret")).unwrap();
+    // As a file that this process inherited from a shell: `exec 9< secret`.
+    rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
+    let script = "for descriptor in /proc/self/fd/*; do readlink \"$descriptor\"; done | grep secret";
+    assert_eq!(outcome(bash(folder.path(), script)).await.end, ProcessEnd::Exited(1));
+    assert!(rustix::io::fcntl_getfd(&secret).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+}
+
 #[tokio::test]
 async fn ends_are_told_apart() {
     let folder = here();

@@ -14,6 +14,12 @@ pub(super) use super::{
 
 const SIGTERM: i32 = 15;
 
+/// Makes programs that start from now on inherit no descriptor but their three standard streams. Descriptors that Rust opens are closed
+/// anyway; those that this process was started with are not, and may lead to files, sockets or locks that a confined command must not reach.
+pub(crate) fn keep_descriptors() {
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+}
+
 /// Makes the program the leader of a group.
 pub(super) fn hold_together(command: &mut CommandWrap) {
     command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);

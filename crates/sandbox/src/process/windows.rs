@@ -14,6 +14,9 @@ use crate::ResourceLimits;
 pub(super) const OFTEN: u32 = 10;
 pub(super) const SELDOM: u32 = 100;
 
+/// A program inherits only handles that are passed to it.
+pub(super) fn keep_descriptors() {}
+
 /// Creates a job for the program and all that it starts.
 pub(super) fn hold_together(command: &mut CommandWrap) {
     command.wrap(KillOnDrop).wrap(JobObject);

@@ -1,6 +1,7 @@
 //! Snapshots of every whole request to the model.
 
 use aime_llm::{ChatRequest, ModelLimits, ResponseFormat, Tiers, estimate_tokens};
+use aime_tools::ModelClasses;
 
 use super::*;
 use crate::{UndecidedGoal, ask_route, verdict};
@@ -286,10 +287,14 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     let (settings, prompts) = (PlannerSettings::default(), Prompts::default());
     let tools = crate::PlanTools::from(tools());
     let lines = |goal: &str| {
-        PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, ModelLimits::default(), None)
+        PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(
+            &settings,
+            (ModelLimits::default(), ModelClasses::default()),
+            None,
+        )
     };
     let (one, other) = (lines("one"), lines("other"));
-    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(ModelLimits::default());
+    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(ModelLimits::default(), ModelClasses::default());
     assert!(one.tools.len() == tools.len() && one.tools[0].parameters == "path, offset?, limit?", "{:?}", one.tools[0]);
     assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
 
