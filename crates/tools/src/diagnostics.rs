@@ -74,17 +74,22 @@ impl Diagnostics {
     /// Returns the commands for the files that a call writes, and runs those without known output.
     pub(crate) async fn before(&self, tool: &str, parameters: &Map<String, Value>, context: &ToolContext) -> Vec<&str> {
         let commands = self.of_call(tool, parameters, context);
-        if commands.is_empty() {
-            return commands;
+        if !commands.is_empty() {
+            // Boxed, because most calls have no diagnostics and need not reserve memory for a process.
+            Box::pin(self.know(&commands, context)).await;
         }
+        commands
+    }
+
+    /// Runs those of the commands whose output is not known.
+    async fn know(&self, commands: &[&str], context: &ToolContext) {
         let mut known = self.known_lines.lock().await;
-        for command in &commands {
+        for command in commands {
             if let Entry::Vacant(unknown) = known.entry((context.working_folder().to_path_buf(), (*command).to_owned())) {
                 let lines = self.lines(command, context).await;
                 unknown.insert(lines.iter().map(|line| without_numbers(line)).collect());
             }
         }
-        commands
     }
 
     /// Runs the commands and returns the new lines of their output, for the model; `None` if there are none.

@@ -152,7 +152,9 @@ async fn with_diagnostics(
     context: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let mut output = result?;
-    if let Some(new) = context.diagnostics.after(commands, context).await {
+    if !commands.is_empty()
+        && let Some(new) = Box::pin(context.diagnostics.after(commands, context)).await
+    {
         output.text.push_str(&new);
     }
     Ok(output)

@@ -118,16 +118,16 @@ impl RunRunner {
         if execution == 1 && !self.has_actor(task, execution) {
             context
                 .cancel
-                .run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, attempt.private.as_ref(), &attempt.origins, context)))
+                .run_until_cancelled(self.try_criteria(&attempt.brief.spec, attempt.private.as_ref(), &attempt.origins, context))
                 .await;
         }
         let refused = OnceLock::new();
-        let make = async {
+        let make = Box::pin(async {
             let made = attempt.compose_for_plan().await?;
             self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
             Ok(made)
-        };
-        let ended = attempt.act(None, None, &context.cancel, make).await.and_then(ended);
+        });
+        let ended = Box::pin(attempt.act(None, None, &context.cancel, make)).await.and_then(ended);
         let conclusion = match ended {
             Ok(conclusion) => conclusion,
             Err(message) => {
@@ -160,7 +160,8 @@ impl RunRunner {
                 checks.clear();
             } else {
                 let work = CheckedWork { place: joins.filter(|_| !merge.is_unchanged), ..work };
-                calls.extend(self.verify_merged(work, (&conclusion, evidence), (&merge.unseen, &mut checks), context).await);
+                let again = self.verify_merged(work, (&conclusion, evidence), (&merge.unseen, &mut checks), context);
+                calls.extend(Box::pin(again).await);
             }
             conflicts = merge.conflicts;
         }

@@ -152,7 +152,7 @@ impl RunRunner {
             earlier_results: work.earlier_results.to_owned(),
         };
         let call = format!("audit/{}", work.name);
-        let made = attempt.compose_auditor(&call, &brief);
+        let made = Box::pin(attempt.compose_auditor(&call, &brief));
         let ended = Box::pin(attempt.act(Some(&call), None, &context.cancel, made)).await;
         (ended.and_then(verdicts), uses.list())
     }

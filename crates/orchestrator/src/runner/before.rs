@@ -26,9 +26,19 @@ impl RunRunner {
         let of_task = spec.completion_criteria.iter().map(|criterion| (Some(&spec.id), criterion));
         let of_plan = state.strategic.success_criteria.iter().map(|criterion| (None, criterion));
         let due: Vec<(Option<&TaskId>, &Criterion)> = of_plan.chain(of_task).filter(|(_, criterion)| can_be_tried(criterion)).collect();
-        if due.is_empty() {
-            return;
+        if !due.is_empty() {
+            // Boxed, because most tasks have none of these criteria.
+            Box::pin(self.try_due(due, &state, (spec, place, origins), context)).await;
         }
+    }
+
+    async fn try_due(
+        &self,
+        due: Vec<(Option<&TaskId>, &Criterion)>,
+        state: &ProgressState,
+        (spec, place, origins): (&TaskSpec, Option<&PrivatePlace>, &[Origin]),
+        context: &Context,
+    ) {
         let mut tried = self.tried.0.lock().await;
         let changes = self.kept_files.count_changes().await;
         // An actor's folder without permanent content is not handed back, so the effects of checks are lost.
@@ -36,7 +46,7 @@ impl RunRunner {
             return;
         }
         let begun = changes.is_some_and(|changes| changes > 0) || state.tasks.values().any(|task| task.conclusion.is_some());
-        let author = self.author(&state, origins);
+        let author = self.author(state, origins);
         let deadline = Instant::now() + Duration::from_secs(SECONDS);
         for (task, criterion) in due {
             let (text, left) = (criterion.to_string(), deadline.saturating_duration_since(Instant::now()).as_secs());

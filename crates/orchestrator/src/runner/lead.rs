@@ -47,12 +47,12 @@ impl RunRunner {
         let (woken, first) = self.lead_wake(&order).await;
         let attempt = Arc::new(self.lead_attempt(&order, context.facts.clone(), on_bound(context)));
         let refused = OnceLock::new();
-        let make = async {
+        let make = Box::pin(async {
             let made = attempt.compose_lead(&first).await?;
             self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
             Ok(made)
-        };
-        match attempt.act(None, Some(woken), &context.cancel, make).await {
+        });
+        match Box::pin(attempt.act(None, Some(woken), &context.cancel, make)).await {
             Ok(ActorOutput::Rested(rest)) => self.lead_rested(id, rest, &order.state, context).await,
             // The run has stopped the lead and ignores this fact.
             Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },

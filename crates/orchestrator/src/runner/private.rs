@@ -254,12 +254,12 @@ impl RunRunner {
         }
         let name = private_name(task, execution);
         if settings.isolation == Isolation::Worktree {
-            return Ok(Place::Private(self.open_private(&name).await?));
+            return Ok(Place::Private(Box::pin(self.open_private(&name)).await?));
         }
         if !self.may_write(&brief.spec, &brief.category) {
             return Ok(Place::Shared(None));
         }
-        self.place_of_writer(&name, task, &brief.category, context).await
+        Box::pin(self.place_of_writer(&name, task, &brief.category, context)).await
     }
 
     /// Returns the folder in which the call of a tool task works.
@@ -284,7 +284,7 @@ impl RunRunner {
                     return Ok(Place::Shared(Some(Turn::new(Right::Beside(turn), self.kept_files.folder()))));
                 }
                 let category = self.live.get(&self.run).map(|state| state.category.clone()).unwrap_or_default();
-                self.place_of_writer(&private_name(task, execution), task, &category, context).await
+                Box::pin(self.place_of_writer(&private_name(task, execution), task, &category, context)).await
             }
         }
     }

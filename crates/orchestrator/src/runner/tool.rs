@@ -32,9 +32,9 @@ impl RunRunner {
     ) -> RunFact {
         let begun = Instant::now();
         let made = match result {
-            Some(result) => self.place_left_by(&spec.id, execution_of(&id)).await.map(|private| (call, result, private)),
-            // Boxed, as the others that most calls do not need: a large future is copied with each call.
-            None => Box::pin(self.make_call(&id, spec, call, origins, context)).await,
+            // Boxed, as all that most calls do not need: a large future is copied with each call.
+            Some(result) => Box::pin(self.place_left_by(&spec.id, execution_of(&id))).await.map(|private| (call, result, private)),
+            None => self.make_call(&id, spec, call, origins, context).await,
         };
         let (call, mut conclusion, private) = match made {
             Ok(made) => made,
@@ -56,7 +56,7 @@ impl RunRunner {
         }
         let duration_ms = millis_since(begun);
         let evidence = || Ok(of_tool(call.tool(), &Value::Object(call.parameters().clone()).to_string(), &conclusion));
-        let (checks, calls) = Box::pin(self.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, context)).await;
+        let (checks, calls) = self.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
     }
 
@@ -74,7 +74,7 @@ impl RunRunner {
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
         if is_first(id) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, None, origins, context))).await;
+            context.cancel.run_until_cancelled(self.try_criteria(spec, None, origins, context)).await;
         }
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
         tool_context = tool_context.with_trace_parent(self.trace_parent(id));
@@ -93,7 +93,7 @@ impl RunRunner {
             tool_context = ToolContext { output_folder, ..private.context(tool_context) };
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
-        let made = self.call_with_hooks(&asking, &mut call, tool_context);
+        let made = Box::pin(self.call_with_hooks(&asking, &mut call, tool_context));
         let conclusion = conclusion(match &turn {
             Some(turn) => turn.call(made).await,
             None => made.await,

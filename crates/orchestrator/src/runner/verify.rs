@@ -107,6 +107,16 @@ impl RunRunner {
         if criteria.is_empty() {
             return (Vec::new(), Vec::new());
         }
+        Box::pin(self.verify_criteria(criteria, work, (conclusion, evidence), context)).await
+    }
+
+    async fn verify_criteria(
+        self: &Arc<Self>,
+        criteria: Vec<(Criterion, bool)>,
+        work: CheckedWork<'_>,
+        (conclusion, evidence): (&Conclusion, impl FnOnce() -> Result<String, String>),
+        context: &Context,
+    ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
         let author = self.author_of(conclusion);
         let mut checks = Vec::new();
         // The criteria are checked again at the end of the run, unless nothing has changed until then.

@@ -30,7 +30,8 @@ impl Attempt {
             Ok(None) => {}
             Err(text) => return (CallOutcome::Error, ToolOutput::text(text), Vec::new()),
         }
-        let ended = Box::pin(self.act(Some(call), None, cancel, self.compose_below(by, call, request, origins))).await.and_then(ended);
+        let made = Box::pin(self.compose_below(by, call, request, origins));
+        let ended = Box::pin(self.act(Some(call), None, cancel, made)).await.and_then(ended);
         match ended {
             Ok(conclusion) => {
                 let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);

@@ -93,7 +93,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     // Boxed, so that an actor waiting for its model need not reserve memory for a call.
-                    Box::pin(self.in_turn(self.call_tool(id, call, seen, &context))).await
+                    self.in_turn(Box::pin(self.call_tool(id, call, seen, &context))).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
@@ -173,7 +173,7 @@ impl ActorRunner {
         }
         let asking = self.attempt.asking();
         let result = if leaves_nothing {
-            runner.call_without_effects(self.attempt.private.as_ref(), asking, &mut call, tool_context).await.0
+            Box::pin(runner.call_without_effects(self.attempt.private.as_ref(), asking, &mut call, tool_context)).await.0
         } else {
             runner.call_with_hooks(&asking, &mut call, tool_context).await
         };
