@@ -67,6 +67,7 @@ async fn death(pid: u32) {
     panic!("process {pid} lives on");
 }
 
+// Requirement: 15.4
 #[cfg(unix)]
 #[tokio::test]
 async fn a_command_inherits_only_its_standard_streams() {
