@@ -4,8 +4,8 @@ use std::fmt;
 
 use aime_messages::Message;
 use aime_progress_management::{
-    AmendedCriterion, CheckMethod, CheckedCriterion, CostByRole, Criterion, EvidenceKind, MergeConflict, ModelCost, Owner, ProgressState,
-    RunId, RunStatus, TaskId, TaskKind, TaskStatus,
+    AmendedCriterion, CheckMethod, CheckedCriterion, CostByRole, Criterion, EvidenceKind, MergeConflict, ModelCost, Owner, PlanMetadata,
+    ProgressState, RunId, RunStatus, TaskId, TaskKind, TaskStatus,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct RunResult {
     pub answer: String,
     /// Version of the plan.
     pub plan_version: u32,
+    /// Metadata of the plan; absent before the first plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanMetadata>,
     /// All tasks with their results.
     pub tasks: Vec<TaskResult>,
     /// Criteria of the plan and of its tasks, and the checks that actors named, each with the result of its last check.
@@ -162,6 +165,7 @@ impl RunResult {
             status: output.status,
             answer: state.answer.clone().unwrap_or_default(),
             plan_version: state.version,
+            plan: state.plan_metadata(),
             tasks: tasks.collect(),
             criteria: criteria(state),
             amended: state.amended.clone(),
@@ -184,6 +188,7 @@ impl RunResult {
             status: RunStatus::Failed,
             answer: String::new(),
             plan_version: 0,
+            plan: None,
             tasks: Vec::new(),
             criteria: Vec::new(),
             amended: Vec::new(),

@@ -367,11 +367,12 @@ impl Patching {
     }
 
     fn set_strategic(&mut self, change: &StrategicChange) {
-        let StrategicChange { approach, phases, risks, success_criteria } = change;
+        let StrategicChange { approach, phases, risks, success_criteria, confidence } = change;
         let strategic = &mut self.state.strategic;
         set(&mut strategic.approach, approach.as_ref());
         set(&mut strategic.phases, phases.as_ref());
         set(&mut strategic.risks, risks.as_ref());
+        strategic.confidence = confidence.or(strategic.confidence);
         if let Some(new) = success_criteria {
             let new = criteria::replace(&strategic.success_criteria, new);
             strategic.success_criteria = criteria::with_kept(new, self.state.unmet_criteria.clone());

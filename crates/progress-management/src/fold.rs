@@ -141,6 +141,7 @@ impl ProgressState {
             category: String::new(),
             status: RunStatus::Planning,
             version: 0,
+            planned_at: None,
             strategic: Strategic::default(),
             unmet_criteria: Vec::new(),
             checked: Vec::new(),
@@ -195,6 +196,7 @@ impl ProgressState {
             }
             ProgressEvent::PlanCreated { plan, .. } => {
                 self.create_plan(plan)?;
+                self.planned_at = Some(at);
                 self.moved(at);
             }
             ProgressEvent::PlanChanged { decision } => {

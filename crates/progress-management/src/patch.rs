@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Criterion, Edge, Owner, Phase, ReasoningEffort, Risk, TaskId, TaskSpec};
+use crate::{Confidence, Criterion, Edge, Owner, Phase, ReasoningEffort, Risk, TaskId, TaskSpec};
 
 /// The `schema` member of a patch document.
 pub const PATCH_SCHEMA: &str = "aime.patch/v1";
@@ -137,6 +137,9 @@ pub struct StrategicChange {
     /// checked, are kept as well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_criteria: Option<Vec<Criterion>>,
+    /// New confidence that the plan reaches the goal, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
 }
 
 /// The members of a task that a patch may change.

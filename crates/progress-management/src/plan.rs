@@ -51,6 +51,43 @@ pub struct Strategic {
     /// Conditions that must hold at the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub success_criteria: Vec<Criterion>,
+    /// How sure the planner is that the plan reaches the goal; absent if it did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+}
+
+/// A confidence between 0 and 1, in steps of 0.01.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Confidence(u8);
+
+impl JsonSchema for Confidence {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Confidence".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "number", "minimum": 0, "maximum": 1})
+    }
+}
+
+impl TryFrom<f64> for Confidence {
+    type Error = &'static str;
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage fits")]
+    fn try_from(share: f64) -> Result<Self, Self::Error> {
+        if (0.0..=1.0).contains(&share) { Ok(Self((share * 100.0).round() as u8)) } else { Err("a confidence is a number from 0 to 1") }
+    }
+}
+
+impl From<Confidence> for f64 {
+    fn from(Confidence(percent): Confidence) -> Self {
+        Self::from(percent) / 100.0
+    }
 }
 
 /// A stage of the work.

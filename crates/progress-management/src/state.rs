@@ -158,6 +158,9 @@ pub struct ProgressState {
     pub status: RunStatus,
     /// Version of the plan: 0 before the first plan.
     pub version: u32,
+    /// Time of the first plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_at: Option<Timestamp>,
     /// Strategic part of the plan.
     pub strategic: Strategic,
     /// Success criteria that did not hold at their last check. No patch removes them from the plan, unless a person has said

@@ -88,6 +88,7 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         status: RunStatus::Completed,
         answer: String::new(),
         plan_version: 1,
+        plan: None,
         tasks: Vec::new(),
         criteria: Vec::new(),
         amended: Vec::new(),

@@ -110,7 +110,11 @@ fn task(names: &PlanChecker<'_>) -> Value {
 
 fn strategic() -> Value {
     // The guide explains its phases and risks.
-    let members = vec![("approach", plain()), ("success_criteria", described(criteria(), "They hold when the goal is reached"))];
+    let members = vec![
+        ("approach", plain()),
+        ("success_criteria", described(criteria(), "They hold when the goal is reached")),
+        ("confidence", described(json!({"type": "number"}), "That the plan reaches the goal: 0 to 1")),
+    ];
     object(members, &[])
 }
 

@@ -1,6 +1,6 @@
 //! The strategic part of a plan.
 
-use aime_progress_management::{Phase, Risk, Strategic, StrategicChange};
+use aime_progress_management::{Confidence, Phase, Risk, Strategic, StrategicChange};
 use serde_json::Value;
 
 use super::coerce::{Members, Notes, criteria, text};
@@ -37,18 +37,27 @@ fn change(members: &mut Members<'_>, place: &str, notes: &mut Notes, faults: &mu
         success_criteria: members
             .take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes)
             .map(|value| criteria(value, &place, faults)),
+        confidence: members.take("confidence", &[], notes).and_then(confidence),
     }
+}
+
+/// Returns a confidence, given from 0 to 1 or in percent. Anything else says nothing.
+fn confidence(value: &Value) -> Option<Confidence> {
+    let text = value.as_str().map(|text| text.trim().trim_end_matches('%').trim_end());
+    let number = value.as_f64().or_else(|| text?.parse().ok())?;
+    Confidence::try_from(if number > 1.0 { number / 100.0 } else { number }).ok()
 }
 
 /// Adds the parsed changes to the strategic part.
 fn fill(strategic: &mut Strategic, read: StrategicChange) {
-    let StrategicChange { approach, phases, risks, success_criteria } = read;
+    let StrategicChange { approach, phases, risks, success_criteria, confidence } = read;
     if strategic.approach.is_empty() {
         strategic.approach = approach.unwrap_or_default();
     }
     strategic.phases.extend(phases.into_iter().flatten());
     strategic.risks.extend(risks.into_iter().flatten());
     strategic.success_criteria.extend(success_criteria.into_iter().flatten());
+    strategic.confidence = strategic.confidence.or(confidence);
 }
 
 /// Returns pairs of texts from a list of objects or of texts; leaves out entries without a first text.

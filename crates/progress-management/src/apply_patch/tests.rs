@@ -388,6 +388,7 @@ fn members_of_the_strategic_part_that_a_patch_leaves_out_stay() {
         phases: vec![Phase { name: "look".into(), objective: "all is seen".into() }],
         risks: vec![Risk { description: "rain".into(), mitigation: "a roof".into() }],
         success_criteria: vec!["a exists".into()],
+        confidence: None,
     };
     let criteria = |criteria: &[&str]| criteria.iter().map(|text| (*text).into()).collect::<Vec<_>>();
     let table = [

@@ -212,9 +212,14 @@ pub(crate) fn lead_words_id(wake: u32, number: usize) -> String {
 
 /// Returns a plan as changes to a plan without open tasks.
 pub(in crate::machine) fn changes_of(plan: Plan) -> Vec<PlanChange> {
-    let Strategic { approach, phases, risks, success_criteria } = plan.strategic;
-    let strategic =
-        StrategicChange { approach: Some(approach), phases: Some(phases), risks: Some(risks), success_criteria: Some(success_criteria) };
+    let Strategic { approach, phases, risks, success_criteria, confidence } = plan.strategic;
+    let strategic = StrategicChange {
+        approach: Some(approach),
+        phases: Some(phases),
+        risks: Some(risks),
+        success_criteria: Some(success_criteria),
+        confidence,
+    };
     let tasks = plan.tasks.into_iter().map(|task| PlanChange::AddTask { task: Box::new(task), replaces: Vec::new() });
     let edges = plan.edges.into_iter().map(|edge| PlanChange::AddEdge { edge });
     tasks.chain(edges).chain([PlanChange::SetStrategic { strategic }]).collect()
