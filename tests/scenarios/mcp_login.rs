@@ -314,6 +314,8 @@ fn a_login_goes_to_no_other_address() {
     other.known.lock().unwrap().given = 1;
     world.user_settings(&format!("[mcp.servers.weather]\nurl = \"{}\"\n", other.at("/mcp")));
     world.aime(["mcp", "test", "weather"]).must(1).stderr_contains(&["requires a login"]);
+    let noted = ["without tools: the MCP server `weather` requires a login", "hint: log in with `aime mcp login weather`"];
+    world.aime(["tools", "list"]).must(0).stderr_contains(&noted);
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
 }
 

@@ -23,6 +23,7 @@ mod structured;
 mod usage;
 
 pub use aime_redact::Redactor;
+pub use futures::{future::BoxFuture, stream::BoxStream};
 pub use arguments::{ArgumentsError, coerce_to_schema, read_arguments};
 #[cfg(feature = "openai")]
 pub(crate) use calls_in_text::clean_tool_name;
@@ -37,9 +38,7 @@ pub use message::{
     Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
-pub use native::NativeTurn;
-#[cfg(feature = "openai")]
-pub(crate) use native::TurnSource;
+pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
 pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window, shown_address};
 pub(crate) use prices::RequestTokens;

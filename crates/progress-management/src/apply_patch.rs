@@ -384,6 +384,12 @@ impl Patching {
 }
 
 impl PlanChange {
+    /// Returns a change that adds a task.
+    #[must_use]
+    pub fn add_task(task: TaskSpec) -> Self {
+        Self::AddTask { task: Box::new(task), replaces: Vec::new() }
+    }
+
     /// Returns a change that replaces a success criterion of the plan.
     #[must_use]
     pub fn amend(number: u32, criterion: Criterion, evidence: &str) -> Self {

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_llm::{Image, ToolDefinition};
+use aime_messages::nearest_first;
 use aime_sandbox::FileError;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     SeenFile, Source, ToolContext, ValidatedCall,
-    names::{nearest_first, quoted},
+    names::quoted,
     schema::SchemaCheck,
 };
 

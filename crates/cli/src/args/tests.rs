@@ -101,6 +101,10 @@ fn what_is_wrong_names_the_option() {
         &["run", "g", "--max-parallel", "-1"],
     ];
     for (arguments, number) in [
+        #[cfg(feature = "temporal")]
+        (["--engine", "foo://x", "runs", "list"], "write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE"),
+        #[cfg(feature = "temporal")]
+        (["worker", "--temporal", "h:1", "--serve=x"], "write some of runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp"),
         (["run", "g", "--max-tokens", "-5"], "write a whole number of at least 1"),
         (["run", "g", "--max-parallel", "1001"], "write a whole number from 1 to 1000"),
         (["serve", "--port", "99999", "--plain"], "write a whole number from 0 to 65535"),
@@ -127,13 +131,19 @@ fn missing_arguments_get_a_tip() {
     assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
     assert!(!told(&["tools", "show"]).contains("newest run"));
     assert!(told(&["delete", "last"]).contains("tip: write `runs` before it: aime runs delete"));
-    assert!(!told(&["memory", "delete", "x"]).contains("runs delete"), "another command's word is no command on runs");
+    let of_memory = told(&["memory", "delete", "x"]);
+    assert!(!of_memory.contains("runs delete"), "another command's word is no command on runs");
+    assert!(of_memory.contains("tip: the commands here are list, "), "{of_memory}");
+    let far = told(&["cancel", "last", "--task", "a"]);
+    assert!(!far.contains("--tls-key") && far.contains("'--task'"), "{far}");
+    assert!(told(&["run", "--modle", "x", "hi"]).contains("'--model'"));
 }
 
 #[cfg(not(feature = "temporal"))]
 #[test]
 fn arguments_of_another_build_name_its_feature() {
-    for arguments in [&["worker"][..], &["run", "g", "--on", "temporal://h:1"], &["run", "g", "--place", "x"], &["run", "g", "--trees"]] {
+    let (engine, place) = (["run", "g", "--engine", "temporal://h:1"], ["run", "g", "--workspace", "x"]);
+    for arguments in [&["worker"][..], &engine, &place, &["run", "g", "--git-handoff"]] {
         let fault = with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err());
         let told = fault.to_string();
         assert!(told.contains("tip: this aime was built without it: build it with the feature `temporal`"), "{told}");
@@ -141,6 +151,16 @@ fn arguments_of_another_build_name_its_feature() {
         let told = in_language(Language::Chinese, || explained(&fault));
         assert!(told.contains("提示：这个 aime 构建时没有包含它：请用特性 `temporal` 重新构建"), "{told}");
     }
+}
+
+#[cfg(feature = "temporal")]
+#[test]
+fn all_options_of_the_feature_temporal_are_known_as_such() {
+    let command = Cli::command();
+    let of_engine = |argument: &&clap::Arg| argument.get_help_heading() == Some("Runs on an engine");
+    let options = command.get_arguments().filter(of_engine).filter_map(|argument| Some(format!("--{}", argument.get_long()?)));
+    let names: Vec<String> = std::iter::once("worker".to_owned()).chain(options).collect();
+    assert_eq!(super::tips::OF_TEMPORAL.split_whitespace().collect::<Vec<_>>(), names);
 }
 
 /// Returns the English lines of a text, without its indented examples.

@@ -13,7 +13,7 @@ use serde::{
 use serde_json::Value;
 
 use self::tree::{Fault, Place, Tree};
-use super::Config;
+use super::{Config, check::range, hooks, network};
 use crate::Hint;
 
 /// Fault of a configuration, with its place and a hint.
@@ -256,6 +256,11 @@ fn kind(wanted: &str) -> Message {
         "a string" => message!("want-text"),
         "a sequence" => message!("want-list"),
         _ if wanted.starts_with("struct ") || wanted == "a map" => message!("want-table"),
-        _ => Message::text(wanted),
+        network::WANTED => message!("want-network"),
+        hooks::COMMAND => message!("want-command"),
+        _ => match wanted.split_once(" to ") {
+            Some((from, to)) => range(from, to),
+            None => Message::text(wanted),
+        },
     }
 }

@@ -60,6 +60,11 @@ pub struct PlanCheck {
 /// Place of a fault of the whole document.
 const DOCUMENT: &str = "json";
 
+/// Returns a message on the first syntax error of a JSON document, with its place, if there is one.
+pub fn json_fault(text: &str) -> Option<Message> {
+    syntax_fault(text).map(|fault| fault.describe())
+}
+
 /// Returns the first syntax error of a JSON document.
 fn syntax_fault(text: &str) -> Option<PlanProblem> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
@@ -79,7 +84,7 @@ fn expected(error: &str) -> Message {
         "EOF while parsing a list" => message!("json-open-list"),
         "EOF while parsing a string" => message!("json-open-text"),
         "EOF while parsing a value" => message!("json-no-value"),
-        "expected value" => message!("json-value"),
+        "expected value" | "expected ident" => message!("json-value"),
         "expected `:`" => message!("json-colon"),
         "expected `,` or `}`" => message!("json-comma-object"),
         "expected `,` or `]`" => message!("json-comma-list"),

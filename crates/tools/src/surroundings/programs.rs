@@ -12,16 +12,8 @@ const PYTHON: &str = "python3";
 /// Program that is often there as a module alone.
 const PYTEST: &str = "pytest";
 const PROGRAMS: [&str; 4] = [PYTHON, "node", "cargo", "git"];
-/// Files at the top of a folder, and the programs with which projects that have them are built and tested.
-const USED_BY: [(&str, &[&str]); 7] = [
-    ("pyproject.toml", &[PYTHON, PYTEST]),
-    ("setup.py", &[PYTHON, PYTEST]),
-    ("package.json", &["node", "npm"]),
-    ("Cargo.toml", &["cargo"]),
-    ("go.mod", &["go"]),
-    ("Makefile", &["make"]),
-    (".git", &["git"]),
-];
+/// Programs with which most projects are built and tested.
+const USUAL: [&str; 8] = [PYTHON, PYTEST, "node", "npm", "cargo", "go", "make", "git"];
 /// Folders of a project in which it keeps programs of its own.
 const OWN_PROGRAMS: [&str; 3] = [".venv/bin", "venv/bin", "node_modules/.bin"];
 const TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -38,17 +30,11 @@ pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Returns the programs that the project in the folder uses, and that are neither on `PATH` nor in the folder.
+/// Returns the usual programs that are neither on `PATH` nor in the folder.
 pub(super) async fn missing(context: &ToolContext) -> Vec<String> {
     let root = context.working_folder();
-    let used = USED_BY.iter().filter(|(file, _)| root.join(file).exists()).flat_map(|(_, programs)| programs.iter());
-    let mut missing: Vec<String> = Vec::new();
-    for program in used {
-        let own = OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
-        if !own && !is_on_path(context, program) && !missing.iter().any(|known| known == program) {
-            missing.push((*program).to_owned());
-        }
-    }
+    let is_there = |program: &str| is_on_path(context, program) || OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
+    let mut missing: Vec<String> = USUAL.into_iter().filter(|program| !is_there(program)).map(str::to_owned).collect();
     let python_is_there = is_on_path(context, PYTHON);
     for program in missing.iter_mut().filter(|program| python_is_there && *program == PYTEST) {
         let is_module = printed(context, PYTHON, &["-m", PYTEST, "--version"]).await.is_some();
