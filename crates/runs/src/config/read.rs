@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::Value;
 
-use self::tree::{Fault, Place, Tree};
+use self::tree::{Fault, Place, Removed, Tree};
 use super::{Config, check::range, hooks, network};
 use crate::Hint;
 
@@ -80,15 +80,19 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Ve
 /// Returns all faults of a document, in the order of their places.
 fn faults(mut tree: Tree, text: &str, path: &Path) -> Vec<ConfigFault> {
     let mut found: Vec<(Option<Place>, ConfigFault)> = Vec::new();
+    let mut removed: Vec<Removed> = Vec::new();
     // A deserializer ends at its first fault. Without the faulty part it finds the next one.
     let config = loop {
         match Config::deserialize(&tree) {
             Ok(config) => break Some(config),
             Err(fault) => {
                 let place = fault.place;
-                found.push((place, fault.in_file(path)));
-                if !place.is_some_and(|place| tree.remove_at(place)) {
-                    break None;
+                if !removed.iter().any(|part| part.explains(&fault)) {
+                    found.push((place, fault.in_file(path)));
+                }
+                match place.and_then(|place| tree.remove_at(place)) {
+                    Some(part) => removed.push(part),
+                    None => break None,
                 }
             }
         }

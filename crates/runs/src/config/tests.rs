@@ -8,6 +8,7 @@ mod template;
 
 use std::{fs, path::PathBuf};
 
+use aime_messages::{Describe as _, Language};
 use aime_tools::Approval;
 use tempfile::TempDir;
 
@@ -531,4 +532,50 @@ fn a_key_does_not_go_where_a_project_says() {
     assert_eq!(key(&world), None);
     world.file("config/aime/config.toml", &format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")));
     assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
+}
+
+/// Returns all faults of a project file, in a language.
+fn faults_in(text: &str, language: Language) -> Vec<String> {
+    let world = World::new();
+    world.file("work/aime.toml", text);
+    let faults = check_each(&world.places(), &world.environment());
+    faults.iter().map(|fault| fault.describe().render(language).replace(&world.at("work/aime.toml:"), "")).collect()
+}
+
+#[test]
+fn a_faulty_key_is_not_missing_as_well() {
+    let faults = faults_in("[[hooks.stop]]\ncommand = 3\n[profiles.x]\nagent = 3\n[profiles.y]\n", Language::English);
+    let expected = ["2:11: expected a text, found `3`", "4:9: expected a table of keys, found `3`", "5:1: `agent` is missing"];
+    assert_eq!(faults, expected);
+}
+
+// Requirement: 19.1
+#[test]
+fn faults_of_values_are_translated() {
+    let values = "[sandbox]\nnetwork = \"maybe\"\n[[hooks.stop]]\ncommand = \" \"\n[[hooks.stop]]\ncommand = \"x\"\ntimeout_seconds = 0\n";
+    let checked = "[sandbox]\nallow_missing = [\"x\"]\n[run]\nmax_parallel = 0\n";
+    for (language, expected) in [
+        (
+            Language::English,
+            [
+                "2:11: expected \"none\", \"all\", or a list of hosts such as [\"crates.io\", \"*.example.org\"], found \"maybe\"",
+                "4:11: expected a command, found \" \"",
+                "7:19: expected 1 to 600, found `0`",
+                "2:1: sandbox.allow_missing is \"x\": write one of files, truncation, signals, system-calls, keys, network-namespace",
+                "4:1: run.max_parallel is 0: write 1 to 1000",
+            ],
+        ),
+        (
+            Language::Chinese,
+            [
+                "2:11：这里应为\"none\"、\"all\" 或主机列表，如 [\"crates.io\", \"*.example.org\"]，而不是\"maybe\"",
+                "4:11：这里应为一条命令，而不是\" \"",
+                "7:19：这里应为从 1 到 600 的数，而不是`0`",
+                "2:1：sandbox.allow_missing 是 \"x\"：请写其中之一：files, truncation, signals, system-calls, keys, network-namespace",
+                "4:1：run.max_parallel 是 0：请写从 1 到 1000 的数",
+            ],
+        ),
+    ] {
+        assert_eq!([faults_in(values, language), faults_in(checked, language)].concat(), expected);
+    }
 }

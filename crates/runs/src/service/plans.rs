@@ -74,7 +74,8 @@ fn syntax_fault(text: &str) -> Option<PlanProblem> {
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
     let reason = reason.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&reason);
-    Some(PlanProblem::Syntax { line, column, reason: expected(reason) })
+    // At the beginning of a line the parser reports column 0.
+    Some(PlanProblem::Syntax { line, column: column.max(1), reason: expected(reason) })
 }
 
 /// Describes an error of the JSON parser: what it expects, and what it finds.
