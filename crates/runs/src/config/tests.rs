@@ -245,9 +245,9 @@ fn invalid_values_are_refused() {
         ("models.default.context_tokens", "[models.default]\ncontext_tokens = 0"),
     ];
     for (key, text) in cases {
-        let said = fault_in("aime.toml", text);
-        let (place, fault) = said.split_once(": ").unwrap();
-        assert!(place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "), "{said}");
+        let message = fault_in("aime.toml", text);
+        let (place, fault) = message.split_once(": ").unwrap();
+        assert!(place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "), "{message}");
     }
 }
 
@@ -268,8 +268,8 @@ fn a_fault_of_syntax_is_told_with_its_line_and_column_in_every_form() {
         ("aime.json", "{\"run\": {\"max_steps\": 1}} x", ":1:27"),
         ("aime.json", "", ":1:1"),
     ] {
-        let said = fault_in(name, text);
-        assert!(said.starts_with(&format!("work/{name}{place}: ")), "{text}\n{said}");
+        let message = fault_in(name, text);
+        assert!(message.starts_with(&format!("work/{name}{place}: ")), "{text}\n{message}");
     }
 }
 
@@ -289,8 +289,8 @@ fn a_value_that_cannot_stand_is_found_where_it_stands() {
         ("aime.toml", "[web.search]\nprovider = \"model\"\nurl = \"http://a\"\n", ":1:6"),
         ("aime.toml", "[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
     ] {
-        let said = fault_in(name, text);
-        assert!(said.starts_with(&format!("work/{name}{place}: ")), "{text}\n{said}");
+        let message = fault_in(name, text);
+        assert!(message.starts_with(&format!("work/{name}{place}: ")), "{text}\n{message}");
     }
 }
 
@@ -302,10 +302,10 @@ fn the_address_of_a_server_is_one() {
         ("http://", "it names no host"),
         ("http://localhost:99999", "its port is no number from 0 to 65535"),
     ] {
-        let said = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
+        let message = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
         let expected =
             format!("work/aime.toml:3:1: models.default.base_url {address:?} cannot be used: {reason}; write an address such as ");
-        assert!(said.starts_with(&expected), "{said}");
+        assert!(message.starts_with(&expected), "{message}");
     }
 }
 
@@ -320,9 +320,9 @@ fn hosts_that_name_none_are_refused_at_their_place() {
         ("private_hosts", "http://127.0.0.1:8080", "more than a host"),
         ("private_hosts", "*.intern", "without a *"),
     ] {
-        let said = fault_in("aime.toml", &format!("[web]\n{list} = [\"docs.rs\", \"{entry}\"]\n"));
-        assert!(said.starts_with("work/aime.toml:2:") && said.contains(&format!("{entry:?} is not a host")), "{said}");
-        assert!(said.contains(part) && said.contains("write a"), "{said}");
+        let message = fault_in("aime.toml", &format!("[web]\n{list} = [\"docs.rs\", \"{entry}\"]\n"));
+        assert!(message.starts_with("work/aime.toml:2:") && message.contains(&format!("{entry:?} is not a host")), "{message}");
+        assert!(message.contains(part) && message.contains("write a"), "{message}");
     }
     let world = World::new();
     world.file("work/aime.toml", "[web]\nallowed_hosts = [\"*\"]\nblocked_hosts = [\"[::1]\"]\nprivate_hosts = [\"127.0.0.1:8080\"]\n");
