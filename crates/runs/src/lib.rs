@@ -31,6 +31,9 @@ mod hint;
 mod service;
 mod setup;
 
+/// Crates whose types are part of this crate's API; `orchestrator` has those of models, tools and plans.
+pub use {aime_messages as messages, aime_orchestrator as orchestrator, aime_progress_management as progress};
+
 pub use self::{
     caller::{Caller, Notice},
     consents::{Consent, Consents},
