@@ -2,13 +2,14 @@
 
 /// Least similarity of a suggested name, from 0 to 1.
 const LEAST_SIMILARITY: f64 = 0.6;
-/// Least number of characters of a beginning that suggests the whole name.
+/// Similarity of names that have a word in common.
+const SHARED_WORD: f64 = 0.55;
+/// Least number of characters of a word in common, such as `old` of `old_str` and `old_text`, and of a beginning that suggests the whole
+/// name.
 const LEAST_BEGINNING: usize = 3;
-/// Least number of characters of a word in common, such as `file` of `file_path` and `read_file`.
-const LEAST_WORD: usize = 4;
 
 /// Returns the known name that is most similar to `wanted`, unless none is close: one with few other letters, one that `wanted` begins, or
-/// one with a word in common. The case of letters does not count.
+/// the only one with a word in common. The case of letters does not count.
 ///
 /// ```
 /// assert_eq!(aime_messages::nearest("max_paralel", ["max_steps", "max_parallel"]), Some("max_parallel"));
@@ -16,7 +17,10 @@ const LEAST_WORD: usize = 4;
 /// ```
 #[must_use]
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    scored(wanted, known).into_iter().next().filter(|(similarity, _)| *similarity >= LEAST_SIMILARITY).map(|(_, name)| name)
+    let scored = scored(wanted, known);
+    let (similarity, name) = *scored.first()?;
+    let is_only = || scored.get(1).is_none_or(|(other, _)| *other < SHARED_WORD);
+    (similarity >= LEAST_SIMILARITY || (similarity >= SHARED_WORD && is_only())).then_some(name)
 }
 
 /// Sorts names by similarity to `wanted`. Equally similar names keep their order.
@@ -34,8 +38,14 @@ fn scored<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<(f6
 
 fn similarity(wanted: &str, name: &str) -> f64 {
     let begins = wanted.chars().count() >= LEAST_BEGINNING && name.starts_with(wanted);
-    let shares = || wanted.split('_').any(|word| word.chars().count() >= LEAST_WORD && name.split('_').any(|other| other == word));
-    let least = if begins || shares() { LEAST_SIMILARITY } else { 0.0 };
+    let shares = || wanted.split('_').any(|word| word.chars().count() >= LEAST_BEGINNING && name.split('_').any(|other| other == word));
+    let least = if begins {
+        LEAST_SIMILARITY
+    } else if shares() {
+        SHARED_WORD
+    } else {
+        0.0
+    };
     strsim::normalized_damerau_levenshtein(wanted, name).max(least)
 }
 
@@ -54,7 +64,7 @@ mod tests {
             ("qwen3", Some("qwen3-0.6b")),
             ("GREP", Some("grep")),
             ("write", Some("write_file")),
-            ("file_path", Some("read_file")),
+            ("file_path", None),
             ("launch", None),
             ("launch_rocket", None),
             ("somebody else", None),
@@ -72,6 +82,7 @@ mod tests {
         let names = ["read_file", "write_file", "grep", "bash"];
         assert_eq!(nearest_first("writefile", names), ["write_file", "read_file", "grep", "bash"]);
         assert_eq!(nearest("file_path", ["pattern", "path"]), Some("path"));
+        assert_eq!(nearest("old_str", ["path", "old_text", "new_text"]), Some("old_text"));
         assert_eq!(nearest("max_depth", ["max_steps", "max_parallel"]), None);
     }
 }
