@@ -78,7 +78,10 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
     assert!(tools.contains("\"read_file\"") && tools.contains("\"verdict\"") && !tools.contains("\"terminate\""), "{tools}");
     assert!(!["write_file", "edit_file", "submit_plan", "ask_human"].iter().any(|tool| tools.contains(tool)), "{tools}");
     let message = record(&audits[0]);
-    assert!(message.contains("3. the forks are DRY") && message.contains("> +all is clean") && message.contains("> all is done"), "{message}");
+    assert!(
+        message.contains("3. the forks are DRY") && message.contains("> +all is clean") && message.contains("> all is done"),
+        "{message}"
+    );
 }
 
 /// Where all commands are allowed, an auditor runs some, and nothing stays of what they change.

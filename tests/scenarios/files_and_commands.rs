@@ -41,7 +41,11 @@ fn several_files_and_edits_take_one_call_each() {
     let read = "==> a.txt <==\n1\tone\n2\ttwo  \n==> win.txt <==\n1\tfirst\n2\tsecond\n\
                 [the file begins with a byte order mark; its lines end in CRLF]\n";
     assert!(message[0].contains(read), "{}", message[0]);
-    assert!(message[1].contains("Changed `a.txt`: 2 edits.\nedit 1: [matched although it differs in blanks at line ends]"), "{}", message[1]);
+    assert!(
+        message[1].contains("Changed `a.txt`: 2 edits.\nedit 1: [matched although it differs in blanks at line ends]"),
+        "{}",
+        message[1]
+    );
     assert!(message[2].contains("[kept of the file that was there: CRLF line ends, byte order mark]"), "{}", message[2]);
     assert_eq!((world.read("a.txt").as_str(), world.read("win.txt").as_str()), ("1\n2\n3\n", "\u{feff}third\r\n"));
 }

@@ -23,12 +23,12 @@ mod structured;
 mod usage;
 
 pub use aime_redact::Redactor;
-pub use futures::{future::BoxFuture, stream::BoxStream};
 pub use arguments::{ArgumentsError, coerce_to_schema, read_arguments};
 #[cfg(feature = "openai")]
 pub(crate) use calls_in_text::clean_tool_name;
 pub use calls_in_text::{CallsInText, calls_in_text};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
+pub use futures::{future::BoxFuture, stream::BoxStream};
 pub use hint::ModelHint;
 pub use image::{Image, ImageError, ImageFormat, MAX_IMAGE_BYTES};
 pub(crate) use json::read_json_where;

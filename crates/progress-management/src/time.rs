@@ -1,6 +1,6 @@
 //! Time as a value: nothing in this crate reads a clock.
 
-use std::{fmt, time::SystemTime};
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,14 +33,6 @@ impl Timestamp {
     #[must_use]
     pub fn plus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
-    }
-}
-
-impl From<SystemTime> for Timestamp {
-    /// Returns the time in whole milliseconds; a time before 1970 becomes 0.
-    fn from(time: SystemTime) -> Self {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }
 

@@ -9,11 +9,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    SeenFile, Source, ToolContext, ValidatedCall,
-    names::quoted,
-    schema::SchemaCheck,
-};
+use crate::{SeenFile, Source, ToolContext, ValidatedCall, names::quoted, schema::SchemaCheck};
 
 /// Resources that a call may touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

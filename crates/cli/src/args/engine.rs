@@ -101,5 +101,6 @@ fn address(text: &str) -> Result<Address, ArgumentFault> {
 }
 
 fn capability(word: &str) -> Result<Capability, ArgumentFault> {
-    Capability::of_word(word).ok_or_else(|| ArgumentFault(message!("typed-serve", names = Capability::ALL.map(Capability::word).join(", "))))
+    Capability::of_word(word)
+        .ok_or_else(|| ArgumentFault(message!("typed-serve", names = Capability::ALL.map(Capability::word).join(", "))))
 }

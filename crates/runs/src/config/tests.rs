@@ -247,7 +247,10 @@ fn invalid_values_are_refused() {
     for (key, text) in cases {
         let message = fault_in("aime.toml", text);
         let (place, fault) = message.split_once(": ").unwrap();
-        assert!(place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "), "{message}");
+        assert!(
+            place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "),
+            "{message}"
+        );
     }
 }
 

@@ -23,7 +23,8 @@ async fn a_session_of_its_own_ends_with_its_command() {
 #[tokio::test]
 async fn a_daemon_that_has_lost_its_parents_ends_with_its_command() {
     let folder = here();
-    let script = format!("( setsid bash -c '( echo $BASHPID > pid; cd /; exec sleep 1000 </dev/null >/dev/null 2>&1 ) & exit' & ); {READY}");
+    let script =
+        format!("( setsid bash -c '( echo $BASHPID > pid; cd /; exec sleep 1000 </dev/null >/dev/null 2>&1 ) & exit' & ); {READY}");
     let outcome = outcome(bash(folder.path(), &script)).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (ProcessEnd::Exited(0), "done\n"));
     death(pid(folder.path(), "pid").await).await;
