@@ -77,8 +77,11 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
     let tools = audits[0]["tools"].to_string();
     assert!(tools.contains("\"read_file\"") && tools.contains("\"verdict\"") && !tools.contains("\"terminate\""), "{tools}");
     assert!(!["write_file", "edit_file", "submit_plan", "ask_human"].iter().any(|tool| tools.contains(tool)), "{tools}");
-    let told = record(&audits[0]);
-    assert!(told.contains("3. the forks are DRY") && told.contains("> +all is clean") && told.contains("> all is done"), "{told}");
+    let message = record(&audits[0]);
+    assert!(
+        message.contains("3. the forks are DRY") && message.contains("> +all is clean") && message.contains("> all is done"),
+        "{message}"
+    );
 }
 
 /// The settings of the model's class decide whether it leads in one conversation, and whether an auditor judges criteria in words.
@@ -218,9 +221,9 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     world.file("long.txt", &lines);
     let result = run(&world);
     assert_eq!([&task(&result, "edit")["status"], &task(&result, "list")["status"]], ["completed", "completed"], "{result:#}");
-    let told: Vec<String> = audits(&world).iter().map(record).collect();
-    assert_eq!(told.len(), 3);
-    let of = |criterion: &str| told.iter().find(|told| told.contains(criterion)).unwrap();
+    let message: Vec<String> = audits(&world).iter().map(record).collect();
+    assert_eq!(message.len(), 3);
+    let of = |criterion: &str| message.iter().find(|message| message.contains(criterion)).unwrap();
     let edited = of("1. line 900 is right");
     assert!(
         edited.contains("> -line 900\n") && edited.contains("> +line 900 is RIGHT\n") && edited.contains("long.txt (changed): +1 -1"),
@@ -228,9 +231,9 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     );
     let listed = of("1. all 60 plates are listed");
     let complete = of("1. the list is COMPLETE");
-    for told in [listed, complete] {
-        let shows = |row: u32| told.contains(&format!("| {row} | the plate number {row} is made of paper, from the upper shelf |"));
-        assert!((1..=60).all(shows), "{told}");
+    for message in [listed, complete] {
+        let shows = |row: u32| message.contains(&format!("| {row} | the plate number {row} is made of paper, from the upper shelf |"));
+        assert!((1..=60).all(shows), "{message}");
     }
     assert!(complete.contains("# Results of the tasks\n"), "{complete}");
     assert!(!listed.contains("long.txt ("), "the changes of another task are not its own: {listed}");
@@ -307,8 +310,8 @@ fn a_confirmed_text_of_the_plan_is_not_judged_again() {
     );
     let ended = world.aime(["run", "do the dishes", "--mode", "complex", "--run-id", "dishes"]).must(0);
     assert_eq!(audits(&world).len(), 2, "{ended}");
-    let told = "reworded: the cups are BLUE is now the cups are clean (there are no blue cups)";
-    assert!(ended.stderr.contains(told) && ended.stderr.contains("(judged by a model: WHY-2"), "{ended}");
+    let message = "reworded: the cups are BLUE is now the cups are clean (there are no blue cups)";
+    assert!(ended.stderr.contains(message) && ended.stderr.contains("(judged by a model: WHY-2"), "{ended}");
 }
 
 // Requirement: 5.5
@@ -379,8 +382,8 @@ fn an_auditor_has_a_model_of_its_own_and_sees_what_the_worker_was_given() {
     let audits = audits(&world);
     assert_eq!((audits.len(), &audits[0]["model"]), (1, &json!("strict")));
     assert!(world.server().requests().iter().any(|request| request["model"] != "strict"), "it audits and does nothing else");
-    let told = record(&audits[0]);
-    assert!(told.contains("# Results that the worker was given\n") && told.contains("SEVENTEEN"), "{told}");
-    assert!(told.contains("tests/test_cups.py (created, a test): +1 -0"), "{told}");
-    assert!(told.contains("# Recorded calls\n") && told.contains("write_file"), "{told}");
+    let message = record(&audits[0]);
+    assert!(message.contains("# Results that the worker was given\n") && message.contains("SEVENTEEN"), "{message}");
+    assert!(message.contains("tests/test_cups.py (created, a test): +1 -0"), "{message}");
+    assert!(message.contains("# Recorded calls\n") && message.contains("write_file"), "{message}");
 }

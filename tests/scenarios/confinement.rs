@@ -40,9 +40,9 @@ fn keys_are_not_read_and_that_is_explained() {
         let key = secret(&world);
         world.user_settings("");
         world.aime(RUN).must(0);
-        let told = messages_text(&world.server().requests()[1]);
-        assert!(!told.contains("the secret key"), "{told}");
-        assert!(told.contains("[sandbox]") && told.contains(&format!("{key} is kept from commands")), "{told}");
+        let message = messages_text(&world.server().requests()[1]);
+        assert!(!message.contains("the secret key"), "{message}");
+        assert!(message.contains("[sandbox]") && message.contains(&format!("{key} is kept from commands")), "{message}");
     }
 }
 
@@ -52,11 +52,11 @@ fn nothing_is_written_outside_and_the_rule_that_would_allow_it_is_named() {
     let world = world("echo x > ../home/new.txt; echo y > inside.txt; echo z > $TMPDIR/z; cat $TMPDIR/z; exit 1");
     world.aime(RUN).must(0);
     assert_eq!(world.read("inside.txt"), "y\n");
-    let told = messages_text(&world.server().requests()[1]);
-    assert!(told.contains("z\\n") && told.contains("Permission denied"), "{told}");
+    let message = messages_text(&world.server().requests()[1]);
+    assert!(message.contains("z\\n") && message.contains("Permission denied"), "{message}");
     let world = world_of_path();
-    let told = messages_text(&world.server().requests()[1]);
-    assert!(told.contains("sandbox.write = [\\\\\"") || told.contains("sandbox.write"), "{told}");
+    let message = messages_text(&world.server().requests()[1]);
+    assert!(message.contains("sandbox.write = [\\\\\"") || message.contains("sandbox.write"), "{message}");
 }
 
 fn world_of_path() -> World {
@@ -97,14 +97,14 @@ fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
     assert!(reached.stdout.contains("HTTP/1.1 ") && !reached.stdout.contains("403"), "{reached}");
     assert!(!call(&format!("exec 9<>/dev/tcp/{} && echo reached", address.replace(':', "/"))).stdout.contains("reached"));
     world.aime(RUN).must(0).stderr_contains(&["only these hosts of the network: 127.0.0.1:", ", *.example.org"]);
-    let told = messages_text(&world.server().requests().last().unwrap().clone());
+    let message = messages_text(&world.server().requests().last().unwrap().clone());
     for text in [
         "403 Forbidden",
         "evil.example:443 is not among the hosts",
         "add \\\"evil.example\\\" to sandbox.network",
         "localhost:80 is not among",
     ] {
-        assert!(told.contains(text), "{text}: {told}");
+        assert!(message.contains(text), "{text}: {message}");
     }
     world.user_settings("[sandbox]\nnetwork = [\"https://example.org\"]\n");
     world.aime(RUN).must(2).stderr_contains(&["https://example.org", "more than a host and a port"]);
@@ -146,8 +146,8 @@ fn what_cannot_be_had_is_refused_with_the_hint() {
     world.set("HOME", &home);
     let ended = world.aime(RUN).must(1).stderr_contains(&["sandbox none", "allow_missing = [\"keys\"]"]);
     assert!(!world.exists("made"), "{ended}");
-    let told = messages_text(&world.server().requests()[1]);
-    assert!(told.contains("was not run") && told.contains("allow_missing"), "{told}");
+    let message = messages_text(&world.server().requests()[1]);
+    assert!(message.contains("was not run") && message.contains("allow_missing"), "{message}");
     world.user_settings("[sandbox]\nallow_missing = [\"keys\"]\n");
     let call = json!({"command": "echo x > made"}).to_string();
     world.aime(["tools", "call", "bash", &call]).must(0);
@@ -221,8 +221,8 @@ fn what_a_command_leaves_to_run_later_is_put_back_in_every_mode() {
         world.user_settings(settings);
         let ended = world.aime(["run", "make it", "--mode", "direct", "--approve", mode, "--unattended", "--output=jsonl"]).must(0);
         assert_eq!((world.exists(".git/hooks/pre-commit"), world.exists("made.txt")), (kept, true), "{mode} {settings}");
-        let told = ended.events("file_changed").into_iter().find(|change| change["path"] == ".git/hooks/pre-commit");
-        assert_eq!(told.map(|change| change["did"].clone()), Some(json!(if kept { "created" } else { "put_back" })), "{ended}");
+        let message = ended.events("file_changed").into_iter().find(|change| change["path"] == ".git/hooks/pre-commit");
+        assert_eq!(message.map(|change| change["did"].clone()), Some(json!(if kept { "created" } else { "put_back" })), "{ended}");
     }
 }
 

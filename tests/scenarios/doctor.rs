@@ -23,11 +23,11 @@ fn assert_report(ended: &Ended, state: &str, thing: &str, words: &[&str]) {
     let first = lines.iter().position(|line| begins(line) && line[8..].starts_with(thing));
     let first = first.unwrap_or_else(|| panic!("nothing is told of {thing}\n{ended}"));
     let rest = lines[first + 1..].iter().take_while(|line| !begins(line));
-    let told: Vec<&str> = std::iter::once(&lines[first]).chain(rest).map(|line| line.trim()).collect();
-    let told = told.join("\n");
-    assert!(told.starts_with(state), "{thing} {state}\n{ended}");
+    let output: Vec<&str> = std::iter::once(&lines[first]).chain(rest).map(|line| line.trim()).collect();
+    let output = output.join("\n");
+    assert!(output.starts_with(state), "{thing} {state}\n{ended}");
     for word in words {
-        assert!(told.contains(word), "{thing}: {word}\n{ended}");
+        assert!(output.contains(word), "{thing}: {word}\n{ended}");
     }
 }
 

@@ -37,19 +37,23 @@ fn several_files_and_edits_take_one_call_each() {
         Reply::call("edit_file", json!({"path": "a.txt", "edits": edits})),
         Reply::call("write_file", json!({"path": "win.txt", "content": "third\n"})),
     ];
-    let told = results(&mut world, calls);
+    let message = results(&mut world, calls);
     let read = "==> a.txt <==\n1\tone\n2\ttwo  \n==> win.txt <==\n1\tfirst\n2\tsecond\n\
                 [the file begins with a byte order mark; its lines end in CRLF]\n";
-    assert!(told[0].contains(read), "{}", told[0]);
-    assert!(told[1].contains("Changed `a.txt`: 2 edits.\nedit 1: [matched although it differs in blanks at line ends]"), "{}", told[1]);
-    assert!(told[2].contains("[kept of the file that was there: CRLF line ends, byte order mark]"), "{}", told[2]);
+    assert!(message[0].contains(read), "{}", message[0]);
+    assert!(
+        message[1].contains("Changed `a.txt`: 2 edits.\nedit 1: [matched although it differs in blanks at line ends]"),
+        "{}",
+        message[1]
+    );
+    assert!(message[2].contains("[kept of the file that was there: CRLF line ends, byte order mark]"), "{}", message[2]);
     assert_eq!((world.read("a.txt").as_str(), world.read("win.txt").as_str()), ("1\n2\n3\n", "\u{feff}third\r\n"));
 }
 
 #[test]
 fn a_program_that_fails_gives_a_result_and_no_error() {
-    let told = results(&mut World::alone(), vec![bash("echo two tests failed; exit 2"), bash("echo none failed")]);
-    assert!(told[0].contains("two tests failed\n[exit code 2]") && !told[0].contains("Error:"), "{}", told[0]);
+    let message = results(&mut World::alone(), vec![bash("echo two tests failed; exit 2"), bash("echo none failed")]);
+    assert!(message[0].contains("two tests failed\n[exit code 2]") && !message[0].contains("Error:"), "{}", message[0]);
 }
 
 fn in_the_background() -> Reply {
@@ -66,13 +70,13 @@ fn is_alive(world: &World) -> bool {
 #[test]
 fn a_command_in_the_background_ends_with_the_run() {
     let mut world = World::alone();
-    let told = results(
+    let message = results(
         &mut world,
         vec![in_the_background(), bash("test -d /proc/$(cat pid) && echo lives"), Reply::call("bash_output", json!({}))],
     );
-    assert!(told[0].contains("listening\n[p"), "{}", told[0]);
-    assert!(told[1].contains("lives"), "{}", told[1]);
-    assert!(told[2].contains("In the background:\np"), "{}", told[2]);
+    assert!(message[0].contains("listening\n[p"), "{}", message[0]);
+    assert!(message[1].contains("lives"), "{}", message[1]);
+    assert!(message[2].contains("In the background:\np"), "{}", message[2]);
     assert!(!is_alive(&world));
 }
 
@@ -100,7 +104,7 @@ fn an_edit_is_followed_by_what_it_broke() {
     world.file("old.txt", "bad since long\n");
     world.user_settings("[diagnostics]\n\"*.txt\" = \"grep -Hn bad *.txt\"\n");
     let write = |content: &str| Reply::call("write_file", json!({"path": "new.txt", "content": content}));
-    let told = results(&mut world, vec![write("good\nbad\n"), write("good\n")]);
-    assert!(told[0].contains("\nNew since this edit, by `grep -Hn bad *.txt`:\nnew.txt:2:bad"), "{}", told[0]);
-    assert!(!told[0].contains("since long") && !told[1].contains("New since"), "{told:?}");
+    let message = results(&mut world, vec![write("good\nbad\n"), write("good\n")]);
+    assert!(message[0].contains("\nNew since this edit, by `grep -Hn bad *.txt`:\nnew.txt:2:bad"), "{}", message[0]);
+    assert!(!message[0].contains("since long") && !message[1].contains("New since"), "{message:?}");
 }

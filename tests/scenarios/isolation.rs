@@ -47,9 +47,9 @@ fn commands_and_edits_of_two_are_joined() {
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
     assert_eq!(world.read("new-of-a"), "a\n");
-    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
-    assert!(told.contains("seven") || told.contains("7"), "{told}");
-    assert!(!told.contains("new-of-a"), "nobody sees what is not joined: {told}");
+    let message = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
+    assert!(message.contains("seven") || message.contains("7"), "{message}");
+    assert!(!message.contains("new-of-a"), "nobody sees what is not joined: {message}");
     assert!(!world.exists("leak"), "commands of one write in the folder of no other\n{ended}");
     assert!(!world.exists(".aime/runs/r/private"), "{ended}");
     world.aime(["runs", "undo", "r", "a", "--yes"]).must(0);
@@ -123,7 +123,7 @@ fn a_task_that_runs_alone_has_no_copy() {
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), format!("{TEXT}a\nb\n"), "{ended}");
     for part in ["A-PART", "B-PART"] {
-        assert!(world.actor_requests(part).iter().map(messages_text).any(|said| said.contains("NOT-IN-A-COPY")), "{part}: {ended}");
+        assert!(world.actor_requests(part).iter().map(messages_text).any(|output| output.contains("NOT-IN-A-COPY")), "{part}: {ended}");
     }
 }
 
@@ -174,9 +174,9 @@ fn tasks_in_a_large_folder_write_one_at_a_time() {
         let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
         let ended = world.aime(run).must(0);
         assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
-        let told: String =
+        let message: String =
             ["A-PART", "B-PART"].iter().flat_map(|part| world.actor_requests(part)).map(|request| messages_text(&request)).collect();
-        assert_eq!(told.contains("IN-A-COPY\\n"), has_copy, "{bytes} bytes: {told}");
+        assert_eq!(message.contains("IN-A-COPY\\n"), has_copy, "{bytes} bytes: {message}");
         assert!(has_copy || !ended.events("folder_awaited").is_empty(), "{ended}");
     }
 }
@@ -195,9 +195,9 @@ fn ignored_files_are_brought_along() {
     world.file("modules/file", "linked\n");
     world.file("sidelined/file", "left out\n");
     let ended = world.aime(RUN).must(0);
-    let told = world.actor_requests("A-PART").iter().map(messages_text).collect::<String>();
-    assert!(told.contains("copied") && told.contains("linked") && !told.contains("sidelined"), "{told}");
-    assert!(cfg!(not(target_os = "linux")) || told.matches("REFUSED").count() >= 4, "{told}");
+    let message = world.actor_requests("A-PART").iter().map(messages_text).collect::<String>();
+    assert!(message.contains("copied") && message.contains("linked") && !message.contains("sidelined"), "{message}");
+    assert!(cfg!(not(target_os = "linux")) || message.matches("REFUSED").count() >= 4, "{message}");
     assert_eq!(
         (world.read("cache/file"), world.read("modules/file"), world.read("text")),
         ("copied\n".to_owned(), "linked\n".to_owned(), TEXT.replace("one", "1")),
@@ -221,8 +221,8 @@ fn a_conflict_goes_to_its_own_actor() {
     world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "a's\nb's"), "{ended}");
-    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
-    assert!(told.contains("others changed the same parts meanwhile"), "{told}");
+    let message = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
+    assert!(message.contains("others changed the same parts meanwhile"), "{message}");
     assert_eq!(ended.json()["conflicts"], json!([{"task": "b", "path": "text", "kind": "text", "resolved": true}]), "{ended}");
     assert!(!world.exists(".aime/runs/r/private"), "{ended}");
 }
@@ -250,15 +250,15 @@ fn whole_files_that_lose_are_kept_and_named() {
     std::os::unix::fs::symlink("text", world.path("pointer")).unwrap();
     world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
     let ended = world.aime(RUN).must(0);
-    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
+    let message = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
     let [image, pointer] = ["image", "pointer"].map(|path| world.path(&kept(path)).display().to_string());
     for part in [
         &format!("`image`, `pointer`: it is as the others left it (commands can read your version: `{image}`, `{pointer}`)"),
         "`text`: deleted by others, and your changed version is there again",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
-    assert!(told.contains("\\nbb\\n"), "commands can read them: {told}");
+    assert!(message.contains("\\nbb\\n"), "commands can read them: {message}");
     let conflict = |path: &str, kind: &str| json!({"task": "b", "path": path, "kind": kind, "kept": kept(path), "resolved": true});
     let expected = json!([conflict("image", "binary"), conflict("pointer", "symlink"), conflict("text", "delete_edit")]);
     assert_eq!(ended.json()["conflicts"], expected, "{ended}");
@@ -298,7 +298,7 @@ fn a_conflict_that_stays_is_reported_and_kept() {
         .requests()
         .iter()
         .map(messages_text)
-        .filter(|said| said.contains("two tasks changed the same files at once"))
+        .filter(|output| output.contains("two tasks changed the same files at once"))
         .collect();
     for part in ["<<<<<<< in the working folder", "a's", "b's", ">>>>>>> by this task", kept] {
         assert!(asked.contains(part), "the planner is shown {part}: {asked}");
@@ -368,8 +368,8 @@ fn refused_work_is_not_merged() {
     checked["completion_criteria"] = json!([{"command": "echo more >> noise.txt; grep right a.txt"}]);
     world.plan("plan.json", &plan(&[checked, actor("b", "B-PART", &[]), actor("c", "C-PART", &["b"])]));
     let ended = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"]).must(0);
-    let told = world.actor_requests("C-PART").iter().map(messages_text).collect::<String>();
-    assert!(told.contains("b.txt plan.json text C-HAS-LOOKED"), "nothing of `a` is there: {told}");
+    let message = world.actor_requests("C-PART").iter().map(messages_text).collect::<String>();
+    assert!(message.contains("b.txt plan.json text C-HAS-LOOKED"), "nothing of `a` is there: {message}");
     assert_eq!((world.read("a.txt").as_str(), world.exists("noise.txt")), ("right\n", false), "{ended}");
     let checked: Vec<Value> = ended.events("criterion_checked").into_iter().map(|event| event["passed"].clone()).collect();
     assert_eq!(checked, [false, true], "{ended}");
@@ -444,8 +444,8 @@ fn actors_do_not_notice_their_copies() {
         let request = request.to_string();
         assert!(!request.contains("private/") && !request.contains("/.aime/runs"), "{request}");
     }
-    let told = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
-    assert!(told.contains(&format!("{folder}\\n")) && told.contains(&format!("{folder}/missing: No such file")), "{told}");
+    let message = world.actor_requests("B-PART").iter().map(messages_text).collect::<String>();
+    assert!(message.contains(&format!("{folder}\\n")) && message.contains(&format!("{folder}/missing: No such file")), "{message}");
 }
 
 /// The copy of an actor is not in a fork of its run, and the actor learns that.
@@ -470,6 +470,6 @@ fn a_forked_actor_learns_that_its_edits_may_be_missing() {
     world.aime(["runs", "fork", "r", "--at", "2", "--run-id", "again"]).must(0);
     let ended = world.aime(["resume", "again", "--output", "json"]).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "I"), "{ended}");
-    let told = world.actor_requests("A-PART").iter().map(messages_text).filter(|text| text.contains(note)).count();
-    assert!(told >= 1, "{ended}");
+    let message = world.actor_requests("A-PART").iter().map(messages_text).filter(|text| text.contains(note)).count();
+    assert!(message >= 1, "{ended}");
 }

@@ -65,8 +65,8 @@ fn a_lead_works_itself_where_one_agent_can() {
         assert!(world.server().requests().iter().all(|request| request.get("temperature").is_none()), "the model refuses a temperature");
         assert!(!world.server().elsewhere().iter().any(|asked| asked.contains("/api/")), "{:?}", world.server().elsewhere());
     }
-    let told = alone.server().requests()[0].to_string();
-    assert!(!told.contains("plan_id") && !told.to_lowercase().contains(" plan"), "a direct run knows of no plan: {told}");
+    let message = alone.server().requests()[0].to_string();
+    assert!(!message.contains("plan_id") && !message.to_lowercase().contains(" plan"), "a direct run knows of no plan: {message}");
     grows_only_at_its_end(&lead_requests(&world));
 }
 
@@ -151,8 +151,8 @@ fn evidence_changes_the_plan_and_a_change_that_half_fits_is_told() {
     let requests = lead_requests(&world);
     grows_only_at_its_end(&requests);
     assert!(messages(&requests[1]).last().unwrap()["content"].as_str().unwrap().contains("the plates are paper"));
-    let told: Vec<&str> = requests.iter().filter_map(|request| messages(request).last()?["content"].as_str()).collect();
-    assert!(told.iter().any(|text| text.contains("Not carried out") && text.contains("wash")), "{told:#?}");
+    let message: Vec<&str> = requests.iter().filter_map(|request| messages(request).last()?["content"].as_str()).collect();
+    assert!(message.iter().any(|text| text.contains("Not carried out") && text.contains("wash")), "{message:#?}");
 }
 
 /// It keeps what it has read, in the place of a new actor that begins with nothing.
@@ -268,7 +268,7 @@ fn a_killed_lead_goes_on_in_its_conversation() {
 
 #[test]
 fn a_run_that_has_ended_goes_on_with_a_follow_up_twice() {
-    let replies = |out: &str, said: &str| [write("out.txt", out), done(said)];
+    let replies = |out: &str, output: &str| [write("out.txt", out), done(output)];
     let script = || Script::new().on(lead(), [replies("clean", "Clean."), replies("dry", "Dry."), replies("away", "Put away.")].concat());
     let world = World::led(script());
     run(&world, &["--run-id", "dishes"]).must(0);
@@ -278,8 +278,8 @@ fn a_run_that_has_ended_goes_on_with_a_follow_up_twice() {
     }
     let requests = lead_requests(&world);
     grows_only_at_its_end(&requests);
-    let told = requests[4]["messages"].to_string();
-    assert!(requests.len() == 6 && told.contains("DRY them") && told.contains("PUT them away"), "{told}");
+    let message = requests[4]["messages"].to_string();
+    assert!(requests.len() == 6 && message.contains("DRY them") && message.contains("PUT them away"), "{message}");
     let newest = messages(&requests[4]).last().unwrap()["content"].to_string();
     assert!(newest.contains("PUT them away") && !newest.contains("DRY them"), "only the new words: {newest}");
     let shown = world.aime(["runs", "show", "dishes"]).must(0).stdout;
@@ -350,9 +350,9 @@ fn a_lead_that_has_looked_enough_must_decide() {
     world.file("plates.txt", "PLATES");
     run(&world, &["--mode", "complex"]).must(0);
     let requests = lead_requests(&world);
-    let told = |at: usize| messages(&requests[at]).last().unwrap()["content"].as_str().unwrap().to_owned();
-    assert!(told(1).contains("dirty cups"), "{}", told(1));
-    assert!(told(2).contains("budget of this wake for looking") && told(2).contains("Decide now"), "{}", told(2));
+    let message = |at: usize| messages(&requests[at]).last().unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(message(1).contains("dirty cups"), "{}", message(1));
+    assert!(message(2).contains("budget of this wake for looking") && message(2).contains("Decide now"), "{}", message(2));
     grows_only_at_its_end(&requests);
 }
 

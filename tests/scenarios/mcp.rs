@@ -67,8 +67,8 @@ fn an_actor_calls_the_tool_of_a_server() {
 fn a_call_needs_consent_unless_the_user_says_that_it_changes_nothing() {
     let asked = world(script("Paris"), "");
     direct(&asked, &["--unattended"]).must(1);
-    let told = messages_text(&asked.server().requests()[1]);
-    assert!(told.contains("not allowed: nobody is there to answer") && told.contains("place: Paris"), "{told}");
+    let message = messages_text(&asked.server().requests()[1]);
+    assert!(message.contains("not allowed: nobody is there to answer") && message.contains("place: Paris"), "{message}");
     assert!(!asked.exists("calls.txt"));
     let free = world(script("Paris"), "read_only = [\"clock.*\"]\n");
     direct(&free, &["--unattended"]).must(0);
@@ -83,8 +83,8 @@ fn what_a_server_says_of_its_tools_gives_it_nothing_unasked() {
     assert!(world.exists("calls.txt"), "nothing can get out by a server without network");
     let network = self::world(script("Paris"), "network = true\n");
     direct(&network, &["--approve", "all", "--unattended"]).must(1);
-    let told = messages_text(&network.server().requests()[1]);
-    assert!(told.contains("sends to the MCP server clock, which is not marked as trusted"), "{told}");
+    let message = messages_text(&network.server().requests()[1]);
+    assert!(message.contains("sends to the MCP server clock, which is not marked as trusted"), "{message}");
     assert!(!network.exists("calls.txt"));
 }
 
@@ -119,8 +119,8 @@ fn servers_are_listed_and_tested() {
         "[mcp.servers.gone]\ncommand = \"no_such_server\"\n[mcp.servers.keyed]\nurl = \"http://127.0.0.1:9/mcp\"\nbearer_token_env = \"NO_SUCH_KEY\"\n",
     );
     let holds = |ended: crate::harness::Ended, texts: &[&str]| {
-        let told = ended.to_string();
-        texts.iter().for_each(|text| assert!(told.contains(text), "{text}: {told}"));
+        let message = ended.to_string();
+        texts.iter().for_each(|text| assert!(message.contains(text), "{text}: {message}"));
     };
     let unset = "without the MCP server keyed: the variable NO_SUCH_KEY is not set";
     holds(world.aime(["mcp", "list"]).must(0), &["clock", "sh clock.sh", "not asked yet", unset]);
@@ -184,13 +184,13 @@ fn one_that_is_denied_something_in_a_call_says_what_gives_it() {
 "#;
     world.file("clock.sh", &CLOCK.replace("      answer '{\"content\":[{\"type\":\"text\",\"text\":\"noon sharp\"}]}' ;;\n", failing));
     world.user_settings("[mcp.servers.clock]\ncommand = \"bash\"\nargs = [\"clock.sh\"]\nnetwork = [\"time.example.org\"]\n");
-    let told = |place: &str| world.aime(["tools", "call", TOOL, &json!({"place": place}).to_string()]).must(1).to_string();
-    let (file, host) = (told("Rome"), told("Paris"));
-    for (told, texts) in [
+    let message = |place: &str| world.aime(["tools", "call", TOOL, &json!({"place": place}).to_string()]).must(1).to_string();
+    let (file, host) = (message("Rome"), message("Paris"));
+    for (message, texts) in [
         (&file, ["Permission denied", "notes.txt is out of reach", "[mcp.servers.clock]: network = "]),
         (&host, ["offline", "evil.example:443 is not among the hosts", "add \"evil.example\" to mcp.servers.clock.network"]),
     ] {
-        texts.iter().for_each(|text| assert!(told.contains(text), "{text}: {told}"));
+        texts.iter().for_each(|text| assert!(message.contains(text), "{text}: {message}"));
     }
     assert!(!file.contains("evil.example") && !host.contains("notes.txt"), "{file}\n{host}");
 }
@@ -204,14 +204,14 @@ fn one_that_does_not_start_says_what_was_denied_and_what_gives_it() {
     let script = world.root().join("home/clock.sh").display().to_string();
     let settings = format!("[mcp.servers.clock]\ncommand = \"cat\"\nargs = [\"{script}\"]\n");
     world.user_settings(&settings);
-    let told = world.aime(["mcp", "test", "clock"]).must(1).to_string();
+    let message = world.aime(["mcp", "test", "clock"]).must(1).to_string();
     for text in [
         "Permission denied",
         "clock.sh is out of reach",
         "[mcp.servers.clock]: network = [\"example.org\"] or true, read = [",
         "confined = false",
     ] {
-        assert!(told.contains(text), "{text}: {told}");
+        assert!(message.contains(text), "{text}: {message}");
     }
     world.user_settings(&format!("{}read = [\"~/clock.sh\"]\n", settings.replace("\"cat\"", "\"sh\"")));
     world.aime(["mcp", "test", "clock"]).must(0);

@@ -239,10 +239,10 @@ fn log_in(world: &World) -> crate::harness::Ended {
 }
 
 /// Whether a token stands in what was said, or in what runs keep.
-fn has_token(world: &World, said: &str) -> bool {
+fn has_token(world: &World, output: &str) -> bool {
     let tokens = |text: &str| ["access-", "refresh-", "code-7", "our-client-secret", CLIENT].iter().any(|token| text.contains(token));
     let kept = fs::read_dir(world.path(".aime")).into_iter().flatten().flatten().filter(|entry| entry.path().is_file());
-    tokens(said) || kept.into_iter().any(|entry| tokens(&String::from_utf8_lossy(&fs::read(entry.path()).unwrap())))
+    tokens(output) || kept.into_iter().any(|entry| tokens(&String::from_utf8_lossy(&fs::read(entry.path()).unwrap())))
 }
 
 // Requirement: 8.21
@@ -288,8 +288,8 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
         world.aime(["run", "what is the weather?", "--mode", "direct"]).must(0);
         messages_text(world.server().requests().last().unwrap())
     };
-    let told = look();
-    assert!(told.contains("requires a login: log in to it"), "{told}");
+    let message = look();
+    assert!(message.contains("requires a login: log in to it"), "{message}");
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"), "a demand is no login");
 
     log_in(&world).must(0);
@@ -297,8 +297,8 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
     assert!(look().contains("it rains"));
 
     authority.known.lock().unwrap().needs = Some("weather:rain");
-    let told = look();
-    assert!(told.contains("refused the request: the login lacks the scopes `weather:rain`; log in again to request them"), "{told}");
+    let message = look();
+    assert!(message.contains("refused the request: the login lacks the scopes `weather:rain`; log in again to request them"), "{message}");
     log_in(&world).must(0);
     let last = authority.record().into_iter().rfind(|line| line.starts_with("authorize")).unwrap();
     assert!(last.contains("weather:look") && last.contains("weather:rain"), "what it had is kept: {last}");
@@ -314,6 +314,8 @@ fn a_login_goes_to_no_other_address() {
     other.known.lock().unwrap().given = 1;
     world.user_settings(&format!("[mcp.servers.weather]\nurl = \"{}\"\n", other.at("/mcp")));
     world.aime(["mcp", "test", "weather"]).must(1).stderr_contains(&["requires a login"]);
+    let noted = ["without tools: the MCP server `weather` requires a login", "hint: log in with `aime mcp login weather`"];
+    world.aime(["tools", "list"]).must(0).stderr_contains(&noted);
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
 }
 

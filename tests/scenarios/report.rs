@@ -33,9 +33,9 @@ fn world() -> World {
 #[test]
 fn a_run_is_one_page() {
     let world = world();
-    let told = world.aime(["runs", "report", "r"]).must(0);
-    let path = told.stdout.trim();
-    assert!(path.ends_with("r/report.html"), "{told}");
+    let ended = world.aime(["runs", "report", "r"]).must(0);
+    let path = ended.stdout.trim();
+    assert!(path.ends_with("r/report.html"), "{ended}");
     let page = std::fs::read_to_string(path).unwrap();
     for text in [
         "<!DOCTYPE html>",
@@ -49,7 +49,7 @@ fn a_run_is_one_page() {
         "✗ failed",
         "Version 2",
     ] {
-        assert!(page.contains(text), "{text} is not in the page\n{told}");
+        assert!(page.contains(text), "{text} is not in the page\n{ended}");
     }
     assert!(!page.contains("s3cr3t-word"));
     assert_eq!(page.matches("</script>").count(), 1);
@@ -63,8 +63,8 @@ fn a_page_goes_where_it_is_wanted() {
     assert!(printed.starts_with("<!DOCTYPE html>") && printed.trim_end().ends_with("</html>"), "{printed}");
     assert_eq!(world.aime(["runs", "report", "r", "-o", "page.html"]).must(0).stdout.trim(), "page.html");
     assert!(world.read("page.html").contains("cross the river"));
-    let told = world.aime(["runs", "report", "r", "-o", "page.html", "--output", "json"]).must(0);
-    assert_eq!(told.json(), json!({"run_id": "r", "report": "page.html"}));
+    let ended = world.aime(["runs", "report", "r", "-o", "page.html", "--output", "json"]).must(0);
+    assert_eq!(ended.json(), json!({"run_id": "r", "report": "page.html"}));
     world.aime(["runs", "report", "r", "-o", "nowhere/page.html"]).must(2).stderr_contains(&["nowhere/page.html", "hint"]);
     world.aime(["runs", "report", "other"]).must(2).stderr_contains(&["other"]);
 }
@@ -108,24 +108,24 @@ fn time_and_tokens_go_to_their_parts() {
     world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all"]).must(0);
 
     let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
-    let told = world.aime(["runs", "stats", "r", "--output", "json"]).must(0);
-    let time = &told.json()["time"];
+    let ended = world.aime(["runs", "stats", "r", "--output", "json"]).must(0);
+    let time = &ended.json()["time"];
     let figure = |member: &str| time.pointer(member).and_then(Value::as_u64).unwrap();
     let parts = ["models", "tools", "checks"];
-    assert_eq!(parts.map(|part| figure(&format!("/{part}/requests"))), [5, 0, 2], "two turns of each task and the answer: {told}");
-    assert_eq!(world.server().requests().len(), 7, "{told}");
+    assert_eq!(parts.map(|part| figure(&format!("/{part}/requests"))), [5, 0, 2], "two turns of each task and the answer: {ended}");
+    assert_eq!(world.server().requests().len(), 7, "{ended}");
     let tokens = parts.map(|part| figure(&format!("/{part}/input_tokens")));
-    assert!(tokens[0] > 0 && tokens[1] == 0 && tokens[2] > 0, "{told}");
-    assert_eq!(tokens.iter().sum::<u64>(), sum(&events, "model_called", "/spent/input_tokens"), "{told}\n{events}");
-    assert_eq!(figure("/tools/ms"), sum(&events, "tool_call_finished", "/duration_ms"), "{told}\n{events}");
+    assert!(tokens[0] > 0 && tokens[1] == 0 && tokens[2] > 0, "{ended}");
+    assert_eq!(tokens.iter().sum::<u64>(), sum(&events, "model_called", "/spent/input_tokens"), "{ended}\n{events}");
+    assert_eq!(figure("/tools/ms"), sum(&events, "tool_call_finished", "/duration_ms"), "{ended}\n{events}");
     assert_eq!(
         (events.events("changes_merged").len(), figure("/merging_ms")),
         (2, sum(&events, "changes_merged", "/duration_ms")),
-        "{told}"
+        "{ended}"
     );
     // Both commands sleep for 20 ms.
-    assert!(figure("/tools/ms") >= 40 && figure("/checks/ms") >= 40, "{told}");
-    assert!(figure("/aime_ms") < figure("/total_ms"), "{told}");
+    assert!(figure("/tools/ms") >= 40 && figure("/checks/ms") >= 40, "{ended}");
+    assert!(figure("/aime_ms") < figure("/total_ms"), "{ended}");
 
     let shown = world.aime(["runs", "stats", "r"]).must(0).stdout;
     let page = world.aime(["runs", "report", "r", "-o", "-"]).must(0).stdout;

@@ -72,16 +72,16 @@ fn a_run_without_a_process_is_interrupted() {
     let running = world.start(RUN);
     world.wait_for_requests(3);
     let status = |command: &[&str]| {
-        let told = world.aime([command, &["--output", "json"]].concat()).must(0).json();
-        let told = told.get(0).unwrap_or(&told).clone();
-        (told["status"].clone(), told["error"]["next"]["step"].clone())
+        let message = world.aime([command, &["--output", "json"]].concat()).must(0).json();
+        let message = message.get(0).unwrap_or(&message).clone();
+        (message["status"].clone(), message["error"]["next"]["step"].clone())
     };
     let (list, show) = (["runs", "list"], ["runs", "show", "trip"]);
     assert_eq!((status(&list).0, status(&show)), (json!("executing"), (json!("executing"), json!(null))));
     running.kill();
     assert_eq!((status(&list).0, status(&show)), (json!("interrupted"), (json!("interrupted"), json!("resume"))));
-    let told = world.aime(["runs", "show", "trip"]).must(0).stdout;
-    assert!(told.contains("go on with `aime resume trip`"), "{told}");
+    let message = world.aime(["runs", "show", "trip"]).must(0).stdout;
+    assert!(message.contains("go on with `aime resume trip`"), "{message}");
     resume(&world).must(0);
     assert_eq!(status(&list).0, json!("completed"));
 }
@@ -140,13 +140,13 @@ fn after_a_crash_in_a_command_the_actor_gets_its_output_and_facts() {
     let ended = resume(&world).must(0);
     assert_eq!(ended.json()["answer"], "I looked: it was half done", "{ended}");
     let requests = world.actor_requests("In doubt");
-    let told = requests[0]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
-    let (facts, data) = told.split_once("[data ").unwrap();
+    let message = requests[0]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    let (facts, data) = message.split_once("[data ").unwrap();
     for fact in ["It was begun", "and ran for about", "Its processes were ended with aime.", "Files changed since: ", "`made.txt`"] {
-        assert!(facts.contains(fact), "{fact} is outside of the marks: {told}");
+        assert!(facts.contains(fact), "{fact} is outside of the marks: {message}");
     }
     let (data, _) = data.split_once("[end ").unwrap();
-    assert!(data.contains("from command]\nhalf done\n") && !facts.contains("half done"), "the output is data: {told}");
+    assert!(data.contains("from command]\nhalf done\n") && !facts.contains("half done"), "the output is data: {message}");
 }
 
 #[test]

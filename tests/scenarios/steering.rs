@@ -29,8 +29,8 @@ fn what_is_said_to_a_run_under_way_changes_its_plan() {
     let world = world();
     let running = world.start(RUN);
     world.wait_for_file("began");
-    let told = world.aime(["tell", "trip", "rest", "at", "the", "inn"]).must(0);
-    assert!(told.stderr.contains("the run takes it up now"), "{told}");
+    let output = world.aime(["tell", "trip", "rest", "at", "the", "inn"]).must(0);
+    assert!(output.stderr.contains("the run takes it up now"), "{output}");
     wait_until("the planner is asked", || !world.schema_requests("aime_patch").is_empty());
     world.file("go", "");
     let ended = running.wait().must(0);
@@ -69,8 +69,8 @@ fn what_is_said_to_a_led_run_reaches_its_lead() {
     wait_until("the lead is woken", || of_lead().len() > 1);
     world.file("go", "");
     let ended = running.wait().must(0);
-    let told = of_lead()[1]["messages"].as_array().unwrap().last().unwrap().to_string();
-    assert!(told.contains("A person spoke.") && told.contains("> rest at the inn"), "{told}");
+    let output = of_lead()[1]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(output.contains("A person spoke.") && output.contains("> rest at the inn"), "{output}");
     let handled = of_lead()[2]["messages"].as_array().unwrap().last().unwrap().to_string();
     assert!(handled.contains("> rest at the inn"), "nobody said that it was handled: {handled}");
     assert!(!world.actor_requests("REST-AT-THE-INN").is_empty(), "{ended}");
@@ -88,8 +88,8 @@ fn a_run_can_be_paused_told_something_and_resumed() {
     let left = running.wait().must(130);
     assert_eq!(left.last()["error"]["code"], "interrupted", "{left}");
     world.file("go", "");
-    let told = world.aime(["tell", "trip", "rest at the inn"]).must(0);
-    assert!(told.stderr.contains("aime resume trip"), "{told}");
+    let output = world.aime(["tell", "trip", "rest at the inn"]).must(0);
+    assert!(output.stderr.contains("aime resume trip"), "{output}");
     let nobody = world.aime(["pause", "trip"]).must(2);
     assert!(nobody.stderr.contains("no process works on run trip"), "{nobody}");
     let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
@@ -113,8 +113,8 @@ fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
     let world = direct();
     let running = world.start(DIRECT);
     world.wait_for_file("began");
-    let told = world.aime(["tell", "trip", "walk", "slowly"]).must(0);
-    assert!(told.stderr.contains("the run takes it up now"), "{told}");
+    let output = world.aime(["tell", "trip", "walk", "slowly"]).must(0);
+    assert!(output.stderr.contains("the run takes it up now"), "{output}");
     wait_until("the words are in the journal", || {
         world.aime(["runs", "events", "trip", "--output", "jsonl"]).events("evidence_added").len() == 1
     });

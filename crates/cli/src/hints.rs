@@ -36,6 +36,7 @@ pub(crate) fn hint(hint: &Hint) -> Message {
         Hint::FetchModel { model, size } => message!("fetch-pull", model, size),
         Hint::OtherModel => message!("models-known"),
         Hint::OtherProfile => message!("engine-profile-hint"),
+        Hint::LogIn(server) => message!("mcp-login", server),
         Hint::Engine(EngineStep::Server) => message!("engine-server"),
         Hint::Engine(EngineStep::List) => message!("engine-list"),
         Hint::Engine(EngineStep::Worker) => message!("engine-worker"),

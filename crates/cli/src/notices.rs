@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 #[cfg(feature = "local-model")]
 use crate::fetching;
 use crate::{
+    hints,
     i18n::{self, msg},
     output::{self, BOLD, DIM},
     screen::column,
@@ -38,6 +39,10 @@ impl Caller for NoticePrinter {
     fn on_notice(&self, notice: &Notice<'_>) {
         match notice {
             Notice::Message(message) => output::note(&output::plain(&i18n::print(message))),
+            Notice::Advice { message, hint } => {
+                output::note(&output::plain(&i18n::print(message)));
+                output::note(&msg!("failure-hint", label = msg!("hint-label"), hint = hints::hint(hint)));
+            }
             Notice::Model { choice, setup } => output::note(&model_line(Some(choice), setup)),
             Notice::TelemetryLost { pieces } => {
                 let pieces = output::count(usize::try_from(*pieces).unwrap_or(usize::MAX), "piece");

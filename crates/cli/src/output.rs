@@ -205,7 +205,7 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 /// Returns the usage by asker, if there are several: `lead 900 tokens in 3 requests, actors …`.
 pub(crate) fn by_who(by: &CostByRole) -> Option<String> {
     let asked = by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
-    let told = asked.map(|(who, spent)| {
+    let output = asked.map(|(who, spent)| {
         let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
         let cost = (spent.cost_usd > 0.0).then(|| format!("${:.4}", spent.cost_usd));
         let cached = (spent.cached_input_tokens > 0).then(|| msg!("run-cached", tokens = spent.cached_input_tokens));
@@ -214,8 +214,8 @@ pub(crate) fn by_who(by: &CostByRole) -> Option<String> {
         let tokens = spent.input_tokens + spent.output_tokens;
         format!("{}{notes}", msg!("spent-by", who = i18n::word_name("spent", who), tokens, requests))
     });
-    let told: Vec<String> = told.collect();
-    (told.len() > 1).then(|| told.join(&msg!("view-comma")))
+    let output: Vec<String> = output.collect();
+    (output.len() > 1).then(|| output.join(&msg!("view-comma")))
 }
 
 #[cfg(test)]
@@ -227,17 +227,17 @@ mod tests {
     #[test]
     fn spending_names_each_role() {
         let spent = |requests, input_tokens, cost_usd| json!({"requests": requests, "input_tokens": input_tokens, "cost_usd": cost_usd});
-        let told = |by: Value| by_who(&serde_json::from_value(by).unwrap());
-        assert_eq!(told(json!({})), None);
-        assert_eq!(told(json!({"actors": spent(2, 90, 0.5)})), None, "the sum says it");
+        let output = |by: Value| by_who(&serde_json::from_value(by).unwrap());
+        assert_eq!(output(json!({})), None);
+        assert_eq!(output(json!({"actors": spent(2, 90, 0.5)})), None, "the sum says it");
         let mut all = json!({"lead": spent(1, 40, 0.25), "actors": spent(2, 90, 0.0), "checks": spent(1, 7, 0.0)});
         let expected = "lead 40 tokens in 1 request ($0.2500), actors 90 tokens in 2 requests, checks 7 tokens in 1 request";
-        assert_eq!(told(all.clone()).as_deref(), Some(expected));
+        assert_eq!(output(all.clone()).as_deref(), Some(expected));
         all["lead"]["cached_input_tokens"] = json!(30);
         all["actors"]["cached_input_tokens"] = json!(80);
         let expected = "lead 40 tokens in 1 request (30 from the cache, $0.2500), actors 90 tokens in 2 requests (80 from the cache), \
                         checks 7 tokens in 1 request";
-        assert_eq!(told(all).as_deref(), Some(expected));
+        assert_eq!(output(all).as_deref(), Some(expected));
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod host;
 #[cfg(feature = "journal")]
 mod journal;
 mod machine;
+#[cfg(feature = "journal")]
+pub mod sqlite;
 
 #[cfg(feature = "content")]
 pub use content::{ContentError, ContentStore, FolderStore, check_name, content_name, private_folder};

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext, lead::LeadContext};
 
-pub(crate) use context::{FailedTask, PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
+pub(crate) use context::{FailedTask, PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence, summary};
 pub use context::{PlanExample, PlanTools, ProfileBrief, ToolLine};
 
 const SYSTEM_MARK: &str = "<!-- system -->";

@@ -101,8 +101,7 @@ pub enum Route {
 ///
 /// # Example
 /// ```
-/// use aime_dynamic_planner::{Route, RouteSettings, default_categories, route};
-/// use aime_progress_management::PlanMode;
+/// use aime_dynamic_planner::{Route, RouteSettings, default_categories, progress::PlanMode, route};
 ///
 /// let Route::Decided(routed) = route("Fix the typo in README.md", &RouteSettings::default(), &default_categories()) else {
 ///     unreachable!("a short goal needs no model");

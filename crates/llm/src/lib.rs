@@ -28,6 +28,7 @@ pub use arguments::{ArgumentsError, coerce_to_schema, read_arguments};
 pub(crate) use calls_in_text::clean_tool_name;
 pub use calls_in_text::{CallsInText, calls_in_text};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
+pub use futures::{future::BoxFuture, stream::BoxStream};
 pub use hint::ModelHint;
 pub use image::{Image, ImageError, ImageFormat, MAX_IMAGE_BYTES};
 pub(crate) use json::read_json_where;
@@ -37,9 +38,7 @@ pub use message::{
     Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
-pub use native::NativeTurn;
-#[cfg(feature = "openai")]
-pub(crate) use native::TurnSource;
+pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
 pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window, shown_address};
 pub(crate) use prices::RequestTokens;

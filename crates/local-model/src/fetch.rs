@@ -10,7 +10,6 @@ mod observer;
 mod packages;
 mod part;
 mod settings;
-mod space;
 mod store;
 mod wheel;
 

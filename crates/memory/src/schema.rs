@@ -1,18 +1,14 @@
 //! Tables of the file, and the upgrade of older files.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::path::Path;
 
+use aime_durable::sqlite::{connect, write_ahead};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::MemoryError;
 
 /// "aimm", in the header of the file: the journal's is "aime".
 const APPLICATION: i32 = 0x6169_6d6d;
-/// Time to wait for another process that writes.
-const BUSY: Duration = Duration::from_secs(10);
 
 /// One step for each version of the schema, applied in order and never changed once it has been released.
 ///
@@ -70,7 +66,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, MemoryError> {
         std::fs::create_dir_all(folder).map_err(|source| MemoryError::Folder { path: folder.to_owned(), source })?;
     }
     let fault = |error| MemoryError::from_sqlite(path, error);
-    let mut connection = connect(path).map_err(fault)?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE).map_err(fault)?;
     if connection.is_readonly("main").map_err(fault)? {
         return Err(MemoryError::ReadOnly { path: path.to_owned() });
     }
@@ -79,32 +75,6 @@ pub(crate) fn open(path: &Path) -> Result<Connection, MemoryError> {
     write_ahead(&connection).map_err(fault)?;
     migrate(&mut connection, path)?;
     Ok(connection)
-}
-
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // Not SQLITE_OPEN_URI, so that a path with any characters is read as a path.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    // Forgotten data does not stay readable in the free pages of the file.
-    connection.pragma_update(None, "secure_delete", true)?;
-    connection.set_prepared_statement_cache_capacity(32);
-    Ok(connection)
-}
-
-/// Turns write-ahead logging on. SQLite does not wait for a lock here when two processes create the file at once, so we do.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
-    let begun = Instant::now();
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Returns the version of the tables in the file.

@@ -79,6 +79,7 @@ tool-runs = runs
 tool-connects = connects
 tool-changes = changes
 tool-parameters = the parameters are not a JSON object: {$error}
+tool-other-json = this is another value
 tool-show = `aime tools show {$tool}` shows the parameters
 
 eval-begins = {$trials} in {$ways}; {$done} are done of them in {$folder}

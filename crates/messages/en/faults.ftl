@@ -167,3 +167,11 @@ no-editor = there is no editor to review the plan in, and no terminal
 no-editor-hint = set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`
 no-editor-program = the editor `{$editor}` was not found
 no-editor-program-hint = set EDITOR to a program that exists
+process-nul = {$place} holds a NUL byte, which cannot be given to a program; leave it out
+process-no-program = the program `{$program}` was not found; install it, or put its folder on PATH
+process-no-folder = the working folder {$folder} is not a folder that can be entered
+process-not-started = the program `{$program}` could not be started: {$error}
+process-hidden = `{$program}` was not run: commands may not read {$folder}; the user can allow it: sandbox.read = ["{$folder}"]
+process-no-temp = `{$program}` was not run: no folder for its temporary files can be made in {$folder}: {$error}; set TMPDIR to a folder that is there and has room
+process-unconfined = `{$program}` was not run: {$reason}
+process-no-end = the end of `{$program}` could not be learnt: {$error}

@@ -52,6 +52,9 @@ typed-settings = write NAME=FILE, or NAME= for what is configured
 typed-name = a name has letters, digits, -, _ and .
 last-is-newest = `last` is the newest run; `aime runs` lists all of this folder
 typed-of-runs = write `runs` before it: aime runs {$name}
+typed-engine = write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE
+typed-serve = write some of {$names}
+typed-commands = the commands here are {$names}
 typed-quote = put the goal in quotes: aime run "…"
 typed-goal = write `run` before a goal: aime run "…"
 

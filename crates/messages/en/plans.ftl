@@ -98,7 +98,6 @@ plan-incapable-hint = leave the bundle out, or name another profile or none
 plan-no-criterion = the number of the criterion is missing
 plan-no-new-criterion = the new text of the criterion is missing
 rule-no-tool = a tool task names its tool
-rule-plan-exists = the run has a plan already; change it by a patch
 rule-no-plan = the run has no plan yet
 rule-group-settled = the group {$id} is {$status} already; leave parent out
 rule-untouchable = the task {$task} is {$status}; {$hint}

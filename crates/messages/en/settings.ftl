@@ -20,6 +20,8 @@ want-truth = true or false
 want-text = a text
 want-list = a list
 want-table = a table of keys
+want-network = "none", "all", or a list of hosts such as ["crates.io", "*.example.org"]
+want-command = a command
 value-invalid = {$key} is {$value}: write {$wanted}
 wanted-range = {$from} to {$to}
 wanted-least = at least {$number}
@@ -41,6 +43,7 @@ hook-list = it is none of the known tools
 no-host-single = write a host such as "wiki.intern" or "127.0.0.1:8080"
 wanted-paths = paths in the working folder, outside of .git and .aime
 wanted-less = less than `{$key}`
+wanted-one = one of {$names}
 command-empty = the command is empty
 program-empty = {$key} is empty: write a program
 hook-empty = the command of a hook is empty: write a command, or remove the hook
@@ -225,6 +228,7 @@ mcp-given-up = the MCP server `{$server}` failed { $number ->
 }, so aime does not start it again in this run; the last failure: {$reason}
 mcp-settings = the settings of the MCP server `{$server}` are invalid: {$why}
 mcp-no-server = there is no MCP server `{$server}`; configured: {$names}
+mcp-no-servers = there is no MCP server `{$server}`: none is configured
 mcp-confined = The server runs in the sandbox. To allow more, set in [mcp.servers.{$server}]: network = ["example.org"] or true, read = ["…"], write = ["…"], or confined = false
 mcp-left-out = without the MCP server {$server}: {$reason}
 mcp-without-tools = without tools: {$reason}

@@ -11,7 +11,7 @@ mod value;
 
 pub use catalogue::{counted, format, texts, word_name};
 pub use message::{Describe, Message};
-pub use nearest::nearest;
+pub use nearest::{nearest, nearest_first};
 pub use sentence::{translate_question, typed};
 pub use value::Value;
 #[doc(hidden)]

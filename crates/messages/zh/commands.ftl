@@ -73,6 +73,7 @@ tool-runs = 运行
 tool-connects = 联网
 tool-changes = 修改
 tool-parameters = 参数不是 JSON 对象：{$error}
+tool-other-json = 这是另一种值
 tool-show = `aime tools show {$tool}` 说明参数
 
 eval-begins = {$ways}，{$trials}；其中 {$done} 次已完成，在 {$folder}

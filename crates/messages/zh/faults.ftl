@@ -161,3 +161,11 @@ no-editor = 没有可用来审阅计划的编辑器，也没有终端
 no-editor-hint = 请设 EDITOR，或用 `aime plan GOAL -o plan.json --format json`，编辑后 `aime run --plan plan.json`
 no-editor-program = 找不到编辑器 `{$editor}`
 no-editor-program-hint = 请把 EDITOR 设为存在的程序
+process-nul = {$place} 含有 NUL 字节，不能交给程序；请去掉它
+process-no-program = 没有找到程序 `{$program}`；请安装它，或把它所在的文件夹加入 PATH
+process-no-folder = 工作文件夹 {$folder} 不是可以进入的文件夹
+process-not-started = 无法启动程序 `{$program}`：{$error}
+process-hidden = 没有运行 `{$program}`：命令不能读取 {$folder}；用户可以允许：sandbox.read = ["{$folder}"]
+process-no-temp = 没有运行 `{$program}`：无法在 {$folder} 中建立存放临时文件的文件夹：{$error}；请把 TMPDIR 设为一个存在且有空间的文件夹
+process-unconfined = 没有运行 `{$program}`：{$reason}
+process-no-end = 无法得知 `{$program}` 如何结束：{$error}

@@ -98,7 +98,6 @@ plan-incapable-hint = 请去掉工具组，或指定别的角色，或不指定
 plan-no-criterion = 没有写标准的编号
 plan-no-new-criterion = 没有写标准的新文字
 rule-no-tool = 工具任务要写出工具
-rule-plan-exists = 这个运行已有计划；请用补丁修改它
 rule-no-plan = 这个运行还没有计划
 rule-group-settled = 分组 {$id} 已是 {$status}；请去掉 parent
 rule-untouchable = 任务 {$task} 是 {$status}；{$hint}

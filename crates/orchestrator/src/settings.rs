@@ -212,6 +212,7 @@ pub(crate) fn in_force<'a>(rules: &'a PermissionRules, consents: &[String]) -> C
 }
 
 /// Input that a run starts from: the first record of its journal.
+#[expect(unnameable_types, reason = "it is opaque; its name outside of this crate is `<RunMachine as Machine>::Input`")]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunInput {
     /// Id of the run.

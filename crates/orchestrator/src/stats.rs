@@ -72,7 +72,7 @@ impl RunStats {
 }
 
 /// Types of the events that matter here; the others are not read.
-const TOLD: [&str; 14] = [
+const COUNTED: [&str; 14] = [
     "planning_started",
     "plan_reused",
     "plan_created",
@@ -121,7 +121,7 @@ impl RunCounters {
 
     fn record(&mut self, record: &EventRecord) -> Result<(), serde_json::Error> {
         let Type { name } = serde_json::from_str(&record.body)?;
-        if TOLD.contains(&name.as_str()) {
+        if COUNTED.contains(&name.as_str()) {
             self.take(Timestamp::from_millis(record.at), &serde_json::from_str(&record.body)?);
         }
         Ok(())

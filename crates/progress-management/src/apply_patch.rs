@@ -71,8 +71,8 @@ impl ProgressState {
 impl PlanPatch {
     /// Returns a patch of these changes.
     #[must_use]
-    pub fn new(reasoning: impl Into<String>, changes: Vec<PlanChange>) -> Self {
-        Self { schema: PATCH_SCHEMA.to_owned(), reasoning: reasoning.into(), changes }
+    pub fn new(reasoning: impl Into<String>, changes: impl IntoIterator<Item = PlanChange>) -> Self {
+        Self { schema: PATCH_SCHEMA.to_owned(), reasoning: reasoning.into(), changes: changes.into_iter().collect() }
     }
 
     /// Returns a patch that takes one task out of the plan, for this reason.
@@ -385,6 +385,12 @@ impl Patching {
 }
 
 impl PlanChange {
+    /// Returns a change that adds a task.
+    #[must_use]
+    pub fn add_task(task: TaskSpec) -> Self {
+        Self::AddTask { task: Box::new(task), replaces: Vec::new() }
+    }
+
     /// Returns a change that replaces a success criterion of the plan.
     #[must_use]
     pub fn amend(number: u32, criterion: Criterion, evidence: &str) -> Self {

@@ -61,19 +61,6 @@ impl Plan {
 }
 
 impl ProgressState {
-    /// Checks that `plan` can be the first plan of this run: [`Plan::check`], and that there is none yet.
-    ///
-    /// # Errors
-    /// [`Faults`] with all faults and their places.
-    pub fn check_plan(&self, plan: &Plan) -> Result<(), Faults> {
-        if self.version != 0 {
-            let mut found = Found::default();
-            found.add("plan", Problem::PlanExists);
-            return found.into_result();
-        }
-        plan.check()
-    }
-
     /// Returns the current plan with the changes of earlier patches, without tasks that were taken out and the edges to
     /// them.
     #[must_use]

@@ -22,6 +22,14 @@ pub struct TimedEvent {
     pub event: ProgressEvent,
 }
 
+impl TimedEvent {
+    /// Returns an event of this time.
+    #[must_use]
+    pub const fn new(at: Timestamp, event: ProgressEvent) -> Self {
+        Self { at, event }
+    }
+}
+
 /// Mode in which a goal is planned and carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -468,6 +476,11 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl ProgressEvent {
+    /// Returns the first event of a run without images.
+    pub fn run_started(plan_id: PlanId, goal: impl Into<String>) -> Self {
+        Self::RunStarted { plan_id, goal: goal.into(), images: Vec::new() }
+    }
+
     /// Returns the `type` member of the event: its kind in one snake_case word.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -31,9 +31,6 @@ pub enum Problem {
     /// The plan has no tasks.
     #[error("{}", self.describe())]
     NoTasks,
-    /// There is a plan already.
-    #[error("{}", self.describe())]
-    PlanExists,
     /// There is no plan to change.
     #[error("{}", self.describe())]
     NoPlan,
@@ -188,7 +185,6 @@ impl Describe for Problem {
                 message!("rule-schema", found = format!("{found:?}"), expected = format!("{expected:?}"))
             }
             Self::NoTasks => message!("rule-no-tasks"),
-            Self::PlanExists => message!("rule-plan-exists"),
             Self::NoPlan => message!("rule-no-plan"),
             Self::DuplicateId { id } => message!("rule-taken", id = quoted(id)),
             Self::UnknownTask { id, nearest: None } => message!("rule-unknown", task = quoted(id)),

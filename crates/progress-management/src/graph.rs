@@ -106,13 +106,6 @@ impl TaskGraph {
         node.into_iter().flat_map(|node| &node.requires).filter_map(|required| self.nodes.get(required.from)).map(|node| &node.id).collect()
     }
 
-    /// Returns the tasks that wait for `task` by their own dependencies, edges and references, in plan order.
-    #[must_use]
-    pub fn dependents(&self, task: &TaskId) -> Vec<&TaskId> {
-        let Some(at) = self.index.get(task) else { return Vec::new() };
-        self.nodes.iter().filter(|node| node.requires.iter().any(|required| required.from == *at)).map(|node| &node.id).collect()
-    }
-
     /// Returns the tasks that `task` waits for, directly or through others; not the task itself.
     #[must_use]
     pub fn before(&self, task: &TaskId) -> HashSet<&TaskId> {

@@ -11,7 +11,7 @@ use crate::{
 
 /// State of a task for those that depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DependencyState {
+pub(crate) enum DependencyState {
     /// Completed.
     Satisfied,
     /// Failed for good, skipped or rolled back.
@@ -64,15 +64,8 @@ impl ProgressState {
     /// Returns the combined state of the dependencies of `task`, including those of its groups. A task without
     /// dependencies, or an unknown one, is satisfied.
     #[must_use]
-    pub fn settle_dependencies(&self, task: &TaskId) -> DependencyState {
+    pub(crate) fn settle_dependencies(&self, task: &TaskId) -> DependencyState {
         self.graph().settle_dependencies(self, task)
-    }
-
-    /// Returns the state of `task` for those that depend on it; `None` for an unknown task.
-    #[must_use]
-    pub fn dependency_state(&self, task: &TaskId) -> Option<DependencyState> {
-        let graph = self.graph();
-        graph.index.get(task).map(|at| View::new(&graph, self).state_of(*at))
     }
 
     /// Returns the reason why the dependencies of `task` block it, if they do.

@@ -7,7 +7,7 @@ use aime_local_model::{CatalogModel, FetchNews, ModelStore};
 use aime_messages::Message;
 use futures::future::BoxFuture;
 
-use crate::{Setup, models::Choice};
+use crate::{Hint, Setup, models::Choice};
 
 /// Program that opened a folder. Every method has a default, so `()` is a caller that ignores everything.
 pub trait Caller: Send + Sync {
@@ -27,6 +27,13 @@ impl Caller for () {}
 pub enum Notice<'a> {
     /// A message, for example on a setting that was left out. It may quote servers and files, and so contain control characters.
     Message(&'a Message),
+    /// A message about a part that cannot be used, with the next step for a person.
+    Advice {
+        /// The message.
+        message: &'a Message,
+        /// The next step.
+        hint: &'a Hint,
+    },
     /// A model was chosen for the runs of this folder and is about to be prepared.
     Model {
         /// The models, with the reason for the default one.

@@ -3,8 +3,9 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use aime_durable::{JournalError, LockError};
-use aime_messages::{Message, message};
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure};
+use aime_sandbox::ProcessError;
 
 use crate::{Hint, config::ConfigFault};
 
@@ -85,7 +86,8 @@ pub fn with_causes(message: Message, mut cause: Option<&(dyn Error + 'static)>) 
         let text = error.to_string();
         if !all.contains(&text) {
             all = format!("{all}\n{text}");
-            message = message!("with-cause", message, cause = Message::text(text));
+            let cause = error.downcast_ref().map_or_else(|| Message::text(text), ProcessError::describe);
+            message = message!("with-cause", message, cause);
         }
         cause = error.source();
     }

@@ -5,6 +5,8 @@ use std::fmt;
 use aime_messages::{Message, message};
 use aime_orchestrator::NextStep;
 use aime_progress_management::RunId;
+#[cfg(feature = "mcp")]
+use aime_tools::McpError;
 
 /// Next step for the user. A user interface words it with its own commands; `Display` names none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +77,8 @@ pub enum Hint {
     OtherModel,
     /// Give the task another profile, or run the plan without an engine.
     OtherProfile,
+    /// Log in to the MCP server of this name.
+    LogIn(String),
     /// Next step for runs on an engine.
     Engine(EngineStep),
 }
@@ -108,6 +112,17 @@ pub enum NameKind {
 impl Default for Hint {
     fn default() -> Self {
         Self::Text(Message::default())
+    }
+}
+
+impl Hint {
+    /// Returns the next step after a fault of an MCP server, if a person can take one.
+    #[cfg(feature = "mcp")]
+    pub fn for_server(fault: &McpError) -> Option<Self> {
+        match fault {
+            McpError::Unauthorized { server } | McpError::Forbidden { server, .. } => Some(Self::LogIn(server.clone())),
+            _ => None,
+        }
     }
 }
 
@@ -148,6 +163,7 @@ impl fmt::Display for Hint {
             Self::FetchModel { model, size } => write!(f, "fetch {model} ({size})"),
             Self::OtherModel => f.write_str("use a local model that is known to run, or a model on a server"),
             Self::OtherProfile => f.write_str("give the task another profile, or run the plan without an engine"),
+            Self::LogIn(server) => write!(f, "log in to the MCP server {server}"),
             Self::Engine(EngineStep::Server) => f.write_str("check that the server is there"),
             Self::Engine(EngineStep::List) => f.write_str("look at the list of runs of this engine"),
             Self::Engine(EngineStep::Worker) => f.write_str("check that a worker is there"),

@@ -31,6 +31,9 @@ mod hint;
 mod service;
 mod setup;
 
+/// Crates whose types are part of this crate's API; `orchestrator` has those of models, tools and plans.
+pub use {aime_messages as messages, aime_orchestrator as orchestrator, aime_progress_management as progress};
+
 pub use self::{
     caller::{Caller, Notice},
     consents::{Consent, Consents},
@@ -40,8 +43,8 @@ pub use self::{
     hint::{EngineStep, Hint, NameKind},
     service::{
         AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunNews,
-        RunWatch, Runs, UndoReport, WatchNews, has_ended, list_document, matching_runs, outcome, raised, remember, report_view, rfc3339,
-        settings_of, state_of_version, stats_document, task_scope,
+        RunWatch, Runs, UndoReport, WatchNews, has_ended, json_fault, list_document, matching_runs, outcome, raised, remember, report_view,
+        rfc3339, settings_of, state_of_version, stats_document, task_scope,
     },
     setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

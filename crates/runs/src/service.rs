@@ -33,7 +33,7 @@ pub use self::{
     forecast::{Forecast, ForecastBasis},
     inspect::{has_ended, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
     people::{AnswerReceipt, Cancelled},
-    plans::{CheckerParts, PlanCheck},
+    plans::{CheckerParts, PlanCheck, json_fault},
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},

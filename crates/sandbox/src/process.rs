@@ -25,6 +25,8 @@ mod tests;
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Duration};
 
+use aime_messages::{Describe, Message, message};
+
 pub use background::BackgroundProcess;
 pub use capture::{STDERR_HEADING, STDOUT_HEADING};
 pub use mark::VARIABLE as PROCESS_VARIABLE;
@@ -117,25 +119,25 @@ pub struct CapturedOutput {
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// A text contains a NUL byte, which would end it early for the operating system.
-    #[error("{place} holds a NUL byte, which cannot be given to a program; leave it out")]
+    #[error("{}", self.describe())]
     NulByte {
         /// Name of the text.
         place: String,
     },
     /// The program does not exist.
-    #[error("the program `{program}` was not found; install it, or put its folder on PATH")]
+    #[error("{}", self.describe())]
     ProgramNotFound {
         /// Program as requested.
         program: String,
     },
     /// The working folder is not a folder.
-    #[error("the working folder {} is not a folder that can be entered", folder.display())]
+    #[error("{}", self.describe())]
     WorkingFolder {
         /// Folder as requested.
         folder: PathBuf,
     },
     /// The operating system refused to start the program.
-    #[error("the program `{program}` could not be started: {source}")]
+    #[error("{}", self.describe())]
     Start {
         /// Program as requested.
         program: String,
@@ -143,7 +145,7 @@ pub enum ProcessError {
         source: io::Error,
     },
     /// Commands may not read the folder of the program.
-    #[error("`{program}` was not run: commands may not read {0}; the user can allow it: sandbox.read = [\"{0}\"]", place.parent().unwrap_or(place).display())]
+    #[error("{}", self.describe())]
     ProgramHidden {
         /// Program as requested.
         program: String,
@@ -151,7 +153,7 @@ pub enum ProcessError {
         place: PathBuf,
     },
     /// The folder for temporary files is missing, full, or not writable by this user.
-    #[error("`{program}` was not run: no folder for its temporary files can be made in {}: {source}; set TMPDIR to a folder that is there and has room", folder.display())]
+    #[error("{}", self.describe())]
     TemporaryFolder {
         /// Program as requested.
         program: String,
@@ -161,7 +163,7 @@ pub enum ProcessError {
         source: io::Error,
     },
     /// The program may only run confined, and the machine cannot confine it.
-    #[error("`{program}` was not run: {reason}")]
+    #[error("{}", self.describe())]
     Unconfined {
         /// Program as requested.
         program: String,
@@ -169,11 +171,30 @@ pub enum ProcessError {
         reason: String,
     },
     /// The operating system does not report how the process ended.
-    #[error("the end of `{program}` could not be learnt: {source}")]
+    #[error("{}", self.describe())]
     Wait {
         /// Program as requested.
         program: String,
         /// Error of the operating system.
         source: io::Error,
     },
+}
+
+impl Describe for ProcessError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::NulByte { place } => message!("process-nul", place),
+            Self::ProgramNotFound { program } => message!("process-no-program", program),
+            Self::WorkingFolder { folder } => message!("process-no-folder", folder = folder.display()),
+            Self::Start { program, source } => message!("process-not-started", program, error = source),
+            Self::ProgramHidden { program, place } => {
+                message!("process-hidden", program, folder = place.parent().unwrap_or(place).display())
+            }
+            Self::TemporaryFolder { program, folder, source } => {
+                message!("process-no-temp", program, folder = folder.display(), error = source)
+            }
+            Self::Unconfined { program, reason } => message!("process-unconfined", program, reason),
+            Self::Wait { program, source } => message!("process-no-end", program, error = source),
+        }
+    }
 }

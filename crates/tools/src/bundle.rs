@@ -1,6 +1,8 @@
 //! Tool bundles: named sets of tools that belong together.
 
-use crate::names::{nearest_first, quoted};
+use aime_messages::nearest_first;
+
+use crate::names::quoted;
 
 /// A set of tools that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,16 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_llm::{Image, ToolDefinition};
+use aime_messages::nearest_first;
 use aime_sandbox::FileError;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    SeenFile, Source, ToolContext, ValidatedCall,
-    names::{nearest_first, quoted},
-    schema::SchemaCheck,
-};
+use crate::{SeenFile, Source, ToolContext, ValidatedCall, names::quoted, schema::SchemaCheck};
 
 /// Resources that a call may touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,10 +1,6 @@
-//! Differences between operating systems: names that are not text, permissions of new files, free space.
+//! Differences between operating systems: names that are not text, permissions of new files.
 
-use std::{
-    fs::OpenOptions,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{fs::OpenOptions, path::PathBuf};
 
 /// Sets options for a file that only its owner may access. On Windows it has the rights of its folder.
 pub(crate) fn private_file(options: &mut OpenOptions) {
@@ -12,18 +8,6 @@ pub(crate) fn private_file(options: &mut OpenOptions) {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]
     let _ = options;
-}
-
-/// Returns the bytes that this user may still write in a folder's file system.
-#[cfg(unix)]
-pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
-    let found = rustix::fs::statvfs(folder)?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
-#[cfg(windows)]
-pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
-    fs4::available_space(folder)
 }
 
 /// Converts the bytes of a name to a path.

@@ -66,9 +66,9 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`], for example if the state is missing.
     pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<WorkHistory>, WorkTreeError> {
-        let said = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
-        let said = String::from_utf8_lossy(&said);
-        let states = States::read(&said);
+        let output = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
+        let output = String::from_utf8_lossy(&output);
+        let states = States::read(&output);
         let Some((first, parts)) = states.parts(to.as_str(), &|state, parents| match from {
             Some(from) => state == from.as_str(),
             None => parents.is_empty(),
@@ -101,11 +101,11 @@ impl WorkTree {
     pub async fn sizes(&self, blobs: &[&Blob]) -> Result<Vec<u64>, WorkTreeError> {
         let input: String = blobs.iter().map(|blob| format!("{}\n", blob.id)).collect();
         let what = "look at files of states";
-        let said = self.git.must_read(what, &["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
-        let said = String::from_utf8_lossy(&said);
+        let output = self.git.must_read(what, &["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
+        let output = String::from_utf8_lossy(&output);
         // For a missing object the line contains a message.
-        let sizes: Option<Vec<u64>> = said.lines().map(|size| size.parse().ok()).collect();
-        sizes.filter(|sizes| sizes.len() == blobs.len()).ok_or_else(|| WorkTreeError::Incomplete { stderr: said.trim().to_owned() })
+        let sizes: Option<Vec<u64>> = output.lines().map(|size| size.parse().ok()).collect();
+        sizes.filter(|sizes| sizes.len() == blobs.len()).ok_or_else(|| WorkTreeError::Incomplete { stderr: output.trim().to_owned() })
     }
 
     /// Returns the content of a file.
@@ -131,8 +131,8 @@ impl WorkTree {
         }
         let input: String = pairs.iter().map(|(from, to)| format!("{from} {to}\n")).collect();
         let compare = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
-        let said = self.git.must_read("compare states", &compare, input.into_bytes()).await?;
-        Ok(read_differences(&said))
+        let output = self.git.must_read("compare states", &compare, input.into_bytes()).await?;
+        Ok(read_differences(&output))
     }
 }
 
@@ -140,9 +140,9 @@ impl WorkTree {
 type Differences = HashMap<(String, String), Vec<Changed>>;
 
 /// Parses the output of `git diff-tree --stdin -z --raw` for pairs of trees: a line for each pair, then its differences.
-fn read_differences(said: &[u8]) -> Differences {
+fn read_differences(output: &[u8]) -> Differences {
     let mut differences = Differences::new();
-    let mut rest = said;
+    let mut rest = output;
     while let Some((pair, after)) = cut(rest, b'\n') {
         rest = after;
         let mut changes = Vec::new();
@@ -188,8 +188,8 @@ struct State<'a> {
 impl<'a> States<'a> {
     /// Parses the output of `git log`: for each state a line with its name, its tree and its parents, and the author for whom it was
     /// recorded.
-    fn read(said: &'a str) -> Self {
-        let states = said.split('\0').filter_map(|state| {
+    fn read(output: &'a str) -> Self {
+        let states = output.split('\0').filter_map(|state| {
             let (names, by) = state.split_once('\n')?;
             let mut names = names.split(' ').filter(|name| !name.is_empty());
             let (commit, tree) = (names.next()?, names.next()?);

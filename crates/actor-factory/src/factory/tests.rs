@@ -439,12 +439,12 @@ fn without_skills_nothing_is_said_of_them() {
 // Requirement: 19.6
 #[test]
 fn an_actor_is_told_to_answer_in_the_language_of_its_person() {
-    const IN_CHINESE: &str = "\n\n# 语言\n请用中文写出结果，以及所有给人看的内容。";
+    const IN_CHINESE: &str = "\n\n请用中文写出结果，以及所有给人看的内容。";
     let alone = |said: &'static str| compose(&task(said), |c| c.goal = said).unwrap().input.task;
     let chinese = alone("写一首关于春天的诗");
     assert!(chinese.contains(&format!("写一首关于春天的诗{IN_CHINESE}")), "{chinese}");
     let french = alone("Écris un poème");
-    assert!(french.contains("\n\n# Language\nWrite the result, and all that people read, in the language of the task."), "{french}");
+    assert!(french.contains("\n\nWrite the result, and all that people read, in the language of the task."), "{french}");
     let with_goal = |goal: &'static str| compose(&task("Count the TODOs of a.rs"), |c| c.goal = goal).unwrap().input.task;
     let foreign = with_goal("统计所有 TODO");
     assert!(foreign.trim_end().ends_with(IN_CHINESE), "also where the plan is in English: {foreign}");

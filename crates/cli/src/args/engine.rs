@@ -2,8 +2,11 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use aime_messages::message;
 use aime_runs::engine::{Address, Capability, EngineOptions, EngineTls, Queues};
 use clap::Args;
+
+use super::ArgumentFault;
 
 /// Help heading of the options for an engine.
 const ENGINE: &str = "Runs on an engine";
@@ -12,7 +15,7 @@ const ENGINE: &str = "Runs on an engine";
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineArgs {
     /// Run on Temporal, where workers do the work: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
-    #[arg(long, value_name = "ADDRESS", global = true, help_heading = ENGINE)]
+    #[arg(long, value_name = "ADDRESS", global = true, value_parser = address, help_heading = ENGINE)]
     pub(crate) engine: Option<Address>,
     /// Store of large contents that workers and clients share: a folder, or a bucket as s3://BUCKET/PREFIX, with its key in
     /// AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; .aime/blobs of the working folder by default
@@ -83,7 +86,7 @@ impl EngineArgs {
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
     /// Address of the engine: HOST:PORT, or as for --engine
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) temporal: Address,
     /// Work that it takes: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = capability)]
@@ -93,9 +96,11 @@ pub(crate) struct WorkerArgs {
     pub(crate) model: Option<String>,
 }
 
-fn capability(word: &str) -> Result<Capability, String> {
-    Capability::of_word(word).ok_or_else(|| {
-        let known: Vec<&str> = Capability::ALL.into_iter().map(Capability::word).collect();
-        format!("a worker serves {}", known.join(", "))
-    })
+fn address(text: &str) -> Result<Address, ArgumentFault> {
+    text.parse().map_err(|_| ArgumentFault(message!("typed-engine")))
+}
+
+fn capability(word: &str) -> Result<Capability, ArgumentFault> {
+    Capability::of_word(word)
+        .ok_or_else(|| ArgumentFault(message!("typed-serve", names = Capability::ALL.map(Capability::word).join(", "))))
 }

@@ -45,16 +45,16 @@ fn defined_arguments(command: &clap::Command) -> impl Iterator<Item = &clap::Arg
 #[test]
 fn the_book_tells_every_command_and_option() {
     let book = include_str!("../../../../docs/src/reference/commands.md");
-    let told = |words: &str| assert!(book.contains(words), "docs/src/reference/commands.md does not tell {words}");
+    let message = |words: &str| assert!(book.contains(words), "docs/src/reference/commands.md does not tell {words}");
     let command = whole_command();
     let globals: BTreeSet<_> = defined_arguments(&command).map(clap::Arg::get_id).collect();
     for argument in defined_arguments(&command) {
-        argument.get_long().iter().for_each(|long| told(&format!("--{long}")));
-        argument.get_short().iter().for_each(|short| told(&format!("`-{short}")));
+        argument.get_long().iter().for_each(|long| message(&format!("--{long}")));
+        argument.get_short().iter().for_each(|short| message(&format!("`-{short}")));
     }
     for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
         let name = command.get_name();
-        told(&format!("aime {name}"));
+        message(&format!("aime {name}"));
         let shown = book.split(&format!("aime {name} ")).nth(1).unwrap_or(book).split("aime ").next().unwrap_or_default();
         for argument in defined_arguments(command).filter(|argument| !globals.contains(argument.get_id())) {
             argument.get_long().iter().for_each(|long| assert!(shown.contains(&format!("--{long}")), "aime {name} --{long} is not told"));
@@ -101,6 +101,10 @@ fn what_is_wrong_names_the_option() {
         &["run", "g", "--max-parallel", "-1"],
     ];
     for (arguments, number) in [
+        #[cfg(feature = "temporal")]
+        (["--engine", "foo://x", "runs", "list"], "write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE"),
+        #[cfg(feature = "temporal")]
+        (["worker", "--temporal", "h:1", "--serve=x"], "write some of runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp"),
         (["run", "g", "--max-tokens", "-5"], "write a whole number of at least 1"),
         (["run", "g", "--max-parallel", "1001"], "write a whole number from 1 to 1000"),
         (["serve", "--port", "99999", "--plain"], "write a whole number from 0 to 65535"),
@@ -118,29 +122,45 @@ fn what_is_wrong_names_the_option() {
 
 #[test]
 fn missing_arguments_get_a_tip() {
-    let told = |arguments: &[&str]| with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err()).to_string();
+    let message = |arguments: &[&str]| with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err()).to_string();
     for arguments in [&["resume"][..], &["runs", "report"], &["runs", "show"], &["answer"]] {
-        assert!(told(arguments).contains("tip: `last` is the newest run"), "{}", told(arguments));
+        assert!(message(arguments).contains("tip: `last` is the newest run"), "{}", message(arguments));
     }
-    let goal = told(&["list the TODO comments"]);
+    let goal = message(&["list the TODO comments"]);
     assert!(goal.contains("tip: write `run` before a goal") && !goal.contains("similar"), "{goal}");
-    assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
-    assert!(!told(&["tools", "show"]).contains("newest run"));
-    assert!(told(&["delete", "last"]).contains("tip: write `runs` before it: aime runs delete"));
-    assert!(!told(&["memory", "delete", "x"]).contains("runs delete"), "another command's word is no command on runs");
+    assert!(message(&["rum"]).contains("'run'"), "what is nearly a command is named");
+    assert!(!message(&["tools", "show"]).contains("newest run"));
+    assert!(message(&["delete", "last"]).contains("tip: write `runs` before it: aime runs delete"));
+    let of_memory = message(&["memory", "delete", "x"]);
+    assert!(!of_memory.contains("runs delete"), "another command's word is no command on runs");
+    assert!(of_memory.contains("tip: the commands here are list, "), "{of_memory}");
+    let far = message(&["cancel", "last", "--task", "a"]);
+    assert!(!far.contains("--tls-key") && far.contains("'--task'"), "{far}");
+    assert!(message(&["run", "--modle", "x", "hi"]).contains("'--model'"));
 }
 
 #[cfg(not(feature = "temporal"))]
 #[test]
 fn arguments_of_another_build_name_its_feature() {
-    for arguments in [&["worker"][..], &["run", "g", "--on", "temporal://h:1"], &["run", "g", "--place", "x"], &["run", "g", "--trees"]] {
+    let (engine, place) = (["run", "g", "--engine", "temporal://h:1"], ["run", "g", "--workspace", "x"]);
+    for arguments in [&["worker"][..], &engine, &place, &["run", "g", "--git-handoff"]] {
         let fault = with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err());
-        let told = fault.to_string();
-        assert!(told.contains("tip: this aime was built without it: build it with the feature `temporal`"), "{told}");
-        assert!(!told.contains("similar") && !told.contains("-- --"), "{told}");
-        let told = in_language(Language::Chinese, || explained(&fault));
-        assert!(told.contains("提示：这个 aime 构建时没有包含它：请用特性 `temporal` 重新构建"), "{told}");
+        let message = fault.to_string();
+        assert!(message.contains("tip: this aime was built without it: build it with the feature `temporal`"), "{message}");
+        assert!(!message.contains("similar") && !message.contains("-- --"), "{message}");
+        let message = in_language(Language::Chinese, || explained(&fault));
+        assert!(message.contains("提示：这个 aime 构建时没有包含它：请用特性 `temporal` 重新构建"), "{message}");
     }
+}
+
+#[cfg(feature = "temporal")]
+#[test]
+fn all_options_of_the_feature_temporal_are_known_as_such() {
+    let command = Cli::command();
+    let of_engine = |argument: &&clap::Arg| argument.get_help_heading() == Some("Runs on an engine");
+    let options = command.get_arguments().filter(of_engine).filter_map(|argument| Some(format!("--{}", argument.get_long()?)));
+    let names: Vec<String> = std::iter::once("worker".to_owned()).chain(options).collect();
+    assert_eq!(super::tips::OF_TEMPORAL.split_whitespace().collect::<Vec<_>>(), names);
 }
 
 /// Returns the English lines of a text, without its indented examples.
@@ -216,10 +236,10 @@ fn usage_errors_are_translated() {
         (&["eval", "--settings", "x"], "值 'x' 对 '--settings <SETTINGS>' 无效：请写 NAME=FILE", ""),
     ] {
         let fault = Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err();
-        let told = in_language(Language::Chinese, || explained(&with_tip(fault)));
-        assert!(told.starts_with(first) && told.contains(also), "{told}");
-        let left: Vec<&str> = told.lines().filter(|line| line.starts_with("error") || line.contains("tip:")).collect();
-        assert!(left.is_empty() && english(&told).is_empty(), "{told}");
+        let message = in_language(Language::Chinese, || explained(&with_tip(fault)));
+        assert!(message.starts_with(first) && message.contains(also), "{message}");
+        let left: Vec<&str> = message.lines().filter(|line| line.starts_with("error") || line.contains("tip:")).collect();
+        assert!(left.is_empty() && english(&message).is_empty(), "{message}");
     }
 }
 

@@ -1,25 +1,16 @@
 //! Tips for invalid arguments whose intention can be guessed.
 
-use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{
+    Command, CommandFactory as _,
+    error::{ContextKind, ContextValue, Error, ErrorKind},
+};
 
 use crate::i18n::msg;
 
 /// Commands and options that only a build with the feature `temporal` has.
-#[cfg(not(feature = "temporal"))]
-const OF_TEMPORAL: [&str; 12] = [
-    "worker",
-    "--on",
-    "--blobs",
-    "--payload-key",
-    "--tls-ca",
-    "--tls-cert",
-    "--tls-key",
-    "--tls-name",
-    "--place",
-    "--trees",
-    "--lost-after",
-    "--queues",
-];
+#[cfg(any(test, not(feature = "temporal")))]
+pub(super) const OF_TEMPORAL: &str = "worker --engine --blobs --payload-key --tls-ca --tls-cert --tls-key --tls-name --workspace \
+    --git-handoff --worker-timeout --queue-prefix";
 
 /// Commands on runs that people try without `runs`.
 const OF_RUNS: [&str; 10] = ["list", "show", "diff", "fork", "watch", "events", "report", "undo", "redo", "delete"];
@@ -43,7 +34,7 @@ fn is_of_program(fault: &Error) -> bool {
 pub(super) fn with_tip(mut fault: Error) -> Error {
     #[cfg(not(feature = "temporal"))]
     if let Some(ContextValue::String(name)) = fault.get(ContextKind::InvalidSubcommand).or_else(|| fault.get(ContextKind::InvalidArg))
-        && OF_TEMPORAL.contains(&name.as_str())
+        && OF_TEMPORAL.split_whitespace().any(|known| known == name)
     {
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().for_each(|near| drop(fault.remove(near)));
         let tip = msg!("typed-feature", name = "temporal");
@@ -65,9 +56,24 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
             fault.remove(ContextKind::SuggestedSubcommand);
             tip
         }
+        (ErrorKind::InvalidSubcommand, ..) if !is_of_program(&fault) && fault.get(ContextKind::SuggestedSubcommand).is_none() => {
+            let usage = usage(&fault);
+            let command = super::Cli::command();
+            let Some(parent) = usage.split_whitespace().find_map(|word| command.find_subcommand(word)) else { return fault };
+            let names = parent.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ");
+            msg!("typed-commands", names)
+        }
         (ErrorKind::UnknownArgument, Some(ContextValue::String(name)), _) if takes_goal(&fault) && !name.starts_with('-') => {
             fault.remove(ContextKind::SuggestedArg);
             msg!("typed-quote")
+        }
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(name)), _) => {
+            let near = fault.get(ContextKind::SuggestedArg).map(ToString::to_string);
+            // Clap proposes options that have little in common with the given one, and puts them into the usage.
+            if near.is_some_and(|near| aime_messages::nearest(name, [near.as_str()]).is_none()) {
+                [ContextKind::SuggestedArg, ContextKind::Usage].into_iter().for_each(|kind| drop(fault.remove(kind)));
+            }
+            return fault;
         }
         _ => return fault,
     };

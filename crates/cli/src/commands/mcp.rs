@@ -128,9 +128,11 @@ pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
     let caused = |code| Failure::new(code, aime_runs::with_causes(error.describe(), error.source()));
     match error {
         E::NoSuchServer { .. } => caused(code::USAGE).hint(message!("mcp-list")),
-        E::Unauthorized { server } | E::Forbidden { server, .. } => caused(code::NOT_REACHED).hint(message!("mcp-login", server)),
         E::Settings { .. } => caused(code::USAGE),
-        _ => caused(code::NOT_REACHED),
+        _ => match aime_runs::Hint::for_server(error) {
+            Some(hint) => caused(code::NOT_REACHED).hint(crate::hints::hint(&hint)),
+            None => caused(code::NOT_REACHED),
+        },
     }
 }
 

@@ -59,7 +59,8 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
         }
         ToolsCommand::Call { name, parameters } => {
             known(&name)?;
-            let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|error| {
+            let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|_| {
+                let error = aime_runs::json_fault(&parameters).unwrap_or_else(|| message!("tool-other-json"));
                 Failure::usage(message!("tool-parameters", error)).hint(message!("tool-form", json = r#"{"name": value}"#))
             })?;
             match registry.call_with_consent(&name, parameters, &context(setup)?).await {

@@ -1,19 +1,14 @@
 //! Tables of the file, and the upgrade of older files.
 
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::Path, sync::Arc};
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::{JournalError, stream::number};
+use crate::sqlite::{connect, write_ahead};
 
 /// "aime", in the header of the file.
 const APPLICATION: i32 = 0x6169_6d65;
-/// Time to wait for another process that writes.
-const BUSY: Duration = Duration::from_secs(10);
 
 /// One step for each version of the schema, applied in order and never changed once it has been released.
 const STEPS: &[&str] = &[
@@ -110,32 +105,6 @@ pub(super) fn in_memory(path: &Path) -> Result<Connection, JournalError> {
     let connection = open().map_err(|error| JournalError::from_sqlite(path, error))?;
     migrate(&connection, path)?;
     Ok(connection)
-}
-
-fn connect(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
-    // Not SQLITE_OPEN_URI, so that a path with any characters is read as a path.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    // Deleted and overwritten data does not stay readable in the free pages of the file.
-    connection.pragma_update(None, "secure_delete", true)?;
-    connection.set_prepared_statement_cache_capacity(32);
-    Ok(connection)
-}
-
-/// Turns write-ahead logging on. SQLite does not wait for a lock here when two processes create the file at once, so we do.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
-    let begun = Instant::now();
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Returns the version of the tables in the file.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     PlanLimits, PlanTools, ProfileBrief,
     draft::first_lines,
-    prompt::{PlanContext, PlanExample, first_sentence},
+    prompt::{PlanContext, PlanExample, summary},
 };
 
 /// Share of the model's context window for the state of the run in a prompt for a patch, in percent.
@@ -143,7 +143,7 @@ impl PlanRequest {
 
 /// Returns the profiles for a prompt, or none if there is no choice.
 pub(super) fn choice(profiles: &[ProfileBrief]) -> Vec<ProfileBrief> {
-    let brief = |profile: &ProfileBrief| ProfileBrief { description: first_sentence(&profile.description), ..profile.clone() };
+    let brief = |profile: &ProfileBrief| ProfileBrief { description: summary(&profile.description), ..profile.clone() };
     if profiles.len() > 1 { profiles.iter().map(brief).collect() } else { Vec::new() }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     draft::{first_lines, one_line},
 };
 
-/// Maximum length of the description of a tool or profile in a prompt, in characters.
+/// Maximum length of the description of a tool, profile or task in the prompt of a small model, in characters.
 const MAX_SUMMARY: usize = 120;
 
 /// A profile in the form for the planner.
@@ -62,6 +62,11 @@ impl ToolLine {
             names.map(|(name, _)| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") }).collect();
         Self { name: tool.name.clone(), parameters: parameters.join(", "), summary: first_sentence(&tool.description) }
     }
+
+    /// Cuts the summary for a small model.
+    fn shortened(self) -> Self {
+        Self { summary: cut(&self.summary, MAX_SUMMARY), ..self }
+    }
 }
 
 /// The tools that plans may name, with their lines for prompts. The lines are made once; clones and requests share
@@ -88,7 +93,7 @@ impl Default for PlanTools {
 
 impl From<Vec<ToolDefinition>> for PlanTools {
     fn from(definitions: Vec<ToolDefinition>) -> Self {
-        let lines = definitions.iter().map(ToolLine::of).collect();
+        let lines = definitions.iter().map(|tool| ToolLine::of(tool).shortened()).collect();
         Self { definitions: definitions.into(), lines }
     }
 }
@@ -166,7 +171,7 @@ impl PlanExample {
 /// Formats a task in one line.
 fn step(task: &TaskSpec) -> String {
     let what = if task.description.is_empty() { task.title() } else { &task.description };
-    let mut line = format!("{}: {}", task.id, first_sentence(what));
+    let mut line = format!("{}: {}", task.id, summary(what));
     let mut add = |word: &str, names: &[String]| {
         if !names.is_empty() {
             line.push_str(&format!(" ({word} {})", names.join(", ")));
@@ -228,11 +233,16 @@ pub(crate) struct VerdictContext {
     pub evidence: String,
 }
 
-/// Returns the first sentence of a text on one line, cut.
+/// Returns the first sentence of a text on one line, cut for a small model.
+pub(crate) fn summary(text: &str) -> String {
+    cut(&first_sentence(text), MAX_SUMMARY)
+}
+
+/// Returns the first sentence of a text on one line.
 pub(crate) fn first_sentence(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = line.split_once(". ").map_or(line.as_str(), |(first, _)| first);
-    cut(sentence.trim_end_matches('.'), MAX_SUMMARY)
+    sentence.trim_end_matches('.').to_owned()
 }
 
 /// Returns the first `limit` characters of a text, with a mark if something was left out.

@@ -75,11 +75,11 @@ struct ErrorBody {
 
 /// Returns the error of an HTTP answer.
 pub(super) fn from_http(asked: FaultSource<'_>, status: u16, times: Times, body: &[u8]) -> Fault {
-    let mut said = read_body(body, times.now);
-    if said.message.is_empty() {
-        said.message = no_words(status).to_owned();
+    let mut output = read_body(body, times.now);
+    if output.message.is_empty() {
+        output.message = no_words(status).to_owned();
     }
-    classify(asked, status, times.retry_after, said)
+    classify(asked, status, times.retry_after, output)
 }
 
 /// Returns the error in an answer with status 200, if it is one.
@@ -96,9 +96,9 @@ pub(super) fn from_answer(asked: FaultSource<'_>, answer: &Value) -> Option<Faul
     if !named && !flat {
         return None;
     }
-    let said = read_value(answer, None);
-    let status = said.number.filter(|code| (400..600).contains(code)).unwrap_or_else(|| status_of(&said.codes));
-    Some(classify(asked, status, None, said))
+    let output = read_value(answer, None);
+    let status = output.number.filter(|code| (400..600).contains(code)).unwrap_or_else(|| status_of(&output.codes));
+    Some(classify(asked, status, None, output))
 }
 
 /// Returns the status that a server would have sent with these codes.
@@ -117,28 +117,28 @@ fn status_of(codes: &str) -> u16 {
     table.iter().find(|(word, _)| codes.contains(word)).map_or(500, |(_, status)| *status)
 }
 
-fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, said: ErrorBody) -> Fault {
+fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, output: ErrorBody) -> Fault {
     let model = asked.model.to_owned();
     let url = asked.url.to_owned();
-    let message = presentable(&said.message, asked.key);
+    let message = presentable(&output.message, asked.key);
     let lower = message.to_lowercase();
-    let retry_after = retry_after.max(said.retry_after);
+    let retry_after = retry_after.max(output.retry_after);
     let refusal = Refusal {
         model: model.clone(),
         status,
-        param: said.param.clone(),
-        codes: said.codes.clone(),
+        param: output.param.clone(),
+        codes: output.codes.clone(),
         message: message.clone(),
         lower: lower.clone(),
     };
     let error = match status {
-        400 | 404 | 409 | 413 | 422 | 500 if speaks_of_overflow(&lower, &said.codes) => ModelError::ContextOverflow { model, message },
+        400 | 404 | 409 | 413 | 422 | 500 if speaks_of_overflow(&lower, &output.codes) => ModelError::ContextOverflow { model, message },
         413 => ModelError::ContextOverflow { model, message },
         // Groq's word for a call that its own parser could not read: the next one may be right.
-        400 if said.codes.contains("tool_use_failed") => ModelError::Server { model, status, message, retry_after },
-        429 if said.codes.contains("insufficient_quota") => ModelError::Unauthorized { url, status, message },
+        400 if output.codes.contains("tool_use_failed") => ModelError::Server { model, status, message, retry_after },
+        429 if output.codes.contains("insufficient_quota") => ModelError::Unauthorized { url, status, message },
         429 => ModelError::RateLimited { model, message, retry_after },
-        400 | 404 | 422 if speaks_of_no_model(status, &lower, &said.codes) => ModelError::NoSuchModel { url, model, message },
+        400 | 404 | 422 if speaks_of_no_model(status, &lower, &output.codes) => ModelError::NoSuchModel { url, model, message },
         401..=403 => ModelError::Unauthorized { url, status, message },
         404 | 405 => {
             let message = format!("{message} (does {} {url} lack its /v1?)", asked.setting.unwrap_or("the address"));
@@ -251,11 +251,11 @@ fn read_value(value: &Value, now: Option<u64>) -> ErrorBody {
         Value::Array(list) => list.first().map(|first| read_value(first, now)).unwrap_or_default(),
         Value::Object(object) => {
             if let Some(inner) = ["error", "errors"].iter().filter_map(|key| object.get(*key)).find(|inner| !inner.is_null()) {
-                let mut said = read_value(inner, now);
-                if said.message.is_empty() {
-                    said.message = text_of(object.get("message")).unwrap_or_default();
+                let mut output = read_value(inner, now);
+                if output.message.is_empty() {
+                    output.message = text_of(object.get("message")).unwrap_or_default();
                 }
-                return said;
+                return output;
             }
             let field = |key: &str| object.get(key).and_then(|value| text_of(Some(value)));
             let message = ["message", "msg", "detail", "error_description", "title"].iter().find_map(|key| field(key)).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, time::Duration};
 
-use super::{PackageClient, space::free_space};
+use super::PackageClient;
 
 /// Settings of downloads.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl FetchSettings {
             connect_timeout: Duration::from_secs(4),
             idle_timeout: Duration::from_secs(30),
             retry_wait: Duration::from_secs(1),
-            free_space,
+            free_space: |folder| fs4::available_space(folder),
         }
     }
 }

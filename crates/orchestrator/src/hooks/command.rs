@@ -19,7 +19,7 @@ const BLOCKS: i32 = 2;
 /// Time that a stopped command has to exit after its time limit.
 const GRACE: Duration = Duration::from_secs(3);
 /// Maximum number of characters of a command's output in messages.
-const TOLD_CHARS: usize = 1_000;
+const OUTPUT_CHARS: usize = 1_000;
 /// Prefix of the names of MCP tools.
 const OF_SERVERS: &str = "mcp__";
 /// Maximum number of characters of a name derived from a command.
@@ -199,7 +199,7 @@ impl CommandHook {
         let explained = self.confinement.explain(&said, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
         let told = match said.trim() {
             "" => String::new(),
-            said => format!(": {}{explained}", shortened(said, TOLD_CHARS)),
+            said => format!(": {}{explained}", shortened(said, OUTPUT_CHARS)),
         };
         match outcome.end {
             ProcessEnd::Exited(0) if outcome.stdout.total > OUTPUT_LIMIT as u64 => {
@@ -207,7 +207,7 @@ impl CommandHook {
             }
             ProcessEnd::Exited(0) => answer(outcome.stdout.text().trim()),
             ProcessEnd::Exited(BLOCKS) => {
-                let reason = if told.is_empty() { "it gave no reason".to_owned() } else { shortened(said.trim(), TOLD_CHARS) };
+                let reason = if told.is_empty() { "it gave no reason".to_owned() } else { shortened(said.trim(), OUTPUT_CHARS) };
                 Ok(HookAnswer::Block { reason })
             }
             ProcessEnd::Exited(code) => Err(HookError(format!("it ended with exit code {code}{told}"))),
@@ -259,7 +259,7 @@ fn answer(printed: &str) -> Result<HookAnswer, HookError> {
     match (members.len(), members.remove("change"), members.remove("block")) {
         (0, ..) => Ok(HookAnswer::Continue),
         (1, Some(change), None) => Ok(HookAnswer::Change(change)),
-        (1, None, Some(Value::String(reason))) => Ok(HookAnswer::Block { reason: shortened(&reason, TOLD_CHARS) }),
+        (1, None, Some(Value::String(reason))) => Ok(HookAnswer::Block { reason: shortened(&reason, OUTPUT_CHARS) }),
         _ => Err(wrong()),
     }
 }

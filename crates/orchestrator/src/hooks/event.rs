@@ -12,7 +12,7 @@ pub(crate) const HOOK_SCHEMA: &str = "aime.hook/v1";
 /// Maximum number of characters of a message that a hook adds to a prompt.
 const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Maximum number of characters in the report of a hook's action.
-const MAX_TOLD_CHARS: usize = 500;
+const MAX_REPORT_CHARS: usize = 500;
 
 /// Event of a hook. A command reads it as one JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,7 +158,7 @@ impl HookEvent {
 
 /// Returns the action of a hook, for the journal and for people.
 pub(super) fn act(hook: &str, event: &HookEvent, did: HookOutcome, detail: &str) -> HookAct {
-    let mut text: String = detail.chars().take(MAX_TOLD_CHARS).collect();
+    let mut text: String = detail.chars().take(MAX_REPORT_CHARS).collect();
     if text.len() < detail.len() {
         text.push_str(" …");
     }

@@ -82,7 +82,7 @@ impl RunMachine {
                     self.person_answered(&question, text, out);
                 }
             }
-            (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
+            (RunFact::PersonSaid { id, task, text }, _) => self.accept_person_message(id, task.as_ref(), text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail.clone(), out),
             (RunFact::HookActed { act }, _) => self.emit(ProgressEvent::HookActed(act.clone()), out),
             (RunFact::FileChanged { change }, _) => self.emit(ProgressEvent::FileChanged(change.clone()), out),

@@ -45,6 +45,6 @@ impl RunMachine {
         if self.is_led() && self.state.tasks.get(&main).is_some_and(|task| task.status == TaskStatus::Failed) {
             self.set_task(&main, TaskStatus::Pending, Some(message!("task-continued")), out);
         }
-        self.person_said(&id, None, goal, out);
+        self.accept_person_message(&id, None, goal, out);
     }
 }

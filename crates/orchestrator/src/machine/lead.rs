@@ -337,7 +337,7 @@ impl RunMachine {
             None if rest.commands.is_empty() && self.works_itself() => {
                 self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, checks, out);
             }
-            _ if rest.commands.is_empty() => self.lead_said(&wake, &rest.said, category, out),
+            _ if rest.commands.is_empty() => self.record_lead_message(&wake, &rest.said, category, out),
             _ => self.carry_out(&wake, rest, category, out),
         }
     }
@@ -410,7 +410,7 @@ impl RunMachine {
     }
 
     /// Handles an answer of the lead without commands.
-    fn lead_said(&mut self, wake: &Wake, said: &str, category: &str, out: &mut Out) {
+    fn record_lead_message(&mut self, wake: &Wake, said: &str, category: &str, out: &mut Out) {
         match wake.kind {
             _ if self.state.version == 0 => self.plan_by_category(said, category, out),
             WakeKind::Done => {

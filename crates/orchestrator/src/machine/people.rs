@@ -189,7 +189,7 @@ impl RunMachine {
 
     /// Takes in an unsolicited message. A message to the run is evidence for which the plan is reviewed at once. A
     /// message to one actor goes to that actor, and the planner reads it at its next replan.
-    pub(super) fn person_said(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
+    pub(super) fn accept_person_message(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
         self.people.add_message(id, task, text);
         if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
             return;

@@ -33,7 +33,7 @@ use super::{
 use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, RunMachine, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
-const CRITERION: &str = "the changes fit those that others made meanwhile";
+const CRITERION: &str = "the changes fit those that others made meanwhile (aime checks this of tasks that work at the same time)";
 
 /// The most files of a private copy.
 const MOST_FILES: usize = 100_000;

@@ -101,7 +101,7 @@ async fn each_point_is_asked_in_order_and_what_is_let_be_changes_nothing() {
     let kinds = |bench: &Bench| bench.events().into_iter().map(|timed| timed.event.name()).collect::<Vec<_>>();
     assert_eq!(kinds(&plain), kinds(&with), "nothing is told of hooks that let things be");
     let last = asked.lock().unwrap().last().unwrap().clone();
-    assert!(matches!(last.payload, HookPayload::Stop { result: told } if *told == result));
+    assert!(matches!(last.payload, HookPayload::Stop { result: output } if *output == result));
 }
 
 // Requirement: 8.16
@@ -113,8 +113,8 @@ async fn a_blocked_call_is_not_made_and_the_model_is_told_why() {
     let result = run(&bench, hooks, plan).await;
     assert_eq!(result.status, RunStatus::Failed, "{:#?}", bench.model.requests().last().map(|request| request.messages.clone()));
     assert!(bench.log().is_empty());
-    let told = format!("{:?}", bench.model.requests()[1]);
-    assert!(told.contains("Error: blocked by the hook guard: not on Fridays"), "{told}");
+    let output = format!("{:?}", bench.model.requests()[1]);
+    assert!(output.contains("Error: blocked by the hook guard: not on Fridays"), "{output}");
     assert_eq!(acts(&bench)[0], ("blocked".to_owned(), "before_tool".to_owned(), "not on Fridays".to_owned()));
 }
 
@@ -140,8 +140,8 @@ async fn changed_parameters_are_used_and_the_actor_knows() {
     let (hooks, _) = hooks(&[HookPoint::BeforeTool], |_| HookAnswer::Change(json!({"parameters": {"line": "ONE"}})));
     let result = run(&bench, hooks, plan).await;
     assert_eq!((result.status, bench.log()), (RunStatus::Completed, vec!["ONE".to_owned()]), "{result:#?}");
-    let told = format!("{:?}", bench.model.requests()[1]);
-    assert!(told.contains("the parameters were changed by the hook guard"), "{told}");
+    let output = format!("{:?}", bench.model.requests()[1]);
+    assert!(output.contains("the parameters were changed by the hook guard"), "{output}");
     assert_eq!(acts(&bench)[0], ("changed".to_owned(), "before_tool".to_owned(), r#"{"parameters":{"line":"ONE"}}"#.to_owned()));
 }
 
@@ -161,8 +161,8 @@ async fn parameters_that_a_hook_made_unfit_are_not_used() {
     let command = CommandHook::new(settings, bench.folder.path(), environment).unwrap();
     run(&bench, [Arc::new(command) as Arc<dyn Hook>].into_iter().collect(), plan).await;
     assert!(bench.log().is_empty());
-    let told = format!("{:?}", bench.model.requests()[1]);
-    assert!(told.contains("the hook guard changed the parameters so that they do not fit"), "{told}");
+    let output = format!("{:?}", bench.model.requests()[1]);
+    assert!(output.contains("the hook guard changed the parameters so that they do not fit"), "{output}");
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_hook_gives_no_consent_in_a_persons_place() {
 // Requirement: 8.16
 #[tokio::test]
 async fn a_result_may_be_changed_or_withheld() {
-    for (answer, told, status) in [
+    for (answer, output, status) in [
         (HookAnswer::Change(json!({"text": "wrote a secret"})), "wrote a secret", RunStatus::Completed),
         (block("it holds a key"), "Error: blocked by the hook guard: it holds a key", RunStatus::Failed),
     ] {
@@ -199,7 +199,7 @@ async fn a_result_may_be_changed_or_withheld() {
         let result = run(&bench, hooks, plan).await;
         assert_eq!((result.status, bench.log()[0].as_str()), (status, "one"), "it was written all the same");
         let seen = format!("{:?}", bench.model.requests()[1]);
-        assert!(seen.contains(told) && !seen.contains("wrote one"), "{seen}");
+        assert!(seen.contains(output) && !seen.contains("wrote one"), "{seen}");
     }
 }
 
@@ -409,7 +409,7 @@ async fn what_was_repaired_in_a_patch_and_who_changed_it_is_told() {
         _ => HookAnswer::Continue,
     });
     run(&bench, hooks, writer().1).await;
-    let told: Vec<_> = bench
+    let output: Vec<_> = bench
         .events()
         .into_iter()
         .filter_map(|timed| match timed.event {
@@ -417,7 +417,7 @@ async fn what_was_repaired_in_a_patch_and_who_changed_it_is_told() {
             _ => None,
         })
         .collect();
-    assert_eq!(told, [["replaced single quotes", "changed by the hook guard"]]);
+    assert_eq!(output, [["replaced single quotes", "changed by the hook guard"]]);
 }
 
 /// Forbids every write.

@@ -56,24 +56,24 @@ impl Remembering {
         request.settings.mode = Some(mode);
         let (control, mut events) = control();
         let result = self.bench.orchestrator().run_with(request, control).await.unwrap();
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         while let Some(event) = events.recv().await {
             if matches!(event.event, ProgressEvent::Recalled { .. } | ProgressEvent::MemoryFailed { .. }) {
-                told.push(event.event);
+                output.push(event.event);
             }
         }
-        (result, told)
+        (result, output)
     }
 }
 
 fn words(request: &ChatRequest) -> String {
-    let said = request.messages.iter().map(|message| match message.as_ref() {
+    let reply = request.messages.iter().map(|message| match message.as_ref() {
         Message::System { content }
         | Message::User { content, .. }
         | Message::Assistant { content, .. }
         | Message::Tool { content, .. } => content.as_str(),
     });
-    said.collect::<Vec<_>>().join("\n")
+    reply.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns true if a request is that of a planner or an actor.
@@ -85,8 +85,8 @@ fn uses_what_is_known(request: &ChatRequest) -> bool {
 #[tokio::test]
 async fn what_a_run_has_learnt_the_next_one_is_told() {
     let world = Remembering::new(model(), |_| {});
-    let (first, told) = world.run("first", GOAL, PlanMode::Complex).await;
-    assert_eq!((first.status, told), (RunStatus::Completed, vec![]), "{first:#?}");
+    let (first, output) = world.run("first", GOAL, PlanMode::Complex).await;
+    assert_eq!((first.status, output), (RunStatus::Completed, vec![]), "{first:#?}");
     let before = world.bench.model.requests();
     assert!(before.iter().all(|request| !words(request).contains("Memories of earlier runs")), "there were none");
 
@@ -96,9 +96,9 @@ async fn what_a_run_has_learnt_the_next_one_is_told() {
     insta::assert_snapshot!(memory.text);
 
     let goal = "把网站部署到 harbour 服务器";
-    let (second, told) = world.run("second", goal, PlanMode::Complex).await;
+    let (second, output) = world.run("second", goal, PlanMode::Complex).await;
     assert_eq!(second.status, RunStatus::Completed, "{second:#?}");
-    let [ProgressEvent::Recalled { items, tokens, left_out: 0 }] = told.as_slice() else { panic!("{told:#?}") };
+    let [ProgressEvent::Recalled { items, tokens, left_out: 0 }] = output.as_slice() else { panic!("{output:#?}") };
     assert_eq!((items[0].from, items[0].name.as_str(), items[0].title.as_str()), (RecalledFrom::Memory, "first", GOAL));
     assert!((1..=800).contains(tokens), "{tokens}");
     let after = world.bench.model.requests().split_off(before.len());
@@ -132,9 +132,9 @@ async fn documents_are_told_by_their_place_and_indexed_once() {
     fs::create_dir(world.bench.path("docs")).unwrap();
     fs::write(world.bench.path("docs/server.md"), "# Harbour server\n\n## Ports\n\nThe harbour server listens on port 8443.\n").unwrap();
     for run in ["first", "second"] {
-        let (result, told) = world.run(run, GOAL, PlanMode::Direct).await;
+        let (result, output) = world.run(run, GOAL, PlanMode::Direct).await;
         assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-        let [ProgressEvent::Recalled { items, .. }] = told.as_slice() else { panic!("{told:#?}") };
+        let [ProgressEvent::Recalled { items, .. }] = output.as_slice() else { panic!("{output:#?}") };
         let document = items.iter().find(|item| item.from == RecalledFrom::Document).unwrap();
         assert_eq!((document.name.as_str(), document.title.as_str()), ("server.md", "Harbour server › Ports"));
     }
@@ -159,30 +159,30 @@ async fn a_small_window_holds_less_of_it() {
         tags: Vec::new(),
     };
     store(&world).remember(&long).unwrap();
-    let (_, told) = world.run("first", GOAL, PlanMode::Direct).await;
-    let [ProgressEvent::Recalled { items, tokens, .. }] = told.as_slice() else { panic!("{told:#?}") };
-    assert!(*tokens <= 60 && items[0].cut, "{told:#?}");
+    let (_, output) = world.run("first", GOAL, PlanMode::Direct).await;
+    let [ProgressEvent::Recalled { items, tokens, .. }] = output.as_slice() else { panic!("{output:#?}") };
+    assert!(*tokens <= 60 && items[0].cut, "{output:#?}");
 }
 
 #[tokio::test]
 async fn a_memory_that_cannot_be_used_is_told_once_and_the_run_goes_on() {
     let world = Remembering::new(model(), |_| {});
     fs::write(world.file(), "this is no memory of anybody, and longer than the header of a database file: ".repeat(20)).unwrap();
-    let (result, told) = world.run("first", GOAL, PlanMode::Complex).await;
+    let (result, output) = world.run("first", GOAL, PlanMode::Complex).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-    let [ProgressEvent::MemoryFailed { message }] = told.as_slice() else { panic!("{told:#?}") };
+    let [ProgressEvent::MemoryFailed { message }] = output.as_slice() else { panic!("{output:#?}") };
     assert!(message.contains("memory.db") && message.contains("move it away"), "{message}");
 }
 
 #[tokio::test]
 async fn a_knowledge_folder_that_is_not_there_leaves_the_memories() {
     let world = Remembering::new(model(), |settings| settings.knowledge = Some(settings.file.with_file_name("nowhere")));
-    let (result, told) = world.run("first", GOAL, PlanMode::Direct).await;
-    let [ProgressEvent::MemoryFailed { message }] = told.as_slice() else { panic!("{told:#?}") };
+    let (result, output) = world.run("first", GOAL, PlanMode::Direct).await;
+    let [ProgressEvent::MemoryFailed { message }] = output.as_slice() else { panic!("{output:#?}") };
     assert!(message.contains("nowhere"), "{message}");
     assert_eq!((result.status, world.kept().len()), (RunStatus::Completed, 1));
-    let (_, told) = world.run("second", "Deploy the website again to the harbour server", PlanMode::Direct).await;
-    assert!(told.iter().any(|event| matches!(event, ProgressEvent::Recalled { .. })), "{told:#?}");
+    let (_, output) = world.run("second", "Deploy the website again to the harbour server", PlanMode::Direct).await;
+    assert!(output.iter().any(|event| matches!(event, ProgressEvent::Recalled { .. })), "{output:#?}");
 }
 
 #[tokio::test]

@@ -106,14 +106,6 @@ fn an_empty_plan_and_another_schema_are_faults() {
 }
 
 #[test]
-fn a_second_plan_is_refused() {
-    let plan = plan_of(specs("a"), vec![]);
-    assert_eq!(empty_state().check_plan(&plan), Ok(()));
-    let found = state("a").check_plan(&plan).unwrap_err();
-    assert_eq!(found.to_string(), "plan: the run has a plan already; change it by a patch");
-}
-
-#[test]
 fn a_knot_of_many_tasks_is_one_fault() {
     let found = faults(specs("a: c\nb: a\nc: b\nd: c"), vec![]);
     assert_eq!(found, ["tasks[0].dependencies: a cycle: a → b → c → a; remove one of these dependencies"]);

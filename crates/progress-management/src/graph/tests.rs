@@ -51,8 +51,6 @@ fn dependencies_come_from_everywhere() {
     let mut found: Vec<&str> = graph.dependencies(&id("t")).into_iter().map(TaskId::as_str).collect();
     found.sort_unstable();
     assert_eq!(found, ["a", "b", "c", "d"]);
-    assert_eq!(graph.dependents(&id("a")), [&id("t")]);
-    assert_eq!(graph.dependents(&id("t")), [] as [&TaskId; 0]);
     assert_eq!(graph.dependencies(&id("unknown")), [] as [&TaskId; 0]);
 }
 

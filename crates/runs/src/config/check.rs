@@ -22,7 +22,7 @@ const OF_THE_CONNECTION: [&str; 8] =
 
 /// A setting with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueFault {
+pub(crate) struct ValueFault {
     /// Key of the setting, with its sections.
     pub key: String,
     /// Description of the fault, with the key.

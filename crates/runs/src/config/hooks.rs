@@ -1,9 +1,12 @@
 //! Settings of hooks.
 
 use aime_messages::message;
-use aime_orchestrator::{HookPoint, HookSettingsError, ToolPatterns};
+use aime_orchestrator::{HookPoint, ToolPatterns};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, Unexpected},
+};
 use serde_json::Value;
 
 use super::{
@@ -11,6 +14,9 @@ use super::{
     check::ValueFault,
     read::{explain, typed},
 };
+
+/// Name for a command in errors; [`explain`] words it.
+pub(super) const COMMAND: &str = "a command";
 
 /// Longest timeout of a hook, in seconds.
 const LONGEST: u64 = 600;
@@ -144,11 +150,12 @@ const fn usual_timeout() -> u64 {
 
 fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let command = String::deserialize(deserializer)?;
-    if command.trim().is_empty() { Err(Error::custom(HookSettingsError::EmptyCommand)) } else { Ok(command) }
+    if command.trim().is_empty() { Err(Error::invalid_value(Unexpected::Str(&command), &COMMAND)) } else { Ok(command) }
 }
 
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let seconds = u64::deserialize(deserializer)?;
-    let fault = || Error::custom(format!("timeout_seconds of a hook is {seconds}: write 1 to {LONGEST}"));
+    let wanted = format!("1 to {LONGEST}");
+    let fault = || Error::invalid_value(Unexpected::Unsigned(seconds), &wanted.as_str());
     (1..=LONGEST).contains(&seconds).then_some(seconds).ok_or_else(fault)
 }

@@ -147,7 +147,7 @@ impl McpConfig {
     }
 
     /// Returns a message for every invalid value.
-    pub fn faults(&self) -> Vec<ValueFault> {
+    pub(crate) fn faults(&self) -> Vec<ValueFault> {
         self.servers.iter().flat_map(|(name, server)| server.faults(name)).collect()
     }
 }

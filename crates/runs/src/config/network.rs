@@ -6,10 +6,13 @@ use aime_hosts::HostGrants;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error, SeqAccess, Visitor},
+    de::{Error, SeqAccess, Unexpected, Visitor},
 };
 
 use super::check::ValueFault;
+
+/// Name for the forms of the setting in errors; [`explain`](super::read::explain) words it.
+pub(super) const WANTED: &str = "a network setting";
 
 /// Network access of processes: `"none"` or `false`, `"all"` or `true`, or a list of hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +62,7 @@ impl<'de> Visitor<'de> for Either {
     type Value = NetworkConfig;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"none\", \"all\", true, false, or a list of hosts such as [\"crates.io\", \"*.example.org\"]")
+        f.write_str(WANTED)
     }
 
     fn visit_bool<E: Error>(self, all: bool) -> Result<NetworkConfig, E> {
@@ -70,9 +73,7 @@ impl<'de> Visitor<'de> for Either {
         match text {
             "none" | "false" => Ok(NetworkConfig::None),
             "all" | "true" => Ok(NetworkConfig::All),
-            other => Err(E::custom(format!(
-                "{other:?} is no setting of the network: write \"none\", \"all\", or a list of hosts such as [\"crates.io\"]"
-            ))),
+            other => Err(E::invalid_value(Unexpected::Str(other), &self)),
         }
     }
 

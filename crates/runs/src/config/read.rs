@@ -12,8 +12,8 @@ use serde::{
 };
 use serde_json::Value;
 
-use self::tree::{Fault, Place, Tree};
-use super::Config;
+use self::tree::{Fault, Place, Removed, Tree};
+use super::{Config, check::range, hooks, network};
 use crate::Hint;
 
 /// Fault of a configuration, with its place and a hint.
@@ -80,15 +80,19 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Ve
 /// Returns all faults of a document, in the order of their places.
 fn faults(mut tree: Tree, text: &str, path: &Path) -> Vec<ConfigFault> {
     let mut found: Vec<(Option<Place>, ConfigFault)> = Vec::new();
+    let mut removed: Vec<Removed> = Vec::new();
     // A deserializer ends at its first fault. Without the faulty part it finds the next one.
     let config = loop {
         match Config::deserialize(&tree) {
             Ok(config) => break Some(config),
             Err(fault) => {
                 let place = fault.place;
-                found.push((place, fault.in_file(path)));
-                if !place.is_some_and(|place| tree.remove_at(place)) {
-                    break None;
+                if !removed.iter().any(|part| part.explains(&fault)) {
+                    found.push((place, fault.in_file(path)));
+                }
+                match place.and_then(|place| tree.remove_at(place)) {
+                    Some(part) => removed.push(part),
+                    None => break None,
                 }
             }
         }
@@ -256,6 +260,11 @@ fn kind(wanted: &str) -> Message {
         "a string" => message!("want-text"),
         "a sequence" => message!("want-list"),
         _ if wanted.starts_with("struct ") || wanted == "a map" => message!("want-table"),
-        _ => Message::text(wanted),
+        network::WANTED => message!("want-network"),
+        hooks::COMMAND => message!("want-command"),
+        _ => match wanted.split_once(" to ") {
+            Some((from, to)) => range(from, to),
+            None => Message::text(wanted),
+        },
     }
 }

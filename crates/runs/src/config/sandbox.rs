@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use aime_messages::message;
 use aime_sandbox::{Guarantee, ResourceLimits};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 
 use super::{
     NetworkConfig,
@@ -34,7 +35,6 @@ pub struct SandboxConfig {
     /// Maximum size of one file, in megabytes.
     pub file_mb: u64,
     /// Guarantees that may be missing on this machine: `files`, `truncation`, `signals`, `system-calls`, `keys`, `network-namespace`.
-    #[serde(deserialize_with = "guarantees")]
     pub allow_missing: Vec<String>,
 }
 
@@ -85,11 +85,9 @@ impl SandboxConfig {
             .filter(|(_, value, least)| value < least)
             .map(|(key, value, limit)| ValueFault::value(format!("sandbox.{key}"), value, least(limit)))
             .chain(self.network.fault("sandbox.network"))
+            .chain(self.allow_missing.iter().filter(|name| name.parse::<Guarantee>().is_err()).map(|name| {
+                let names = Guarantee::ALL.map(Guarantee::name).join(", ");
+                ValueFault::value("sandbox.allow_missing", format!("{name:?}"), message!("wanted-one", names))
+            }))
     }
-}
-
-fn guarantees<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().try_for_each(|name| name.parse::<Guarantee>().map(drop).map_err(Error::custom))?;
-    Ok(names)
 }

@@ -8,6 +8,7 @@ mod template;
 
 use std::{fs, path::PathBuf};
 
+use aime_messages::{Describe as _, Language};
 use aime_tools::Approval;
 use tempfile::TempDir;
 
@@ -244,9 +245,12 @@ fn invalid_values_are_refused() {
         ("models.default.context_tokens", "[models.default]\ncontext_tokens = 0"),
     ];
     for (key, text) in cases {
-        let said = fault_in("aime.toml", text);
-        let (place, fault) = said.split_once(": ").unwrap();
-        assert!(place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "), "{said}");
+        let message = fault_in("aime.toml", text);
+        let (place, fault) = message.split_once(": ").unwrap();
+        assert!(
+            place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "),
+            "{message}"
+        );
     }
 }
 
@@ -267,8 +271,8 @@ fn a_fault_of_syntax_is_told_with_its_line_and_column_in_every_form() {
         ("aime.json", "{\"run\": {\"max_steps\": 1}} x", ":1:27"),
         ("aime.json", "", ":1:1"),
     ] {
-        let said = fault_in(name, text);
-        assert!(said.starts_with(&format!("work/{name}{place}: ")), "{text}\n{said}");
+        let message = fault_in(name, text);
+        assert!(message.starts_with(&format!("work/{name}{place}: ")), "{text}\n{message}");
     }
 }
 
@@ -288,8 +292,8 @@ fn a_value_that_cannot_stand_is_found_where_it_stands() {
         ("aime.toml", "[web.search]\nprovider = \"model\"\nurl = \"http://a\"\n", ":1:6"),
         ("aime.toml", "[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
     ] {
-        let said = fault_in(name, text);
-        assert!(said.starts_with(&format!("work/{name}{place}: ")), "{text}\n{said}");
+        let message = fault_in(name, text);
+        assert!(message.starts_with(&format!("work/{name}{place}: ")), "{text}\n{message}");
     }
 }
 
@@ -301,10 +305,10 @@ fn the_address_of_a_server_is_one() {
         ("http://", "it names no host"),
         ("http://localhost:99999", "its port is no number from 0 to 65535"),
     ] {
-        let said = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
+        let message = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
         let expected =
             format!("work/aime.toml:3:1: models.default.base_url {address:?} cannot be used: {reason}; write an address such as ");
-        assert!(said.starts_with(&expected), "{said}");
+        assert!(message.starts_with(&expected), "{message}");
     }
 }
 
@@ -319,9 +323,9 @@ fn hosts_that_name_none_are_refused_at_their_place() {
         ("private_hosts", "http://127.0.0.1:8080", "more than a host"),
         ("private_hosts", "*.intern", "without a *"),
     ] {
-        let said = fault_in("aime.toml", &format!("[web]\n{list} = [\"docs.rs\", \"{entry}\"]\n"));
-        assert!(said.starts_with("work/aime.toml:2:") && said.contains(&format!("{entry:?} is not a host")), "{said}");
-        assert!(said.contains(part) && said.contains("write a"), "{said}");
+        let message = fault_in("aime.toml", &format!("[web]\n{list} = [\"docs.rs\", \"{entry}\"]\n"));
+        assert!(message.starts_with("work/aime.toml:2:") && message.contains(&format!("{entry:?} is not a host")), "{message}");
+        assert!(message.contains(part) && message.contains("write a"), "{message}");
     }
     let world = World::new();
     world.file("work/aime.toml", "[web]\nallowed_hosts = [\"*\"]\nblocked_hosts = [\"[::1]\"]\nprivate_hosts = [\"127.0.0.1:8080\"]\n");
@@ -531,4 +535,50 @@ fn a_key_does_not_go_where_a_project_says() {
     assert_eq!(key(&world), None);
     world.file("config/aime/config.toml", &format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")));
     assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
+}
+
+/// Returns all faults of a project file, in a language.
+fn faults_in(text: &str, language: Language) -> Vec<String> {
+    let world = World::new();
+    world.file("work/aime.toml", text);
+    let faults = check_each(&world.places(), &world.environment());
+    faults.iter().map(|fault| fault.describe().render(language).replace(&world.at("work/aime.toml:"), "")).collect()
+}
+
+#[test]
+fn a_faulty_key_is_not_missing_as_well() {
+    let faults = faults_in("[[hooks.stop]]\ncommand = 3\n[profiles.x]\nagent = 3\n[profiles.y]\n", Language::English);
+    let expected = ["2:11: expected a text, found `3`", "4:9: expected a table of keys, found `3`", "5:1: `agent` is missing"];
+    assert_eq!(faults, expected);
+}
+
+// Requirement: 19.1
+#[test]
+fn faults_of_values_are_translated() {
+    let values = "[sandbox]\nnetwork = \"maybe\"\n[[hooks.stop]]\ncommand = \" \"\n[[hooks.stop]]\ncommand = \"x\"\ntimeout_seconds = 0\n";
+    let checked = "[sandbox]\nallow_missing = [\"x\"]\n[run]\nmax_parallel = 0\n";
+    for (language, expected) in [
+        (
+            Language::English,
+            [
+                "2:11: expected \"none\", \"all\", or a list of hosts such as [\"crates.io\", \"*.example.org\"], found \"maybe\"",
+                "4:11: expected a command, found \" \"",
+                "7:19: expected 1 to 600, found `0`",
+                "2:1: sandbox.allow_missing is \"x\": write one of files, truncation, signals, system-calls, keys, network-namespace",
+                "4:1: run.max_parallel is 0: write 1 to 1000",
+            ],
+        ),
+        (
+            Language::Chinese,
+            [
+                "2:11：这里应为\"none\"、\"all\" 或主机列表，如 [\"crates.io\", \"*.example.org\"]，而不是\"maybe\"",
+                "4:11：这里应为一条命令，而不是\" \"",
+                "7:19：这里应为从 1 到 600 的数，而不是`0`",
+                "2:1：sandbox.allow_missing 是 \"x\"：请写其中之一：files, truncation, signals, system-calls, keys, network-namespace",
+                "4:1：run.max_parallel 是 0：请写从 1 到 1000 的数",
+            ],
+        ),
+    ] {
+        assert_eq!([faults_in(values, language), faults_in(checked, language)].concat(), expected);
+    }
 }

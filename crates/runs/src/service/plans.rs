@@ -60,6 +60,11 @@ pub struct PlanCheck {
 /// Place of a fault of the whole document.
 const DOCUMENT: &str = "json";
 
+/// Returns a message on the first syntax error of a JSON document, with its place, if there is one.
+pub fn json_fault(text: &str) -> Option<Message> {
+    syntax_fault(text).map(|fault| fault.describe())
+}
+
 /// Returns the first syntax error of a JSON document.
 fn syntax_fault(text: &str) -> Option<PlanProblem> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
@@ -69,7 +74,8 @@ fn syntax_fault(text: &str) -> Option<PlanProblem> {
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
     let reason = reason.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&reason);
-    Some(PlanProblem::Syntax { line, column, reason: expected(reason) })
+    // At the beginning of a line the parser reports column 0.
+    Some(PlanProblem::Syntax { line, column: column.max(1), reason: expected(reason) })
 }
 
 /// Describes an error of the JSON parser: what it expects, and what it finds.
@@ -79,7 +85,7 @@ fn expected(error: &str) -> Message {
         "EOF while parsing a list" => message!("json-open-list"),
         "EOF while parsing a string" => message!("json-open-text"),
         "EOF while parsing a value" => message!("json-no-value"),
-        "expected value" => message!("json-value"),
+        "expected value" | "expected ident" => message!("json-value"),
         "expected `:`" => message!("json-colon"),
         "expected `,` or `}`" => message!("json-comma-object"),
         "expected `,` or `]`" => message!("json-comma-list"),

@@ -6,13 +6,13 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use aime_messages::nearest;
 use aime_sandbox::{EntryKind, FileError};
 use tokio::task::spawn_blocking;
 
 use super::walk::walk;
 use crate::{
     ToolContext, ToolError,
-    names::nearest,
     secrets::{admit, learn_private_keys},
 };
 

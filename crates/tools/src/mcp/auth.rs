@@ -55,13 +55,13 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
     tls::install_provider();
-    let told = |error: AuthError| one_line(&chain(&error));
-    let mut manager = AuthorizationManager::new(url).await.map_err(told)?;
+    let message = |error: AuthError| one_line(&chain(&error));
+    let mut manager = AuthorizationManager::new(url).await.map_err(message)?;
     let kept = StoredLogin::new(&login.file, url);
     let demand = kept.demand();
     let granted = kept.granted();
     manager.set_credential_store(kept.clone());
-    let resolved = manager.resolve_metadata_from_challenge(demand.as_deref()).await.map_err(told)?;
+    let resolved = manager.resolve_metadata_from_challenge(demand.as_deref()).await.map_err(message)?;
     manager.set_metadata(resolved.metadata);
     let mut request = AuthorizationRequest::new(redirect.clone()).with_client_name("aime").with_initial_scope_selection();
     if let Some(client) = &login.client {
@@ -78,14 +78,14 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
         scopes.dedup();
         request = request.with_scopes(scopes);
     }
-    let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| told(error))?;
+    let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| message(error))?;
     announce(session.get_authorization_url());
     let asked = timeout(PATIENCE, come_back(&listener)).await.map_err(|_| "nobody has said yes in the browser".to_owned())??;
     let back = Url::parse(&redirect).and_then(|redirect| redirect.join(&asked)).map_err(|error| error.to_string())?;
     if let Some((_, reason)) = back.query_pairs().find(|(name, _)| name == "error") {
         return Err(format!("it was refused: {}", one_line(&reason).chars().take(200).collect::<String>()));
     }
-    session.handle_callback_url(back.as_str()).await.map_err(told)?;
+    session.handle_callback_url(back.as_str()).await.map_err(message)?;
     if let Err(error) = kept.forget_demand() {
         tracing::debug!(%error, "what the MCP server demanded is still kept");
     }

@@ -179,12 +179,12 @@ impl Connection {
         let McpTransport::Stdio { confinement, .. } = &settings.transport else { return error };
         let now = self.denials();
         let explain = |text: &str| {
-            let said = now.stderr.strip_prefix(&before.stderr).unwrap_or(&now.stderr);
+            let reply = now.stderr.strip_prefix(&before.stderr).unwrap_or(&now.stderr);
             // Repeat an earlier denial of a host if the error names that host.
             let named = |refusal: &String| refusal.split([':', ' ']).next().is_some_and(|host| text.contains(host));
             let refused: Vec<String> =
                 now.refused.iter().filter(|refusal| !before.refused.contains(refusal) || named(refusal)).cloned().collect();
-            let explained = confinement.explain(&format!("{text}\n{said}"), &refused)?;
+            let explained = confinement.explain(&format!("{text}\n{reply}"), &refused)?;
             Some(format!("{text}\n{explained}\n{}", confined(settings)))
         };
         match error {
@@ -249,8 +249,8 @@ async fn wait_for_reason(process: &Process) {
 fn process_stderr(process: &Process) -> String {
     let Some(process) = process else { return String::new() };
     let process = process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let said = process.stderr();
-    process.exceeded().map_or_else(|| said.clone(), |bound| format!("{said}\n[aime has killed it: it took {bound}]"))
+    let reply = process.stderr();
+    process.exceeded().map_or_else(|| reply.clone(), |bound| format!("{reply}\n[aime has killed it: it took {bound}]"))
 }
 
 fn refused(process: &Process) -> Vec<String> {
@@ -258,33 +258,33 @@ fn refused(process: &Process) -> Vec<String> {
 }
 
 fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {
-    let said = process_stderr(process);
+    let reply = process_stderr(process);
     McpError::Handshake {
         server: settings.name.clone(),
         reason: reason.to_owned(),
-        hint: hint(settings, &said, &refused(process)),
-        stderr: said,
+        hint: hint(settings, &reply, &refused(process)),
+        stderr: reply,
     }
 }
 
 fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
-    let said = process_stderr(process);
+    let reply = process_stderr(process);
     McpError::Slow {
         server: settings.name.clone(),
         limit: settings.start_limit,
-        hint: hint(settings, &said, &refused(process)),
-        stderr: said,
+        hint: hint(settings, &reply, &refused(process)),
+        stderr: reply,
     }
 }
 
 /// Describes the sandbox denials for a program with this output, and the settings that would allow more. Empty for a program outside of the
 /// sandbox.
-fn hint(settings: &McpServerSettings, said: &str, refused: &[String]) -> Message {
+fn hint(settings: &McpServerSettings, reply: &str, refused: &[String]) -> Message {
     let McpTransport::Stdio { confinement, .. } = &settings.transport else { return Message::default() };
     if confinement.is_off() {
         return Message::default();
     }
-    let explained = confinement.explain(said, refused).map(Message::text);
+    let explained = confinement.explain(reply, refused).map(Message::text);
     let parts: Vec<Message> = explained.into_iter().chain([confined(settings)]).collect();
     Message::list("\n", &parts)
 }

@@ -113,6 +113,7 @@ impl Describe for McpError {
             Self::Login { server, reason } => message!("mcp-login-failed", server, why = reason),
             Self::GivenUp { server, failures, reason } => message!("mcp-given-up", server, number = failures, reason),
             Self::Settings { server, reason } => message!("mcp-settings", server, why = reason),
+            Self::NoSuchServer { server, known } if known.is_empty() => message!("mcp-no-servers", server),
             Self::NoSuchServer { server, known } => message!("mcp-no-server", server, names = known),
             Self::Cancelled { server } => message!("mcp-cancelled", server),
         }

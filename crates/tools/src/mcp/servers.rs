@@ -177,8 +177,7 @@ impl All {
         let found = self.servers.iter().find(|server| server.settings.name == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.servers.iter().map(|server| server.settings.name.as_str()).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            McpError::NoSuchServer { server: name.to_owned(), known }
+            McpError::NoSuchServer { server: name.to_owned(), known: known.join(", ") }
         })
     }
 

@@ -3,7 +3,7 @@
 use std::{fmt, path::Path, str::FromStr};
 
 use aime_hosts::{check_pattern, host_fits};
-use aime_messages::{Describe, Message, message};
+use aime_messages::{Describe, Message, message, nearest};
 use aime_sandbox::is_protected;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::{
     path::PathPattern,
     sign::{Fit, Piece, fit, known_signs},
 };
-use crate::names::{nearest, quoted};
+use crate::names::quoted;
 
 /// Tools that a rule can name, besides those of MCP servers and of embedding programs.
 const TOOLS: [(&str, Argument); 21] = [

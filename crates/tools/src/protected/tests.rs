@@ -99,9 +99,9 @@ async fn what_nobody_approved_is_put_back_and_said() {
         for (tool, parameters) in
             [("bash", hidden(script)), ("python", json!({"code": "import subprocess; subprocess.run(['sh', 'run.sh'])"}))]
         {
-            let told = call(&context, tool, parameters).await;
+            let message = call(&context, tool, parameters).await;
             assert_eq!(all(&folder), before, "{script}");
-            assert!(told.contains("[put back as it was: ") && told.contains(&format!("`{path}`")), "{script}: {told}");
+            assert!(message.contains("[put back as it was: ") && message.contains(&format!("`{path}`")), "{script}: {message}");
             let changes = context.protected.take_changes();
             assert!(changes.iter().any(|change| change.path == path && change.outcome == PlaceOutcome::PutBack), "{script}: {changes:?}");
         }
@@ -128,9 +128,9 @@ async fn what_can_run_nothing_stays_and_is_said() {
     ] {
         let (folder, context) = place();
         fs::write(folder.path().join("run.sh"), format!("{script}\n")).unwrap();
-        let told = call(&context, "bash", hidden(script)).await;
-        assert!(!told.contains("put back"), "{script}: {told}");
-        assert_eq!(told.contains("[changed what may run later: "), path.is_some(), "{script}: {told}");
+        let message = call(&context, "bash", hidden(script)).await;
+        assert!(!message.contains("put back"), "{script}: {message}");
+        assert_eq!(message.contains("[changed what may run later: "), path.is_some(), "{script}: {message}");
         let changes: Vec<String> = context.protected.take_changes().into_iter().map(|change| change.path).collect();
         assert_eq!(changes.is_empty(), path.is_none(), "{script}: {changes:?}");
         assert!(path.is_none_or(|path| changes.contains(&path.to_owned())), "{script}: {changes:?}");
@@ -152,9 +152,9 @@ async fn what_was_approved_stays_and_is_said() {
         let context = context.with_rules(rules);
         fs::write(folder.path().join("run.sh"), evil).unwrap();
         let before = all(&folder);
-        let told = call(&context, "bash", parameters.clone()).await;
-        assert_eq!(all(&folder) != before, stays, "{parameters}: {told}");
-        assert!(told.contains(if stays { "[changed what may run later" } else { "[put back" }), "{parameters}: {told}");
+        let message = call(&context, "bash", parameters.clone()).await;
+        assert_eq!(all(&folder) != before, stays, "{parameters}: {message}");
+        assert!(message.contains(if stays { "[changed what may run later" } else { "[put back" }), "{parameters}: {message}");
     }
 }
 
@@ -181,9 +181,9 @@ async fn what_a_person_changes_between_calls_stays() {
     call(&context, "bash", json!({"command": "true"})).await;
     fs::write(folder.path().join(".envrc"), "mine").unwrap();
     fs::write(folder.path().join(".git/hooks/pre-push"), "mine").unwrap();
-    let told = call(&context, "bash", json!({"command": "true"})).await;
+    let message = call(&context, "bash", json!({"command": "true"})).await;
     assert_eq!(
-        (told.as_str(), fs::read_to_string(folder.path().join(".envrc")).unwrap().as_str()),
+        (message.as_str(), fs::read_to_string(folder.path().join(".envrc")).unwrap().as_str()),
         ("(nothing printed, exit code 0)", "mine")
     );
 }
@@ -232,10 +232,10 @@ async fn git_does_its_normal_work() {
         ("git checkout -q main", &["`.vscode/tasks.json`"]),
         ("git stash list; git status --short; git log --oneline | cat", &[]),
     ] {
-        let told = call(&context, "bash", json!({"command": command})).await;
-        assert!(!told.contains("put back") && !told.contains("exit code 1"), "{command}: {told}");
+        let message = call(&context, "bash", json!({"command": command})).await;
+        assert!(!message.contains("put back") && !message.contains("exit code 1"), "{command}: {message}");
         for path in expected {
-            assert!(told.contains("[changed what may run later") && told.contains(path), "{command}: {told}");
+            assert!(message.contains("[changed what may run later") && message.contains(path), "{command}: {message}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Checks parameters against a schema, and describes every fault.
 
+use aime_messages::nearest;
 use jsonschema::{
     ValidationError, Validator,
     error::{TypeKind, ValidationErrorKind},
 };
 use serde_json::{Map, Value};
 
-use crate::names::{nearest, quoted};
+use crate::names::quoted;
 
 /// Maximum characters of a wrong value in a fault.
 const MAX_VALUE_CHARS: usize = 60;

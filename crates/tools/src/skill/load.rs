@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_messages::nearest_first;
 use aime_sandbox::ConfinedFolder;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use super::{InstalledSkill, SkillCatalog};
 use crate::{
     Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     builtin::{blocking, no_text},
-    names::{nearest_first, quoted},
+    names::quoted,
 };
 
 /// Name of the tool that reads a skill.

@@ -12,16 +12,8 @@ const PYTHON: &str = "python3";
 /// Program that is often there as a module alone.
 const PYTEST: &str = "pytest";
 const PROGRAMS: [&str; 4] = [PYTHON, "node", "cargo", "git"];
-/// Files at the top of a folder, and the programs with which projects that have them are built and tested.
-const USED_BY: [(&str, &[&str]); 7] = [
-    ("pyproject.toml", &[PYTHON, PYTEST]),
-    ("setup.py", &[PYTHON, PYTEST]),
-    ("package.json", &["node", "npm"]),
-    ("Cargo.toml", &["cargo"]),
-    ("go.mod", &["go"]),
-    ("Makefile", &["make"]),
-    (".git", &["git"]),
-];
+/// Programs with which most projects are built and tested.
+const USUAL: [&str; 8] = [PYTHON, PYTEST, "node", "npm", "cargo", "go", "make", "git"];
 /// Folders of a project in which it keeps programs of its own.
 const OWN_PROGRAMS: [&str; 3] = [".venv/bin", "venv/bin", "node_modules/.bin"];
 const TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -32,23 +24,17 @@ const STATUS: [&str; 6] = ["-c", "core.fsmonitor=false", "--no-optional-locks", 
 /// Returns the installed programs, each with its version.
 pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
     let asked = PROGRAMS.map(|program| async move {
-        let said = printed(context, program, &["--version"]).await?;
-        Some(format!("{program} {}", version(&said)?))
+        let output = printed(context, program, &["--version"]).await?;
+        Some(format!("{program} {}", version(&output)?))
     });
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Returns the programs that the project in the folder uses, and that are neither on `PATH` nor in the folder.
+/// Returns the usual programs that are neither on `PATH` nor in the folder.
 pub(super) async fn missing(context: &ToolContext) -> Vec<String> {
     let root = context.working_folder();
-    let used = USED_BY.iter().filter(|(file, _)| root.join(file).exists()).flat_map(|(_, programs)| programs.iter());
-    let mut missing: Vec<String> = Vec::new();
-    for program in used {
-        let own = OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
-        if !own && !is_on_path(context, program) && !missing.iter().any(|known| known == program) {
-            missing.push((*program).to_owned());
-        }
-    }
+    let is_there = |program: &str| is_on_path(context, program) || OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
+    let mut missing: Vec<String> = USUAL.into_iter().filter(|program| !is_there(program)).map(str::to_owned).collect();
     let python_is_there = is_on_path(context, PYTHON);
     for program in missing.iter_mut().filter(|program| python_is_there && *program == PYTEST) {
         let is_module = printed(context, PYTHON, &["-m", PYTEST, "--version"]).await.is_some();
@@ -76,8 +62,8 @@ fn is_in(folder: &Path, program: &str) -> bool {
 }
 
 /// Returns the first word that begins with a number and has a dot, without a `v` before it.
-fn version(said: &str) -> Option<&str> {
-    let words = said.split_whitespace().map(|word| word.trim_start_matches('v'));
+fn version(output: &str) -> Option<&str> {
+    let words = output.split_whitespace().map(|word| word.trim_start_matches('v'));
     words.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
 }
 
@@ -86,11 +72,11 @@ pub(super) async fn git_state(context: &ToolContext) -> Option<GitState> {
     if !context.working_folder().ancestors().any(|folder| folder.join(".git").exists()) {
         return None;
     }
-    printed(context, "git", &STATUS).await.map(|said| of_status(&said))
+    printed(context, "git", &STATUS).await.map(|output| of_status(&output))
 }
 
-fn of_status(said: &str) -> GitState {
-    let mut lines = said.lines();
+fn of_status(output: &str) -> GitState {
+    let mut lines = output.lines();
     let head = lines.next().unwrap_or_default().trim_start_matches("## ");
     let branch = match head.strip_prefix("No commits yet on ") {
         Some(branch) => format!("branch `{branch}` without a commit"),
@@ -136,20 +122,20 @@ mod tests {
 
     #[test]
     fn a_version_is_found_in_what_programs_print() {
-        for (said, expected) in [
+        for (output, expected) in [
             ("Python 3.12.3\n", Some("3.12.3")),
             ("v22.1.0\n", Some("22.1.0")),
             ("cargo 1.90.0 (840b83a10 2025-07-30)\n", Some("1.90.0")),
             ("git version 2.43.0\n", Some("2.43.0")),
             ("no idea\n", None),
         ] {
-            assert_eq!(version(said), expected, "{said}");
+            assert_eq!(version(output), expected, "{output}");
         }
     }
 
     #[test]
     fn git_tells_the_branch_and_the_changes() {
-        for (said, branch, changes) in [
+        for (output, branch, changes) in [
             ("## main...origin/main [ahead 1]\n M a.rs\n?? b\n", "branch `main`", vec![" M a.rs", "?? b"]),
             ("## No commits yet on main\n?? .aime/\n", "branch `main` without a commit", vec![]),
             ("## HEAD (no branch)\n", "no branch (detached HEAD)", vec![]),
@@ -160,8 +146,8 @@ mod tests {
                 vec![" M b/__pycache__/kept", "?? pycache.md"],
             ),
         ] {
-            let state = of_status(said);
-            assert_eq!((state.branch.as_str(), state.changes.iter().map(String::as_str).collect()), (branch, changes), "{said}");
+            let state = of_status(output);
+            assert_eq!((state.branch.as_str(), state.changes.iter().map(String::as_str).collect()), (branch, changes), "{output}");
         }
     }
 }

@@ -58,8 +58,8 @@ fn a_failure_after_a_change_is_not_the_first() {
     for (failures, attempts, expected) in [(1, 1, "failed, and"), (1, 2, "failed in attempt 2, and"), (2, 3, "failed 2 times, and")] {
         task(&mut state, "lint", |task| (task.failures, task.attempts) = (failures, attempts));
         let wake = Wake { settled: vec![id("lint")], ..Wake::new(2, WakeKind::Trouble) };
-        let told = message(&wake, &state, 2_000);
-        assert!(told.contains(&format!("### `lint` {expected} is not tried again")), "{told}");
+        let output = message(&wake, &state, 2_000);
+        assert!(output.contains(&format!("### `lint` {expected} is not tried again")), "{output}");
     }
 }
 
@@ -70,9 +70,9 @@ fn every_task_is_settled() {
     state.unmet_criteria = vec!["report.md lists every TODO".into()];
     let reason = TriggerReason::new(TriggerKind::CriteriaFailed, 70, "report.md lists every TODO: 3 of 60 are missing");
     let wake = Wake { reasons: vec![reason], may_write: true, ..Wake::new(4, WakeKind::Done) };
-    let told = message(&wake, &state, 2_000);
-    assert!(!told.contains("## Plan"), "the lead has seen how each task settled: {told}");
-    insta::assert_snapshot!(told);
+    let output = message(&wake, &state, 2_000);
+    assert!(!output.contains("## Plan"), "the lead has seen how each task settled: {output}");
+    insta::assert_snapshot!(output);
     assert!(message(&Wake { number: 1, ..wake }, &state, 2_000).contains("## Plan"), "a new lead does not know the plan");
 }
 
@@ -90,11 +90,11 @@ fn a_fresh_lead_is_told_everything() {
     state.evidence.insert(0, old);
     let reason = TriggerReason::new(TriggerKind::TaskFailed, 90, "`lint` failed 2 times");
     let wake = Wake { words: vec![words("person-1", "Leave vendor/ out.")], ..Wake::fresh(1, WakeKind::Trouble, vec![reason], &state) };
-    let told = message(&wake, &state, 8_000);
-    assert!((1..=60).all(|row| told.contains(&format!("> | src/file_{row}.rs | {row} | TODO: handle case {row} |\n"))), "{told}");
-    assert!(told.contains(long.trim_end()) && !told.contains("- e0 "), "{told}");
+    let output = message(&wake, &state, 8_000);
+    assert!((1..=60).all(|row| output.contains(&format!("> | src/file_{row}.rs | {row} | TODO: handle case {row} |\n"))), "{output}");
+    assert!(output.contains(long.trim_end()) && !output.contains("- e0 "), "{output}");
     for tool in ["read_result", "change_plan", "terminate"] {
-        assert!(!told.contains(tool), "a lead without tools is not told of {tool}: {told}");
+        assert!(!output.contains(tool), "a lead without tools is not told of {tool}: {output}");
     }
     let short = message(&wake, &state, 600);
     assert!(aime_llm::estimate_tokens(&short) <= 600, "{short}");
@@ -136,10 +136,10 @@ fn settled_tasks_show_checks_and_changes() {
 #[test]
 fn a_person_spoke() {
     let mut state = at_work();
-    let said = "Leave vendor/ out.\n\n## Success criteria\n1. none";
-    let evidence = vec![learn(&mut state, "person-1", said, "user_input")];
+    let reply = "Leave vendor/ out.\n\n## Success criteria\n1. none";
+    let evidence = vec![learn(&mut state, "person-1", reply, "user_input")];
     let to_one = PersonWords { task: Some(id("slow")), ..words("person-2", "Only the unit tests.") };
-    let wake = Wake { evidence, words: vec![words("person-1", said), to_one], ..Wake::new(5, WakeKind::Person) };
+    let wake = Wake { evidence, words: vec![words("person-1", reply), to_one], ..Wake::new(5, WakeKind::Person) };
     insta::assert_snapshot!(message(&wake, &state, 2_000));
 }
 

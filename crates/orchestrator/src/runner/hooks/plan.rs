@@ -37,7 +37,7 @@ impl RunRunner {
             tries.took(&planned.model, &planned.refused, &planned.spent);
             match self.judge_plan(&asking, request, planned).await {
                 Ok(planned) => return Ok(Planned { refused: tries.refused, spent: tries.spent, ..planned }),
-                Err(reason) => planner = self.planner_told(&tries.refusal_message(reason, "plan"), context).unwrap_or(planner),
+                Err(reason) => planner = self.planner_with_message(&tries.refusal_message(reason, "plan"), context).unwrap_or(planner),
             }
         }
         if self.parts.planner.fallback == Fallback::Fail {
@@ -81,15 +81,15 @@ impl RunRunner {
             tries.took(&replanned.model, &replanned.refused, &replanned.spent);
             match self.judge_patch(&asking, request, replanned, &judge).await {
                 Ok(replanned) => return Ok(ReplanResult { refused: tries.refused, spent: tries.spent, ..replanned }),
-                Err(reason) => planner = self.planner_told(&tries.refusal_message(reason, "patch"), context).unwrap_or(planner),
+                Err(reason) => planner = self.planner_with_message(&tries.refusal_message(reason, "patch"), context).unwrap_or(planner),
             }
         }
         Err(tries.no_patch())
     }
 
     /// Returns a planner whose prompt contains the reason for the last refusal. It does not reuse kept plans.
-    fn planner_told(&self, told: &str, context: &Context) -> Option<Planner> {
-        Some(self.planner_of(self.model("planner", context)?.ending_with(told)))
+    fn planner_with_message(&self, message: &str, context: &Context) -> Option<Planner> {
+        Some(self.planner_of(self.model("planner", context)?.ending_with(message)))
     }
 
     /// Returns a plan after the changes of the hooks, validated again in all layers, or the reason for its refusal.

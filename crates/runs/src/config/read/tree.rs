@@ -40,6 +40,26 @@ struct Member {
     value: Tree,
 }
 
+/// Faulty part that was taken out of a document.
+pub(super) enum Removed {
+    /// Item of a list.
+    Item,
+    /// Member of a table.
+    Member {
+        /// Place of the table.
+        table: Option<Place>,
+        /// Key of the member.
+        key: String,
+    },
+}
+
+impl Removed {
+    /// Returns true if a later fault says only that this part is missing.
+    pub(super) fn explains(&self, fault: &Fault) -> bool {
+        matches!(self, Self::Member { table, key } if *table == fault.place && fault.message == format!("missing field `{key}`"))
+    }
+}
+
 /// Fault of a document, with its place.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -106,24 +126,18 @@ impl Tree {
         }
     }
 
-    /// Removes the innermost key or value at a place. Returns false if there is none.
-    pub(super) fn remove_at(&mut self, at: Place) -> bool {
+    /// Removes the innermost key or value at a place, if there is one.
+    pub(super) fn remove_at(&mut self, at: Place) -> Option<Removed> {
         match &mut self.node {
-            Node::List(items) => {
-                if items.iter_mut().any(|item| item.remove_at(at)) {
-                    return true;
-                }
-                let own = items.iter().position(|item| item.place == Some(at));
-                own.map(|own| items.remove(own)).is_some()
-            }
-            Node::Table(members) => {
-                if members.iter_mut().any(|member| member.value.remove_at(at)) {
-                    return true;
-                }
-                let own = members.iter().position(|member| member.place == Some(at) || member.value.place == Some(at));
-                own.map(|own| members.remove(own)).is_some()
-            }
-            _ => false,
+            Node::List(items) => items.iter_mut().find_map(|item| item.remove_at(at)).or_else(|| {
+                items.remove(items.iter().position(|item| item.place == Some(at))?);
+                Some(Removed::Item)
+            }),
+            Node::Table(members) => members.iter_mut().find_map(|member| member.value.remove_at(at)).or_else(|| {
+                let own = members.iter().position(|member| member.place == Some(at) || member.value.place == Some(at))?;
+                Some(Removed::Member { table: self.place, key: members.remove(own).key })
+            }),
+            _ => None,
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    Hint, Notice,
     config::{McpLoadConfig, McpServerConfig},
     error::{ErrorKind, RunsError},
     files::write_whole,
@@ -63,7 +64,12 @@ impl Servers {
     /// Asks the servers whose offers are unknown. A run continues without those that do not answer.
     pub(super) async fn learn(&self, setup: &Setup) {
         for fault in self.all.learn(&CancellationToken::new()).await {
-            setup.note(message!("mcp-without-tools", reason = RunsError::caused(ErrorKind::Usage, fault).with_causes()));
+            let hint = Hint::for_server(&fault);
+            let message = message!("mcp-without-tools", reason = RunsError::caused(ErrorKind::Usage, fault).with_causes());
+            match &hint {
+                Some(hint) => setup.caller().on_notice(&Notice::Advice { message: &message, hint }),
+                None => setup.note(message),
+            }
         }
         for (name, offer) in self.all.offers() {
             offer.notes.iter().for_each(|note| setup.note(message!("mcp-note", server = name, reason = Message::text(note))));

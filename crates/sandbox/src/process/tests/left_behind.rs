@@ -5,9 +5,9 @@ use super::*;
 /// Returns a command that runs a script in a session of its own, which writes its process id to `pid` and runs for ever, and waits for that
 /// file.
 fn detached(before: &str) -> String {
-    format!("{before} setsid bash -c 'echo $$ > pid; trap \"\" TERM; while [ ! -e stop ]; do sleep 0.05; done' & {TOLD}")
+    format!("{before} setsid bash -c 'echo $$ > pid; trap \"\" TERM; while [ ! -e stop ]; do sleep 0.05; done' & {READY}")
 }
-const TOLD: &str = "until [ -s pid ]; do sleep 0.02; done; echo done";
+const READY: &str = "until [ -s pid ]; do sleep 0.02; done; echo done";
 
 #[tokio::test]
 async fn a_session_of_its_own_ends_with_its_command() {
@@ -23,7 +23,8 @@ async fn a_session_of_its_own_ends_with_its_command() {
 #[tokio::test]
 async fn a_daemon_that_has_lost_its_parents_ends_with_its_command() {
     let folder = here();
-    let script = format!("( setsid bash -c '( echo $BASHPID > pid; cd /; exec sleep 1000 </dev/null >/dev/null 2>&1 ) & exit' & ); {TOLD}");
+    let script =
+        format!("( setsid bash -c '( echo $BASHPID > pid; cd /; exec sleep 1000 </dev/null >/dev/null 2>&1 ) & exit' & ); {READY}");
     let outcome = outcome(bash(folder.path(), &script)).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (ProcessEnd::Exited(0), "done\n"));
     death(pid(folder.path(), "pid").await).await;
