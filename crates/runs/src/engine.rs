@@ -131,9 +131,7 @@ impl From<EngineError> for RunsError {
         };
         let failed = match error {
             EngineError::Past(error) => return error.into(),
-            EngineError::NotEnded { run } => Self::new(kind, message!("engine-not-ended", run)),
-            EngineError::ActorForgotten { task, run, version } => Self::new(kind, message!("engine-at-work", task, run, version)),
-            error => Self::caused(kind, error),
+            error => Self::described(kind, error),
         };
         match hint {
             Some(hint) => failed.hint(hint),
@@ -144,6 +142,6 @@ impl From<EngineError> for RunsError {
 
 impl From<TreeError> for RunsError {
     fn from(error: TreeError) -> Self {
-        Self::caused(ErrorKind::Usage, error)
+        Self::described(ErrorKind::Usage, error)
     }
 }
