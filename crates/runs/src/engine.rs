@@ -18,7 +18,7 @@ pub use aime_temporal::{Address, Capability, Queues};
 use aime_temporal::{EngineError, TreeError};
 use tokio::sync::OnceCell;
 
-pub use self::{files::FolderConflict, inspect::EngineRunRecord, people::Delivery, watch::EngineWatch, worker::EngineWorker};
+pub use self::{files::FolderConflict, watch::EngineWatch, worker::EngineWorker};
 use crate::{EngineStep, ErrorKind, Hint, Runs, RunsError, Setup, has_ended, raised};
 
 /// Polling interval of a run.
@@ -65,7 +65,8 @@ impl<'a> EngineRuns<'a> {
         Self { engine: OnceCell::new(), options, here }
     }
 
-    fn setup(&self) -> &'a Setup {
+    /// Returns the folder with its settings.
+    pub fn setup(&self) -> &'a Setup {
         self.here.setup()
     }
 

@@ -37,9 +37,10 @@ pub use self::{
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},
-    undo::{ChangeTurns, UndoReport, task_scope},
+    undo::{ChangeTurns, UndoReport},
     watch::{RunWatch, WatchNews},
 };
+pub(crate) use self::undo::task_scope;
 #[cfg(feature = "temporal")]
 pub(crate) use self::{
     inspect::matching,
