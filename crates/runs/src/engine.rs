@@ -8,10 +8,10 @@ mod people;
 mod watch;
 mod worker;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{Clock as _, SystemClock};
-use aime_messages::message;
+use aime_messages::{Describe, message};
 use aime_orchestrator::{Bounds, Models, NobodyThere, RunFact, RunRequest};
 use aime_progress_management::{RunId, RunStatus};
 pub use aime_temporal::{Address, Capability, Queues};
@@ -115,6 +115,16 @@ impl<'a> EngineRuns<'a> {
             }
         }
         Ok(EngineWatch::own(self, run.clone(), seen.all))
+    }
+}
+
+impl RunsError {
+    /// Wraps an error of the engine's library that has a message for people, with all its causes.
+    fn described(kind: ErrorKind, error: impl Error + Describe + Send + Sync + 'static) -> Self {
+        let message = error.describe();
+        let mut described = Self::caused(kind, error);
+        described.message = message;
+        described
     }
 }
 

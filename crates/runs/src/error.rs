@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use aime_durable::{JournalError, LockError};
-use aime_messages::{Describe, Message, message};
+use aime_messages::{Message, message};
 use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure};
 
 use crate::{Hint, config::ConfigFault};
@@ -62,11 +62,6 @@ impl RunsError {
     pub fn caused(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = Message::text(&error);
         Self { original: Some(Arc::new(error)), ..Self::new(kind, message) }
-    }
-
-    /// Wraps a library error that has a message for people, with all its causes.
-    pub(crate) fn described(kind: ErrorKind, error: impl Error + Describe + Send + Sync + 'static) -> Self {
-        Self { message: error.describe(), ..Self::caused(kind, error) }
     }
 
     /// Adds a hint on what to do next.

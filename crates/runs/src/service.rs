@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Environment, Notice, RunsError, Setup, models};
 
+pub(crate) use self::undo::task_scope;
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
@@ -40,7 +41,6 @@ pub use self::{
     undo::{ChangeTurns, UndoReport},
     watch::{RunWatch, WatchNews},
 };
-pub(crate) use self::undo::task_scope;
 #[cfg(feature = "temporal")]
 pub(crate) use self::{
     inspect::matching,
