@@ -38,12 +38,14 @@ mod watch;
 use aime_messages::Language;
 #[cfg(feature = "temporal")]
 use aime_messages::message;
-use aime_runs::{Environment, Runs, Setup};
+#[cfg(feature = "temporal")]
+use aime_runs::engine::EngineRuns;
+use aime_runs::{Environment, RunService, Runs, Setup};
 use clap::CommandFactory;
 
 use self::opening::{opener, setup_of};
 use crate::{
-    args::{Cli, Command, ConfigCommand, LazyArgs, McpCommand, as_typed, language_in},
+    args::{Cli, Command, ConfigCommand, Global, LazyArgs, McpCommand, as_typed, language_in},
     failure::Failure,
     i18n::{self, LanguageChoice},
 };
@@ -83,12 +85,8 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         return Err(Failure::usage(message!("engine-without", option)).hint(message!("engine-without-hint")));
     }
     #[cfg(feature = "temporal")]
-    if let Some(on) = &global.engine.engine {
-        return on_runs(setup, async |runs| match command {
-            // Workers call the tools of servers; the client needs their list only for the plan.
-            Command::Run(LazyArgs(args)) => run::run(args, &global, runs).await,
-            command => engine::command(command, on, &global, runs).await,
-        });
+    if global.engine.engine.is_some() && !works_on_engine(&command) {
+        return Err(Failure::usage(message!("engine-not-yet")).hint(message!("engine-not-yet-hint")));
     }
     match command {
         Command::Run(LazyArgs(args)) => on_runs(setup, async |runs| run::run(args, &global, runs).await),
@@ -100,14 +98,14 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Resume(LazyArgs(args)) => on_runs(setup, async |runs| resume::resume(args, &global, runs).await),
         Command::Continue(LazyArgs(args)) => on_runs(setup, async |runs| resume::continue_run(args, &global, runs).await),
         Command::Runs { command, output } => {
-            on_runs(setup, async |runs| runs::runs(command.map(LazyArgs::into_inner), output, &global, runs).await)
+            on_service(setup, &global, async |runs| runs::runs(command.map(LazyArgs::into_inner), output, &global, runs).await)
         }
         Command::Tell { run, task, text } => {
-            on_runs(setup, async |runs| steering::message(&run, task.as_deref(), &text.join(" "), runs).await)
+            on_service(setup, &global, async |runs| steering::message(&run, task.as_deref(), &text.join(" "), runs).await)
         }
-        Command::Pause { run } => on_runs(setup, async |runs| steering::pause(&run, runs).await),
-        Command::Answer { run, text } => on_runs(setup, async |runs| steering::answer(&run, text.join(" "), runs).await),
-        Command::Cancel { run, task } => on_runs(setup, async |runs| steering::cancel(&run, task.as_deref(), runs).await),
+        Command::Pause { run } => on_service(setup, &global, async |runs| steering::pause(&run, runs).await),
+        Command::Answer { run, text } => on_service(setup, &global, async |runs| steering::answer(&run, text.join(" "), runs).await),
+        Command::Cancel { run, task } => on_service(setup, &global, async |runs| steering::cancel(&run, task.as_deref(), runs).await),
         #[cfg(feature = "temporal")]
         Command::Worker(LazyArgs(args)) => on_runtime(engine::worker(args, &global, &setup.without_agents())),
         Command::Eval(LazyArgs(args)) => on_runtime(evaluate::evaluate(args, &global, &setup)),
@@ -140,6 +138,26 @@ fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>
         runs.end().await;
         done
     })
+}
+
+/// Runs a command on the runs of a folder, or on those of the engine that the arguments name.
+#[cfg_attr(not(feature = "temporal"), expect(unused_variables, reason = "only an engine has options"))]
+fn on_service(setup: Setup, global: &Global, command: impl AsyncFnOnce(&RunService<'_>) -> Result<u8, Failure>) -> Result<u8, Failure> {
+    on_runs(setup, async |runs| {
+        #[cfg(feature = "temporal")]
+        if let Some(on) = &global.engine.engine {
+            let options = global.engine.options(on);
+            return command(&RunService::Engine(EngineRuns::new(&options, runs))).await;
+        }
+        command(&RunService::Folder(runs)).await
+    })
+}
+
+/// Returns true if the command works on the runs of an engine.
+#[cfg(feature = "temporal")]
+const fn works_on_engine(command: &Command) -> bool {
+    use Command::{Answer, Cancel, Pause, Resume, Run, Runs, Tell};
+    matches!(command, Run(_) | Resume(_) | Runs { .. } | Tell { .. } | Pause { .. } | Answer { .. } | Cancel { .. })
 }
 
 /// Returns the language for someone whose arguments do not parse: from `--lang`, else the settings, else the locale.

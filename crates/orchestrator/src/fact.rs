@@ -324,8 +324,8 @@ pub enum RunFact {
     EffectFailed {
         /// The effect.
         id: EffectId,
-        /// Why.
-        message: String,
+        /// Reason.
+        message: Message,
     },
 }
 

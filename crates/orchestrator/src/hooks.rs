@@ -9,6 +9,7 @@ mod tests;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use aime_messages::{Message, message};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -154,9 +155,13 @@ impl Hooks {
         let payload = HookPayload::Stop { result: Box::new(result.clone()) };
         let heard = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
         let note = |act: HookAct| match act.did {
-            HookOutcome::Failed => format!("the hook {} at {} failed: {}", act.hook, act.point, act.detail),
+            HookOutcome::Failed => {
+                message!("hook-failed-after-end", hook = act.hook, point = act.point, reason = Message::text(act.detail))
+            }
             // Nothing can be changed or blocked after the end.
-            HookOutcome::Changed | HookOutcome::Blocked => format!("the hook {} at {} blocks in vain: {}", act.hook, act.point, act.detail),
+            HookOutcome::Changed | HookOutcome::Blocked => {
+                message!("hook-blocks-after-end", hook = act.hook, point = act.point, reason = Message::text(act.detail))
+            }
         };
         result.notes.extend(heard.acts.into_iter().map(note));
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{
     AmendedCriterion, CheckMethod, CheckedCriterion, CostByRole, Criterion, EvidenceKind, MergeConflict, ModelCost, Owner, PlanMetadata,
     ProgressState, RunId, RunStatus, TaskId, TaskKind, TaskStatus,
@@ -55,7 +55,7 @@ pub struct RunResult {
     pub error: Option<RunFailure>,
     /// Further remarks, such as a hook that failed at the end, or a message by a person that came too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// One task in a result.
@@ -205,13 +205,14 @@ impl RunResult {
 
 /// Returns the messages of people that changed nothing in an ended run, because they came too late or the planner found
 /// no usable patch. A message that an actor received or a decision used counts as processed.
-fn unused_words(state: &ProgressState, output: &RunOutput) -> Vec<String> {
+fn unused_words(state: &ProgressState, output: &RunOutput) -> Vec<Message> {
     let ended = match &output.error {
         None => output.status == RunStatus::Completed,
         Some(error) => error.code == FailureCode::GoalNotReached,
     };
     let said = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
-    said.filter(|evidence| evidence.task.is_none()).map(|evidence| format!("changed nothing in the plan: {}", evidence.content)).collect()
+    let said = said.filter(|evidence| evidence.task.is_none());
+    said.map(|evidence| message!("words-unused", text = Message::text(&evidence.content))).collect()
 }
 
 impl fmt::Display for FailureCode {

@@ -33,6 +33,7 @@ use std::{
 use aime_durable::{EffectContext, EffectRunner, FactSender, FailedEffect, Issue, JournalError};
 use aime_dynamic_planner::{LeadMemory, WakeKind};
 use aime_llm::{Model, OutOfBudget};
+use aime_messages::message;
 use aime_progress_management::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{
@@ -119,12 +120,12 @@ impl EffectRunner<RunMachine> for RunRunner {
             // Boxed, because the many attempts at tasks need not reserve memory for it.
             let performed = Box::pin(cancel.run_until_cancelled(self.perform(issue, &context))).await;
             let revoked = context.revoked_if_out_of_budget().await;
-            performed.filter(|_| !revoked).unwrap_or_else(|| RunFact::EffectFailed { id, message: "stopped".to_owned() })
+            performed.filter(|_| !revoked).unwrap_or_else(|| RunFact::EffectFailed { id, message: message!("effect-stopped") })
         })
     }
 
     fn failed(&self, effect: FailedEffect<'_>) -> RunFact {
-        RunFact::EffectFailed { id: effect.id.clone(), message: effect.message.to_owned() }
+        RunFact::EffectFailed { id: effect.id.clone(), message: effect.message.into() }
     }
 }
 

@@ -94,7 +94,7 @@ pub enum ProgressEvent {
     /// Long-term memory or knowledge could not be used; the run continues without it.
     MemoryFailed {
         /// The fault and its remedy.
-        message: String,
+        message: Message,
     },
     /// The mode of the run was chosen.
     Routed {

@@ -8,17 +8,17 @@ mod people;
 mod watch;
 mod worker;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{Clock as _, SystemClock};
-use aime_messages::message;
+use aime_messages::{Describe, message};
 use aime_orchestrator::{Bounds, Models, NobodyThere, RunFact, RunRequest};
 use aime_progress_management::{RunId, RunStatus};
 pub use aime_temporal::{Address, Capability, Queues};
 use aime_temporal::{EngineError, TreeError};
 use tokio::sync::OnceCell;
 
-pub use self::{files::FolderConflict, inspect::EngineRunRecord, people::Delivery, watch::EngineWatch, worker::EngineWorker};
+pub use self::{files::FolderConflict, watch::EngineWatch, worker::EngineWorker};
 use crate::{EngineStep, ErrorKind, Hint, Runs, RunsError, Setup, has_ended, raised};
 
 /// Polling interval of a run.
@@ -65,7 +65,8 @@ impl<'a> EngineRuns<'a> {
         Self { engine: OnceCell::new(), options, here }
     }
 
-    fn setup(&self) -> &'a Setup {
+    /// Returns the folder with its settings.
+    pub fn setup(&self) -> &'a Setup {
         self.here.setup()
     }
 
@@ -117,6 +118,16 @@ impl<'a> EngineRuns<'a> {
     }
 }
 
+impl RunsError {
+    /// Wraps an error of the engine's library that has a message for people, with all its causes.
+    fn described(kind: ErrorKind, error: impl Error + Describe + Send + Sync + 'static) -> Self {
+        let message = error.describe();
+        let mut described = Self::caused(kind, error);
+        described.message = message;
+        described
+    }
+}
+
 impl From<EngineError> for RunsError {
     fn from(error: EngineError) -> Self {
         let usage = |hint: Option<EngineStep>| (ErrorKind::Usage, hint.map(Hint::Engine));
@@ -131,9 +142,7 @@ impl From<EngineError> for RunsError {
         };
         let failed = match error {
             EngineError::Past(error) => return error.into(),
-            EngineError::NotEnded { run } => Self::new(kind, message!("engine-not-ended", run)),
-            EngineError::ActorForgotten { task, run, version } => Self::new(kind, message!("engine-at-work", task, run, version)),
-            error => Self::caused(kind, error),
+            error => Self::described(kind, error),
         };
         match hint {
             Some(hint) => failed.hint(hint),
@@ -144,6 +153,6 @@ impl From<EngineError> for RunsError {
 
 impl From<TreeError> for RunsError {
     fn from(error: TreeError) -> Self {
-        Self::caused(ErrorKind::Usage, error)
+        Self::described(ErrorKind::Usage, error)
     }
 }

@@ -28,6 +28,7 @@ mod environment;
 mod error;
 mod files;
 mod hint;
+mod run_service;
 mod service;
 mod setup;
 
@@ -41,10 +42,11 @@ pub use self::{
     error::{ErrorKind, RunsError, with_causes},
     files::{is_path_of_file, write_whole},
     hint::{EngineStep, Hint, NameKind},
+    run_service::{Delivery, HistoryTimes, RunListing, RunService},
     service::{
         AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunNews,
         RunWatch, Runs, UndoReport, WatchNews, has_ended, json_fault, list_document, matching_runs, outcome, raised, remember, report_view,
-        rfc3339, settings_of, state_of_version, stats_document, task_scope,
+        rfc3339, settings_of, state_of_version, stats_document,
     },
     setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Environment, Notice, RunsError, Setup, models};
 
+pub(crate) use self::undo::task_scope;
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
@@ -37,7 +38,7 @@ pub use self::{
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},
-    undo::{ChangeTurns, UndoReport, task_scope},
+    undo::{ChangeTurns, UndoReport},
     watch::{RunWatch, WatchNews},
 };
 #[cfg(feature = "temporal")]

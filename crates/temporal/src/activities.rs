@@ -8,6 +8,7 @@ use std::{
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
+use aime_messages::{Message, message};
 use aime_orchestrator::{EndedAttempt, LeadPolicy, Orchestrator, RemoteEffects, RunEffect, RunFact};
 use aime_progress_management::{ProgressState, RunId};
 use aime_undo::Author;
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ActOrder, ActorCreation, CallReply, DelegateCreation, DelegateOrder, EndOrder, Handover, JoinOrder, JoinResult, JudgeOrder, MakeOrder,
-    RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, alive, orders::RunInput, trees::Checkout,
+    RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, Wire, alive, orders::RunInput, trees::Checkout,
 };
 
 /// Number of attempts to signal the run before the work counts as failed.
@@ -146,14 +147,14 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
     let run = run.or_else(|| context.info().workflow_id.clone()).unwrap_or_default();
     let run = context.client().get_workflow_handle::<RunWorkflow>(run);
     let state = alive(context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?;
-    state.ok_or_else(|| std::io::Error::other("the run has not begun").into())
+    state.0.ok_or_else(|| std::io::Error::other("the run has not begun").into())
 }
 
 /// Adds the final state of the folder to an answer.
 async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace)) -> CallReply<T> {
     let back = match workspace.folder {
         Some(folder) => alive(context, folder.hand_back()).await,
-        None => Handover::Lost { why: "it was not worked on in a state of its own".to_owned() },
+        None => Handover::Lost { why: message!("tree-not-own") },
     };
     CallReply { fact, back }
 }
@@ -162,8 +163,13 @@ async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace))
 impl Effects {
     /// Carries out one effect of a run.
     #[activity(name = "aime.run.effect")]
-    pub async fn of_run(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RunOrder) -> Result<RunFact, ActivityError> {
-        self.effect_of_run(&context, input, order).await.map(|(fact, _)| fact)
+    pub async fn of_run(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: Wire<RunOrder>,
+    ) -> Result<Wire<RunFact>, ActivityError> {
+        self.effect_of_run(&context, input, order.0).await.map(|(fact, _)| Wire(fact))
     }
 
     /// Carries out a tool call of a run in a folder that moves between hosts.
@@ -172,25 +178,30 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: RunOrder,
-    ) -> Result<CallReply<RunFact>, ActivityError> {
-        let done = self.effect_of_run(&context, input, order).await?;
-        Ok(worked(&context, done).await)
+        order: Wire<RunOrder>,
+    ) -> Result<Wire<CallReply<RunFact>>, ActivityError> {
+        let done = self.effect_of_run(&context, input, order.0).await?;
+        Ok(Wire(worked(&context, done).await))
     }
 
     /// Carries out the end of a run, or of a part of it. Returns notes for the user.
     #[activity(name = "aime.run.end")]
-    pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
-        let state = progress(&context, None).await?;
+    pub async fn end(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: Wire<EndOrder>,
+    ) -> Result<Wire<Vec<Message>>, ActivityError> {
+        let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
-        Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
+        Ok(Wire(alive(&context, apart.end(order.result, &state, order.over)).await))
     }
 
     /// Merges work into the state of a folder.
     #[activity(name = "aime.tree.join")]
-    pub async fn join(self: Arc<Self>, context: ActivityContext, order: JoinOrder) -> Result<JoinResult, ActivityError> {
-        Ok(alive(&context, self.trees()?.join(&order)).await?)
+    pub async fn join(self: Arc<Self>, context: ActivityContext, order: Wire<JoinOrder>) -> Result<Wire<JoinResult>, ActivityError> {
+        Ok(Wire(alive(&context, self.trees()?.join(&order.0)).await?))
     }
 
     /// Decides whether a run has a lead: the model is that of this worker.
@@ -205,25 +216,33 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: WakeOrder,
-    ) -> Result<WakeComposition, ActivityError> {
+        order: Wire<WakeOrder>,
+    ) -> Result<Wire<WakeComposition>, ActivityError> {
+        let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
-        Ok(match alive(&context, apart.wake_lead(&order.order, order.is_new)).await {
+        Ok(Wire(match alive(&context, apart.wake_lead(&order.order, order.is_new)).await {
             Ok(lead) => WakeComposition::Woken { lead },
             Err(message) => WakeComposition::Failed { message },
-        })
+        }))
     }
 
     /// Checks the work of the lead whose conversation pauses.
     #[activity(name = "aime.lead.check")]
-    pub async fn check(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RestOrder) -> Result<RunFact, ActivityError> {
-        let state = progress(&context, None).await?;
+    pub async fn check(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: Wire<RestOrder>,
+    ) -> Result<Wire<RunFact>, ActivityError> {
+        let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        with_heartbeat(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await }).await
+        let rested =
+            with_heartbeat(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await });
+        rested.await.map(Wire)
     }
 
     /// Creates an actor.
@@ -232,18 +251,19 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: MakeOrder,
-    ) -> Result<ActorCreation, ActivityError> {
+        order: Wire<MakeOrder>,
+    ) -> Result<Wire<ActorCreation>, ActivityError> {
+        let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let made = with_heartbeat(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
-        Ok(match made.await? {
+        Ok(Wire(match made.await? {
             Ok(made) => ActorCreation::Made { actor: Box::new(made) },
             Err(fact) => ActorCreation::Ended { fact: Box::new(fact) },
-        })
+        }))
     }
 
     /// Creates an actor for a part of another one's work.
@@ -252,24 +272,30 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: DelegateOrder,
-    ) -> Result<DelegateCreation, ActivityError> {
-        let DelegateOrder { so_far, run, order, by, call, request, origins, tree } = order;
+        order: Wire<DelegateOrder>,
+    ) -> Result<Wire<DelegateCreation>, ActivityError> {
+        let DelegateOrder { so_far, run, order, by, call, request, origins, tree } = order.0;
         let state = match request.task {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
         let workspace = self.workspace(&context, input.run(), tree.as_ref(), None).await?;
         let made = workspace.orchestrator.remote_effects(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
-        Ok(match made {
+        Ok(Wire(match made {
             Ok(made) => DelegateCreation::Made { made: Box::new(made) },
             Err(why) => DelegateCreation::Refused { why },
-        })
+        }))
     }
 
     /// Judges the conclusion of an attempt.
     #[activity(name = "aime.actor.judge")]
-    pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
+    pub async fn judge(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: Wire<JudgeOrder>,
+    ) -> Result<Wire<RunFact>, ActivityError> {
+        let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
@@ -278,7 +304,7 @@ impl Effects {
             let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
             apart.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, told).await
         });
-        judged.await
+        judged.await.map(Wire)
     }
 
     /// Carries out one effect of an actor.
@@ -288,9 +314,9 @@ impl Effects {
         context: ActivityContext,
         input: RunInput,
         actor: ActorInput,
-        order: ActOrder,
-    ) -> Result<ActorFact, ActivityError> {
-        self.effect_of_actor(&context, input, actor, order).await.map(|(fact, _)| fact)
+        order: Wire<ActOrder>,
+    ) -> Result<Wire<ActorFact>, ActivityError> {
+        self.effect_of_actor(&context, input, actor, order.0).await.map(|(fact, _)| Wire(fact))
     }
 
     /// Carries out a tool call of an actor in a folder that moves between hosts.
@@ -300,10 +326,10 @@ impl Effects {
         context: ActivityContext,
         input: RunInput,
         actor: ActorInput,
-        order: ActOrder,
-    ) -> Result<CallReply<ActorFact>, ActivityError> {
-        let done = self.effect_of_actor(&context, input, actor, order).await?;
-        Ok(worked(&context, done).await)
+        order: Wire<ActOrder>,
+    ) -> Result<Wire<CallReply<ActorFact>>, ActivityError> {
+        let done = self.effect_of_actor(&context, input, actor, order.0).await?;
+        Ok(Wire(worked(&context, done).await))
     }
 }
 
@@ -352,7 +378,7 @@ where
             // The engine takes in once what is sent again because its answer was lost.
             let once = WorkflowSignalOptions::builder().request_id(uuid::Uuid::now_v7().to_string()).build();
             loop {
-                match run.signal(RunWorkflow::facts, vec![fact.clone()], once.clone()).await {
+                match run.signal(RunWorkflow::facts, Wire(vec![fact.clone()]), once.clone()).await {
                     // A run that no longer exists needs no signal.
                     Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => break,
                     // Work that was done is not thrown away for an engine that is away for a while.

@@ -10,8 +10,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
 use aime_durable::{EffectId, Issue, Reason, Recorded, UnixMillis};
+use aime_messages::{Message, message};
 use aime_orchestrator::{RunContext, RunFact};
 use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent};
 use futures::{FutureExt as _, future::LocalBoxFuture};
@@ -24,9 +25,9 @@ use temporalio_sdk::{
 
 use crate::{
     ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects,
-    MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, carry,
+    MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, Wire, carry,
     effect::{begun_and_lost, lost},
-    tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
+    tree::{HasTree, MergeReply, conflict_message, merge_reply, tree_now},
     workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
 };
 
@@ -63,7 +64,8 @@ impl HasTree for ActorWorkflow {
 impl ActorWorkflow {
     /// Drives an actor to its conclusion.
     #[run(name = "aime.actor")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>, mut begin: ActorBegin) -> WorkflowResult<ActorEnd> {
+    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<ActorBegin>) -> WorkflowResult<Wire<ActorEnd>> {
+        let Wire(mut begin) = begin;
         let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
         let told = Some(journaled(&begin));
         ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.published) = (begin.tree.clone(), stopped, told));
@@ -87,13 +89,13 @@ impl ActorWorkflow {
                 let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
                 let conclusion = ended.output.ended().unwrap_or_else(rests);
                 let journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then: Vec::new() });
-                Ok(ActorEnd { conclusion, journal, reports, tree, below })
+                Ok(Wire(ActorEnd { conclusion, journal, reports, tree, below }))
             }
             CarryOutcome::Continued { not_begun, then } => {
                 let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
                 let machine = MachineStart { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
-                    ActorBegin { begin: machine, so_far, reports, created: None, tree, stopped: below, ..begin },
+                    Wire(ActorBegin { begin: machine, so_far, reports, created: None, tree, stopped: below, ..begin }),
                     ContinueAsNewOptions::default(),
                 )?;
                 unreachable_end()
@@ -103,8 +105,8 @@ impl ActorWorkflow {
 
     /// Signals the actor, for example with a request to stop or a person's words.
     #[signal]
-    pub fn told(&mut self, _: &mut SyncWorkflowContext<Self>, fact: ActorFact) {
-        self.inbox.push(fact);
+    pub fn told(&mut self, _: &mut SyncWorkflowContext<Self>, fact: Wire<ActorFact>) {
+        self.inbox.push(fact.0);
     }
 
     /// Signals an answer to a question.
@@ -116,10 +118,11 @@ impl ActorWorkflow {
     /// Returns the actor's input, and the facts that it has taken in, starting with fact number `from`, counted from
     /// 0.
     #[query]
-    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Option<ActorJournaled> {
-        let ActorJournaled { input, created, first, text_limit, facts, all } = self.published.as_ref()?;
-        let facts = facts.iter().skip(from).take(PAGE).cloned().collect();
-        Some(ActorJournaled { input: input.clone(), created: created.clone(), first: *first, text_limit: *text_limit, facts, all: *all })
+    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Wire<Option<ActorJournaled>> {
+        Wire(self.published.as_ref().map(|ActorJournaled { input, created, first, text_limit, facts, all }| {
+            let facts = facts.iter().skip(from).take(PAGE).cloned().collect();
+            ActorJournaled { input: input.clone(), created: created.clone(), first: *first, text_limit: *text_limit, facts, all: *all }
+        }))
     }
 }
 
@@ -204,7 +207,7 @@ impl ActorCarrier {
         self.requests.add(async move {
             let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
             // A run that no longer exists needs no signal.
-            drop(ctx.external_workflow(run, None).signal(RunWorkflow::facts, facts, options).await);
+            drop(ctx.external_workflow(run, None).signal(RunWorkflow::facts, Wire(facts), options).await);
         });
     }
 
@@ -220,6 +223,7 @@ impl ActorCarrier {
             ActorEffect::Tool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
             _ => true,
         };
+        let asks_model = matches!(effect, ActorEffect::Model(_));
         let (queue, options) = (queues.name(capability), queues.options(capability, &id, self.cancels.token(&id)));
         // Requests to models need no folder.
         let tree = tree_now(&self.ctx).filter(|_| matches!(effect, ActorEffect::Tool { .. }));
@@ -234,13 +238,13 @@ impl ActorCarrier {
         let (ctx, run) = (self.ctx.clone(), self.begin.input.clone());
         let facts = async move {
             let done = match tree {
-                None => ctx.execute_activity(Effects::of_actor, (run, actor, order), options).await,
+                None => ctx.execute_activity(Effects::of_actor, (run, actor, Wire(order)), options).await.map(|fact| fact.0),
                 Some(tree) => {
                     let work = TaskWork::new(run.run(), &actor.spec.task, id.as_str());
-                    match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
+                    match ctx.execute_activity(Effects::call_of_actor, (run, actor, Wire(order)), options).await {
                         Err(error) => Err(error),
-                        Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(MergeReply { conflicts, private: Some(_), .. }) => omit(fact, &conflict_words(&conflicts)),
+                        Ok(Wire(CallReply { fact, back })) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                            Ok(MergeReply { conflicts, private: Some(_), .. }) => omit(fact, &conflict_message(&conflicts)),
                             Ok(_) => fact,
                             Err(why) => omit(fact, &why),
                         }),
@@ -250,8 +254,10 @@ impl ActorCarrier {
             match done {
                 Ok(fact) => vec![fact],
                 Err(ActivityExecutionError::Cancelled(_)) => vec![ActorFact::Revoked { id, why: Reason::Cancelled }],
+                Err(error) if asks_model => vec![unasked(id, lost(&queue, &error))],
                 Err(error) if begun_and_lost(&error) && !repeatable => {
-                    vec![ended(id, CallOutcome::InDoubt, &format!("it was begun, and its outcome is unknown: {}", lost(&queue, &error)))]
+                    let reason = message!("call-lost", id, reason = lost(&queue, &error));
+                    vec![ended(id, CallOutcome::InDoubt, &reason)]
                 }
                 Err(error) => vec![failed(id, &lost(&queue, &error))],
             }
@@ -261,7 +267,10 @@ impl ActorCarrier {
 
     fn ask(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Ask { id: question, question: text, kind } = effect else {
-            return RunningEffect { facts: async move { vec![failed(id, "this is no question")] }.boxed_local(), holds: true };
+            return RunningEffect {
+                facts: async move { vec![failed(id, &Message::text("this is no question"))] }.boxed_local(),
+                holds: true,
+            };
         };
         let known = self.context.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
         if known.is_none() {
@@ -287,16 +296,16 @@ impl ActorCarrier {
 }
 
 /// Returns the answer to an effect for which no worker could be found, or whose worker could not read it.
-fn failed(id: EffectId, text: &str) -> ActorFact {
-    ended(id, CallOutcome::Error, text)
+fn failed(id: EffectId, reason: &Message) -> ActorFact {
+    ended(id, CallOutcome::Error, reason)
 }
 
-fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
-    let text = text.to_owned();
+/// Returns the end of a call. The reason is for the actor's model, so it is in English.
+fn ended(id: EffectId, outcome: CallOutcome, reason: &Message) -> ActorFact {
     ActorFact::ToolEnded {
         id,
         outcome,
-        text,
+        text: reason.to_string(),
         value: Value::Null,
         references: Vec::new(),
         images: Vec::new(),
@@ -307,7 +316,7 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
 }
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text and the reason. A call in doubt stays in doubt.
-fn omit(fact: ActorFact, why: &str) -> ActorFact {
+fn omit(fact: ActorFact, why: &Message) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } => {
             let text = format!("{text}\n\n{why}").trim_start().to_owned();
@@ -319,15 +328,9 @@ fn omit(fact: ActorFact, why: &str) -> ActorFact {
 }
 
 /// Returns the answer to a request that reached no model.
-fn unasked(id: EffectId, fact: ActorFact) -> ActorFact {
-    match fact {
-        ActorFact::ToolEnded { text, duration_ms, .. } => {
-            let answer =
-                aime_actor_factory::ModelAnswer::Error { kind: aime_actor_factory::ModelFault::Unusable, text: text.into(), hint: None };
-            ActorFact::ModelAnswered { id, answer, duration_ms }
-        }
-        other => other,
-    }
+fn unasked(id: EffectId, reason: Message) -> ActorFact {
+    let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: reason, hint: None };
+    ActorFact::ModelAnswered { id, answer, duration_ms: 0 }
 }
 
 impl Carrier<ActorMachine> for ActorCarrier {
@@ -339,15 +342,9 @@ impl Carrier<ActorMachine> for ActorCarrier {
         let begun_before = self.begin.begin.was_begun(&issue);
         let Issue { id, effect, .. } = issue;
         match &effect {
-            ActorEffect::Model(_) => {
-                let RunningEffect { facts, holds } = self.activity(id.clone(), effect, begun_before);
-                let facts = facts.map(move |facts| facts.into_iter().map(|fact| unasked(id.clone(), fact)).collect());
-                RunningEffect { facts: facts.boxed_local(), holds }
-            }
-            ActorEffect::Tool { .. } => self.activity(id, effect, begun_before),
+            ActorEffect::Model(_) | ActorEffect::Tool { .. } | ActorEffect::Plan { .. } => self.activity(id, effect, begun_before),
             ActorEffect::Ask { .. } => self.ask(id, effect),
             ActorEffect::Delegate { .. } => self.delegate(id, effect),
-            ActorEffect::Plan { .. } => self.activity(id, effect, begun_before),
         }
     }
 

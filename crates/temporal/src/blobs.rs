@@ -5,6 +5,7 @@ mod bucket;
 use std::{path::PathBuf, sync::Arc};
 
 use aime_durable::{ContentError, ContentStore, FolderStore, content_name};
+use aime_messages::{Describe, Message, message};
 use tokio::task::{JoinError, spawn_blocking};
 
 pub use self::bucket::{Bucket, BucketError, BucketKeys};
@@ -17,10 +18,10 @@ pub enum BlobError {
     #[error(transparent)]
     Write(ContentError),
     /// The store did not return it, or has no such blob.
-    #[error("{0}; every worker and client must share the store of the blobs")]
+    #[error("{}", self.describe())]
     Read(ContentError),
     /// The blob could not be encrypted or decrypted.
-    #[error("{name} cannot be used: {source}")]
+    #[error("{}", self.describe())]
     Seal {
         /// Name of the blob.
         name: String,
@@ -28,8 +29,19 @@ pub enum BlobError {
         source: SealError,
     },
     /// The work on the bytes was not completed: the process ends, or aime has a fault.
-    #[error("it was given up: {0}")]
+    #[error("{}", self.describe())]
     GivenUp(#[from] JoinError),
+}
+
+impl Describe for BlobError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Write(error) => Message::text(error),
+            Self::Read(error) => message!("blob-unread", reason = error),
+            Self::Seal { name, source } => message!("blob-sealed", name, reason = source.describe()),
+            Self::GivenUp(error) => message!("blob-given-up", reason = error),
+        }
+    }
 }
 
 /// Blobs, named by the BLAKE3 hash of their content; sealed blobs by a keyed hash. Cheap to clone.

@@ -2,38 +2,40 @@
 
 use aime_actor_factory::ActorFact;
 use aime_durable::Reason;
+use aime_messages::{Message, message};
 use futures::{
     FutureExt as _,
     future::{Either, join, join_all, select},
 };
 use temporalio_sdk::{ChildWorkflowOptions, ParentClosePolicy, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
 
-use crate::{ActorBegin, ActorEnd, ActorWorkflow, Capability};
+use crate::{ActorBegin, ActorEnd, ActorWorkflow, Capability, Wire};
 
 /// Runs a child workflow that drives an actor. Once it exists, `begun` returns its first signals. When `stop` is
 /// ready, the actor is asked to stop, and its end is awaited.
 ///
 /// # Errors
-/// Reason why it did not end properly, as text.
+/// Reason why it did not end properly.
 pub(crate) async fn drive_child<W: 'static>(
     ctx: &WorkflowContext<W>,
     begin: ActorBegin,
     workflow: String,
     stop: &WorkflowCancellationToken,
     begun: impl FnOnce() -> Vec<ActorFact>,
-) -> Result<ActorEnd, String> {
+) -> Result<ActorEnd, Message> {
     let options = ChildWorkflowOptions::builder()
         .workflow_id(workflow.clone())
         .task_queue(begin.queues.name(Capability::Runs))
         .cancellation_token(WorkflowCancellationToken::new())
         .parent_close_policy(ParentClosePolicy::RequestCancel)
         .build();
-    let started = ctx.start_child_workflow(ActorWorkflow::run, begin, options).await.map_err(|error| error.to_string())?;
+    let started = ctx.start_child_workflow(ActorWorkflow::run, Wire(begin), options).await;
+    let started = started.map_err(|error| message!("actor-not-begun", reason = error))?;
     // The signal goes by name, so that it also reaches an actor in a new history. An ended actor needs no signal.
     let actor = ctx.external_workflow(workflow, None);
     let tell = |fact| {
         let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-        actor.signal(ActorWorkflow::told, fact, options)
+        actor.signal(ActorWorkflow::told, Wire(fact), options)
     };
     let told = join_all(begun().into_iter().map(tell));
     let stopped = async {
@@ -47,5 +49,5 @@ pub(crate) async fn drive_child<W: 'static>(
         }
     };
     let (_, ended) = join(told, ended).await;
-    ended.map_err(|error| error.to_string())
+    ended.map(|ended| ended.0).map_err(|error| message!("actor-broken-off", reason = error))
 }

@@ -4,11 +4,13 @@ mod forget;
 mod fork;
 
 use std::{
+    fmt,
     str::FromStr,
     time::{Duration, Instant, SystemTime},
 };
 
 use aime_durable::{Recorded, UnixMillis};
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_told, view_of};
 use aime_progress_management::{ProgressState, RunId, TaskId, TimedEvent, Timestamp};
 use futures::StreamExt as _;
@@ -20,8 +22,8 @@ use temporalio_client::{
 };
 
 use crate::{
-    BlobCodec, Blobs, Capability, Journaled, MachineStart, Queues, RunBegin, RunWorkflow, Timestamped, Tree, WatchReply, orders::RunInput,
-    run_workflow,
+    BlobCodec, Blobs, Capability, Journaled, MachineStart, Queues, RunBegin, RunWorkflow, Timestamped, Tree, WatchReply, Wire,
+    orders::RunInput, run_workflow,
 };
 
 /// Maximum time to establish a connection; the next constant is the wait between two attempts.
@@ -42,31 +44,37 @@ pub struct Address {
 
 /// Reason why an address is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no address of an engine: {why}; write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE")]
+#[error("{}", self.describe())]
 pub struct AddressError {
     text: String,
-    why: String,
+    why: Message,
+}
+
+impl Describe for AddressError {
+    fn describe(&self) -> Message {
+        message!("engine-address", text = format!("{:?}", self.text), reason = self.why)
+    }
 }
 
 impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let failed = |why: &str| AddressError { text: text.to_owned(), why: why.to_owned() };
+        let failed = |why| AddressError { text: text.to_owned(), why };
         let (scheme, rest) = match text.split_once("://") {
             None => ("http", text),
             Some(("temporal", rest)) => ("http", rest),
             Some(("temporals", rest)) => ("https", rest),
-            Some((other, _)) => return Err(failed(&format!("{other} is no scheme of one"))),
+            Some((other, _)) => return Err(failed(message!("engine-address-scheme", scheme = other))),
         };
         let (address, namespace) = rest.split_once('/').unwrap_or((rest, ""));
         if address.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
-            return Err(failed("it has no port"));
+            return Err(failed(message!("engine-address-port")));
         }
-        let url = format!("{scheme}://{address}").parse().map_err(|error| failed(&format!("{error}")))?;
+        let url = format!("{scheme}://{address}").parse().map_err(|error| failed(Message::text(error)))?;
         let namespace = if namespace.is_empty() { "default" } else { namespace };
         if namespace.contains('/') {
-            return Err(failed("a namespace has no `/`"));
+            return Err(failed(message!("engine-address-namespace")));
         }
         Ok(Self { url, namespace: namespace.to_owned() })
     }
@@ -76,7 +84,7 @@ impl FromStr for Address {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The engine cannot be reached, or refuses the connection.
-    #[error("the engine at {url} cannot be used: {source}")]
+    #[error("{}", self.describe())]
     Connect {
         /// Address of the engine.
         url: Url,
@@ -85,34 +93,34 @@ pub enum EngineError {
         source: Box<ClientConnectError>,
     },
     /// Credentials for TLS were given without TLS; a key would be readable on the network.
-    #[error("{what} is for TLS alone: write temporals://HOST:PORT, or leave it out")]
+    #[error("{}", self.describe())]
     NoTls {
-        /// Name of the setting.
-        what: &'static str,
+        /// The credentials.
+        what: Message,
     },
     /// A client for the namespace could not be made.
-    #[error("no client for this namespace: {0}")]
-    Client(String),
+    #[error("{}", self.describe())]
+    Client(Message),
     /// There is a run of this name already.
-    #[error("there is a run {run} already")]
+    #[error("{}", self.describe())]
     RunExists {
         /// The run.
         run: String,
     },
     /// There is no run of this name.
-    #[error("there is no run {run}")]
+    #[error("{}", self.describe())]
     NoSuchRun {
         /// The run.
         run: String,
     },
     /// The operation is for ended runs, and this run has not ended.
-    #[error("the run {run} has not ended")]
+    #[error("{}", self.describe())]
     NotEnded {
         /// The run.
         run: String,
     },
     /// The engine has removed the history of an actor that was at work at the time of the fork.
-    #[error("an actor was at work on {task} when the plan of {run} came to version {version}, and the engine has removed its history")]
+    #[error("{}", self.describe())]
     ActorForgotten {
         /// The run.
         run: String,
@@ -125,13 +133,36 @@ pub enum EngineError {
     #[error(transparent)]
     Past(#[from] OrchestratorError),
     /// The engine refused what was asked of it.
-    #[error("the engine could not {what}: {why}")]
+    #[error("{}", self.describe())]
     Refused {
         /// Requested operation.
-        what: &'static str,
+        what: Message,
         /// Answer of the engine.
-        why: String,
+        why: Message,
     },
+}
+
+impl EngineError {
+    /// Returns the error of an operation that the engine refused.
+    fn refused(what: Message, why: impl fmt::Display) -> Self {
+        Self::Refused { what, why: Message::text(why) }
+    }
+}
+
+impl Describe for EngineError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Connect { url, source } => message!("engine-unusable", url, reason = source),
+            Self::NoTls { what } => message!("engine-no-tls", what),
+            Self::Client(reason) => message!("engine-no-client", reason),
+            Self::RunExists { run } => message!("engine-run-exists", run),
+            Self::NoSuchRun { run } => message!("engine-no-run", run),
+            Self::NotEnded { run } => message!("engine-not-ended", run),
+            Self::ActorForgotten { run, task, version } => message!("engine-at-work", task, run, version),
+            Self::Past(error) => Message::text(error),
+            Self::Refused { what, why } => message!("engine-refused", what, reason = why),
+        }
+    }
 }
 
 /// Access to an engine.
@@ -174,10 +205,10 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
     let Access { address: Address { url, namespace }, blobs, api_key, certificates } = access;
     let secure = url.scheme() == "https";
     if !secure && api_key.is_some() {
-        return Err(EngineError::NoTls { what: "a key" });
+        return Err(EngineError::NoTls { what: message!("engine-tls-key") });
     }
     if !secure && (certificates.authority.is_some() || certificates.own.is_some() || certificates.name.is_some()) {
-        return Err(EngineError::NoTls { what: "a certificate" });
+        return Err(EngineError::NoTls { what: message!("engine-tls-certificate") });
     }
     let tls = secure.then(|| certificates.tls());
     let options = ConnectionOptions::new(url.clone()).connect_timeout(CONNECT).maybe_tls_options(tls).maybe_api_key(api_key).build();
@@ -193,7 +224,7 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
         }
     };
     let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(blobs)).build();
-    Client::new(connection, options).map_err(|error| EngineError::Client(error.to_string()))
+    Client::new(connection, options).map_err(|error| EngineError::Client(Message::text(error)))
 }
 
 /// Runs on an engine.
@@ -236,10 +267,10 @@ impl Runs {
         let run = begin.begin.input.what.run().to_string();
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
-        match self.client.start_workflow(RunWorkflow::run, begin, options).await {
+        match self.client.start_workflow(RunWorkflow::run, Wire(begin), options).await {
             Ok(_) => Ok(()),
             Err(WorkflowStartError::AlreadyStarted { .. }) => Err(EngineError::RunExists { run }),
-            Err(error) => Err(EngineError::Refused { what: "start the run", why: error.to_string() }),
+            Err(error) => Err(EngineError::refused(message!("engine-to-start"), error)),
         }
     }
 
@@ -249,7 +280,11 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn watch(&self, run: &RunId, from: usize) -> Result<WatchReply, EngineError> {
-        self.handle(run).query(RunWorkflow::watch, from, WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
+        self.handle(run)
+            .query(RunWorkflow::watch, from, WorkflowQueryOptions::default())
+            .await
+            .map(|reply| reply.0)
+            .map_err(|error| unqueried(run, &error))
     }
 
     /// Returns the input of a run, and all its facts since. A worker that drives runs must be running.
@@ -260,13 +295,13 @@ impl Runs {
         let mut facts: Vec<Recorded<RunFact>> = Vec::new();
         loop {
             let asked = self.handle(run).query(RunWorkflow::journal, facts.len(), WorkflowQueryOptions::default()).await;
-            let Journaled { input, facts: more, all } = asked.map_err(|error| unqueried(run, &error))?;
+            let Wire(Journaled { input, facts: more, all }) = asked.map_err(|error| unqueried(run, &error))?;
             let nothing = more.is_empty();
             facts.extend(more.into_iter().map(Recorded::from));
             match input {
                 Some(input) if facts.len() >= all || nothing => return Ok((input.into(), facts)),
                 Some(_) => {}
-                None => return Err(EngineError::Refused { what: "look at the run", why: "it has not begun".to_owned() }),
+                None => return Err(EngineError::Refused { what: message!("engine-to-read"), why: message!("engine-not-begun") }),
             }
         }
     }
@@ -305,7 +340,11 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn progress(&self, run: &RunId) -> Result<Option<ProgressState>, EngineError> {
-        self.handle(run).query(RunWorkflow::progress, (), WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
+        self.handle(run)
+            .query(RunWorkflow::progress, (), WorkflowQueryOptions::default())
+            .await
+            .map(|state| state.0)
+            .map_err(|error| unqueried(run, &error))
     }
 
     /// Sends facts to a run: an answer, a message, or a request to stop, resume or end it. They are durable when this
@@ -314,10 +353,10 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn send_facts(&self, run: &RunId, facts: Vec<RunFact>) -> Result<(), EngineError> {
-        let told = self.handle(run).signal(RunWorkflow::facts, facts, WorkflowSignalOptions::default()).await;
+        let told = self.handle(run).signal(RunWorkflow::facts, Wire(facts), WorkflowSignalOptions::default()).await;
         told.map_err(|error| match error {
             WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
-            error => EngineError::Refused { what: "tell the run", why: error.to_string() },
+            error => EngineError::refused(message!("engine-to-signal"), error),
         })
     }
 
@@ -329,7 +368,7 @@ impl Runs {
         match self.handle(run).describe(WorkflowDescribeOptions::default()).await {
             Ok(_) => Ok(true),
             Err(WorkflowInteractionError::NotFound(_)) => Ok(false),
-            Err(error) => Err(EngineError::Refused { what: "look for the run", why: error.to_string() }),
+            Err(error) => Err(EngineError::refused(message!("engine-to-find"), error)),
         }
     }
 
@@ -338,7 +377,7 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn list(&self) -> Result<Vec<ListedRun>, EngineError> {
-        let refused = |error: ClientError| EngineError::Refused { what: "list the runs", why: error.to_string() };
+        let refused = |error: ClientError| EngineError::refused(message!("engine-to-list"), error);
         let mut found = self.client.list_workflows(LIST, WorkflowListOptions::builder().limit(LISTED).build());
         let mut runs = Vec::new();
         while let Some(execution) = found.next().await {
@@ -360,7 +399,7 @@ impl Runs {
 fn unqueried(run: &RunId, error: &WorkflowQueryError) -> EngineError {
     match error {
         WorkflowQueryError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
-        error => EngineError::Refused { what: "look at the run", why: error.to_string() },
+        error => EngineError::refused(message!("engine-to-read"), error),
     }
 }
 

@@ -114,7 +114,26 @@ impl PayloadCodec for BlobCodec {
 
 #[cfg(test)]
 mod tests {
+    use aime_durable::EffectId;
+    use aime_messages::{Language, message};
+    use aime_orchestrator::RunFact;
+    use temporalio_common::data_converters::SerializationContextData;
+
     use super::*;
+    use crate::Wire;
+
+    // Requirement: 19.4
+    #[tokio::test]
+    async fn a_reason_keeps_its_language_through_the_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let (converter, context) = (BlobCodec::converter(Blobs::in_folder(folder.path())), SerializationContextData::None);
+        let sent = RunFact::EffectFailed { id: EffectId::new("a/1"), message: message!("host-lost", queue = "aime-files") };
+        let payload = converter.to_payload(&context, &Wire(vec![sent.clone()])).await.unwrap();
+        let Wire(received): Wire<Vec<RunFact>> = converter.from_payload(&context, payload).await.unwrap();
+        assert_eq!(received, [sent]);
+        let RunFact::EffectFailed { message, .. } = &received[0] else { panic!() };
+        assert_eq!(message.render(Language::Chinese), "它的主机已失联：队列 aime-files 的工作进程都没有及时领取它");
+    }
 
     // Requirement: 18.5
     #[tokio::test]

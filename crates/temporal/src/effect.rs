@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_durable::{EffectId, EffectRunner, Issue, Machine, execute_effect};
+use aime_durable::{EffectId, EffectRunner, Issue, Machine, Reason, execute_effect};
+use aime_messages::{Message, message};
+use aime_orchestrator::{RunFact, RunMachine};
 use serde::{Deserialize, Serialize};
 use temporalio_common::{ActivityCloseTimeouts, RetryPolicy};
 use temporalio_sdk::{
@@ -68,12 +70,20 @@ impl Queues {
     }
 }
 
-/// Returns the reason why an effect gave no result, as text.
-pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> String {
+/// Returns the reason why an effect gave no result.
+pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> Message {
     match error.as_timeout().map(|timeout| timeout.timeout_type()) {
-        Some(TimeoutType::ScheduleToStart) => format!("its host is lost: no worker of the queue {queue} has taken it up in time"),
-        Some(_) => format!("no worker of the queue {queue} has done it in time: its host may be lost"),
-        None => error.to_string(),
+        Some(TimeoutType::ScheduleToStart) => message!("host-lost", queue),
+        Some(_) => message!("worker-late", queue),
+        None => Message::text(error),
+    }
+}
+
+/// Returns the end of an effect of a run whose activity on a queue gave no result.
+pub(crate) fn attempt_failed(id: &EffectId, queue: &str, error: &ActivityExecutionError) -> RunFact {
+    match error {
+        ActivityExecutionError::Cancelled(_) => RunMachine::revoked(id, &Reason::Stopped),
+        error => RunFact::EffectFailed { id: id.clone(), message: lost(queue, error) },
     }
 }
 

@@ -30,8 +30,8 @@ pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use effect_queue::{Command, EffectQueue, Step, TemporalHost};
 pub use orders::{
     ActOrder, ActorAnswer, ActorBegin, ActorCreation, ActorEnd, ActorJournaled, CallReply, DelegateCreation, DelegateOrder, EndOrder,
-    Journaled, JudgeOrder, MakeOrder, RestOrder, RunBegin, RunOrder, StoppedActor, WakeComposition, WakeOrder, WatchReply, actor_workflow,
-    lead_workflow, moves_on, run_workflow,
+    Journaled, JudgeOrder, MakeOrder, RestOrder, RunBegin, RunOrder, StoppedActor, WakeComposition, WakeOrder, WatchReply, Wire,
+    actor_workflow, lead_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;

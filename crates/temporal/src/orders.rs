@@ -2,18 +2,30 @@
 
 use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, LEAD_PREFIX, LeadRest, PersonMessage};
 use aime_durable::{EffectId, Machine};
+use aime_messages::{Message, stored::with_ids};
 use aime_orchestrator::{
     ActorOrder, Bounds, CallRecord, CreatedActor, CreatedDelegate, FoundConflict, LeadWakeOrder, PreparedLeadWake, RunContext, RunEffect,
     RunFact, RunMachine, RunResult,
 };
 use aime_progress_management::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use aime_tools::DelegateTask;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The input of a run.
 pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
 use crate::{EffectOrder, Handover, MachineStart, PartialJournal, Queues, Timestamped, Tree};
+
+/// Value on its way through the engine. Its messages keep their ids, so that each reader gets them in its own language.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Wire<T>(pub T);
+
+impl<T: Serialize> Serialize for Wire<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        with_ids(|| self.0.serialize(serializer))
+    }
+}
 
 /// Input of a run's workflow.
 #[derive(Clone, Serialize, Deserialize)]
@@ -261,7 +273,7 @@ pub enum WakeComposition {
     /// There is no lead.
     Failed {
         /// Reason, for the user.
-        message: String,
+        message: Message,
     },
 }
 

@@ -14,6 +14,7 @@ use std::{
 
 use aime_actor_factory::LEAD_PREFIX;
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
+use aime_messages::{Message, message};
 use aime_orchestrator::{
     ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, NextStep, RunContext, RunEffect, RunFact, RunFailure, RunMachine,
     RunOutput, RunResult,
@@ -31,11 +32,11 @@ use temporalio_sdk::{
 
 use crate::{
     ActorAnswer, ActorWorkflow, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
-    PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, carry,
+    PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, Wire, carry,
     effect::{begun_and_lost, lost},
     lead_workflow, moves_on,
     orders::RunInput,
-    tree::{HasTree, MergeReply, conflict_words, merge_reply, tree_now},
+    tree::{HasTree, MergeReply, conflict_message, merge_reply, tree_now},
     workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
 };
 
@@ -82,8 +83,8 @@ impl HasTree for RunWorkflow {
 impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: RunBegin) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped, tree, ends, stands, seeks_lead } = begin;
+    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<RunBegin>) -> WorkflowResult<RunResult> {
+        let RunBegin { mut begin, queues, stopped, tree, ends, stands, seeks_lead } = begin.0;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
         if seeks_lead {
             begin.input.what = lead::seek_lead(ctx, begin.input.what, &queues).await;
@@ -118,7 +119,7 @@ impl RunWorkflow {
                         stands: false,
                         seeks_lead: false,
                     };
-                    ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
+                    ctx.continue_as_new(Wire(onwards), ContinueAsNewOptions::default())?;
                 }
                 CarryOutcome::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
@@ -145,43 +146,43 @@ impl RunWorkflow {
 
     /// Facts from outside: answers, words and wishes of people, and what happens in actors and effects.
     #[signal]
-    pub fn facts(&mut self, _: &mut SyncWorkflowContext<Self>, facts: Vec<RunFact>) {
-        self.inbox.extend(facts);
+    pub fn facts(&mut self, _: &mut SyncWorkflowContext<Self>, facts: Wire<Vec<RunFact>>) {
+        self.inbox.extend(facts.0);
     }
 
     /// Returns the events from a number on, counted from 0, and the result.
     #[query]
-    pub fn watch(&self, _: &WorkflowContextView, from: usize) -> WatchReply {
+    pub fn watch(&self, _: &WorkflowContextView, from: usize) -> Wire<WatchReply> {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
         let (result, bounds) = (self.result.clone(), self.bounds.clone());
-        WatchReply { events, all: self.events.len(), result, over: self.is_over, bounds, tree: self.tree.clone() }
+        Wire(WatchReply { events, all: self.events.len(), result, over: self.is_over, bounds, tree: self.tree.clone() })
     }
 
     /// Returns the input, and the facts that it has taken in from a number on, counted from 0. The whole state of the
     /// run follows from these.
     #[query]
-    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Journaled {
+    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Wire<Journaled> {
         let facts = self.facts.iter().skip(from).take(WATCHED).cloned().collect();
-        Journaled { input: self.input.clone(), facts, all: self.facts.len() }
+        Wire(Journaled { input: self.input.clone(), facts, all: self.facts.len() })
     }
 
     /// Returns the state of the run.
     #[query]
-    pub fn progress(&self, _: &WorkflowContextView) -> Option<ProgressState> {
-        self.state.clone()
+    pub fn progress(&self, _: &WorkflowContextView) -> Wire<Option<ProgressState>> {
+        Wire(self.state.clone())
     }
 }
 
 /// Has a worker carry out the end of a run, or of a part of it. Returns notes for the user.
-async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues, order: EndOrder) -> Vec<String> {
+async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues, order: EndOrder) -> Vec<Message> {
     let queue = queues.name(Capability::Planner);
     let mut options = queues.options(Capability::Planner, &EffectId::new("end"), WorkflowCancellationToken::new());
     // The result of a run must be published even if no worker can carry out its end.
     options.schedule_to_start_timeout.get_or_insert(END_WITHIN);
     options.retry_policy = Some(RetryPolicy::builder().maximum_attempts(END_TRIES).build());
-    match ctx.execute_activity(Effects::end, (input, order), options).await {
-        Ok(notes) => notes,
-        Err(error) => vec![format!("what is done at the end of a run was not done: {}", lost(&queue, &error))],
+    match ctx.execute_activity(Effects::end, (input, Wire(order)), options).await {
+        Ok(notes) => notes.0,
+        Err(error) => vec![message!("end-not-done", reason = lost(&queue, &error))],
     }
 }
 
@@ -218,7 +219,7 @@ async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &Run
 
 /// Output of a run that was forked and not resumed yet.
 fn never_driven(run: RunId) -> RunOutput {
-    let error = RunFailure::new(FailureCode::Interrupted, "nobody has carried it on yet", Some(NextStep::Resume { run }));
+    let error = RunFailure::new(FailureCode::Interrupted, message!("never-driven"), Some(NextStep::Resume { run }));
     RunOutput { status: RunStatus::Interrupted, error: Some(error) }
 }
 
@@ -265,12 +266,12 @@ const fn is_said(fact: &RunFact) -> bool {
 
 /// Returns the fact for a cancellation of the workflow itself.
 fn cancel() -> RunFact {
-    RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".into(), message: None }
+    RunFact::CancelRequested { task: None, reason: message!("workflow-cancelled"), message: None }
 }
 
 /// Returns the end of a call that was begun on a lost host.
-fn in_doubt(id: EffectId, lost: &str) -> RunFact {
-    let error = format!("the call was begun ({id}) and its outcome is unknown: {lost}");
+fn in_doubt(id: EffectId, lost: Message) -> RunFact {
+    let error = message!("call-lost", id, reason = lost);
     attempt_ended(id, Conclusion::without_result(Outcome::InDoubt, error, None), 0)
 }
 
@@ -285,7 +286,7 @@ enum Loss {
     /// They conflict with those of others.
     Conflict(Vec<FoundConflict>),
     /// They could not be handed back or merged.
-    Lost(String),
+    Lost(Message),
 }
 
 /// Turns the answer to a call whose file changes are left out into a failure, with its text. Two kinds of calls are in doubt instead: a call that
@@ -293,20 +294,20 @@ enum Loss {
 fn omit(fact: RunFact, why: Loss, repeatable: bool) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, mut conflicts, duration_ms } => {
-            let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
+            let before = conclusion.error.take();
             let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, Loss::Lost(_));
             let in_doubt = conclusion.outcome == Outcome::InDoubt || made_and_lost;
             conclusion.outcome = if in_doubt { Outcome::InDoubt } else { Outcome::Failure };
-            let words = match why {
+            let reason = match why {
                 Loss::Conflict(found) => {
-                    let words = conflict_words(&found);
+                    let reason = conflict_message(&found);
                     conclusion.cause = Some(FailureCause::Conflict);
                     conflicts = found;
-                    words
+                    reason
                 }
                 Loss::Lost(why) => why,
             };
-            conclusion.error = Some(format!("{before}{words}").into());
+            conclusion.error = Some(Message::list("\n\n", &before.into_iter().chain([reason]).collect::<Vec<_>>()));
             RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms }
         }
         other => other,
@@ -431,7 +432,7 @@ impl RunCarrier {
         let (alone, lead) = (self.is_direct(), lead_workflow(self.ctx.workflow_id()));
         for (task, said) in said {
             for actor in self.workflows(|of, workflow| task.as_ref().map_or(alone || workflow == lead, |task| task == of)) {
-                self.signal(actor, ActorWorkflow::told, aime_actor_factory::ActorFact::PersonMessage { said: said.clone() });
+                self.signal(actor, ActorWorkflow::told, Wire(aime_actor_factory::ActorFact::PersonMessage { said: said.clone() }));
             }
         }
     }
@@ -472,12 +473,12 @@ impl RunCarrier {
         let facts = async move {
             // Only a call of a tool changes the folder.
             let done = match order.tree.clone().zip(task) {
-                None => ctx.execute_activity(Effects::of_run, (input, order), options).await.map(|fact| vec![fact]),
+                None => ctx.execute_activity(Effects::of_run, (input, Wire(order)), options).await.map(|fact| vec![fact.0]),
                 Some((tree, task)) => {
                     let work = TaskWork { is_shown: true, ..TaskWork::new(input.run(), &task, id.as_str()) };
-                    match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
+                    match ctx.execute_activity(Effects::call_of_run, (input, Wire(order)), options).await {
                         Err(error) => Err(error),
-                        Ok(CallReply { fact, back }) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                        Ok(Wire(CallReply { fact, back })) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
                             Ok(MergeReply { conflicts, private: Some(_), .. }) => vec![omit(fact, Loss::Conflict(conflicts), repeatable)],
                             Ok(MergeReply { merged, .. }) => merged.into_iter().chain([fact]).collect(),
                             Err(why) => vec![omit(fact, Loss::Lost(why), repeatable)],
@@ -488,7 +489,7 @@ impl RunCarrier {
             match done {
                 Ok(facts) => facts,
                 Err(ActivityExecutionError::Cancelled(_)) => vec![RunMachine::revoked(&id, &Reason::Cancelled)],
-                Err(error) if begun_and_lost(&error) && !repeatable => vec![in_doubt(id, &lost(&queue, &error))],
+                Err(error) if begun_and_lost(&error) && !repeatable => vec![in_doubt(id, lost(&queue, &error))],
                 Err(error) => vec![RunFact::EffectFailed { id, message: lost(&queue, &error) }],
             }
         };

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use aime_messages::{Describe, Message, message};
 use ring::{
     aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     rand::{SecureRandom as _, SystemRandom},
@@ -18,29 +19,42 @@ const KEY: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The text is no key.
-    #[error("line {line} is no key: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them")]
+    #[error("{}", self.describe())]
     NoKey {
         /// Number of the line, from 1.
         line: usize,
     },
     /// There is no key at all.
-    #[error("there is no key: write 64 hexadecimal digits, as `openssl rand -hex 32` prints them")]
+    #[error("{}", self.describe())]
     Empty,
     /// The data was sealed with a key that is not available.
-    #[error("it was sealed with the key {id}, which is not among those given")]
+    #[error("{}", self.describe())]
     OtherKey {
         /// The name of the key.
         id: String,
     },
     /// The data needs a key, and none was given.
-    #[error("it is sealed, and no key was given")]
+    #[error("{}", self.describe())]
     NoKeyGiven,
     /// The data was changed after sealing.
-    #[error("it was changed since it was sealed, or cut off")]
+    #[error("{}", self.describe())]
     Changed,
     /// The operating system gives no random numbers.
-    #[error("the operating system gives no random numbers")]
+    #[error("{}", self.describe())]
     NoRandom,
+}
+
+impl Describe for SealError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::NoKey { line } => message!("key-invalid", line),
+            Self::Empty => message!("key-empty"),
+            Self::OtherKey { id } => message!("seal-other-key", id),
+            Self::NoKeyGiven => message!("seal-without-key"),
+            Self::Changed => message!("seal-changed"),
+            Self::NoRandom => message!("no-random-numbers"),
+        }
+    }
 }
 
 /// Keys: the first seals, each of them opens what it has sealed. ChaCha20-Poly1305 (RFC 8439) with random nonces, by `ring`. Cheap to clone.

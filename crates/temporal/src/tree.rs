@@ -1,11 +1,12 @@
 //! The state of a run's folder, or of an actor's, in a workflow: effects begin from it, and what they hand back is taken into it.
 
 use aime_durable::EffectId;
+use aime_messages::{Message, message};
 use aime_orchestrator::{FoundConflict, RunFact};
 use aime_progress_management::{RunId, TaskId};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Capability, Effects, Handover, JoinOrder, JoinResult, Queues, TaskWork, Tree, effect::lost, workflow_context::now};
+use crate::{Capability, Effects, Handover, JoinOrder, JoinResult, Queues, TaskWork, Tree, Wire, effect::lost, workflow_context::now};
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {
@@ -45,17 +46,17 @@ impl TaskWork {
 /// it was not merged before.
 ///
 /// # Errors
-/// Text on why the work is left out. The state is as it was.
+/// Reason why the work is left out. The state is as it was.
 pub(crate) async fn merge_reply<W: HasTree + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,
     (from, back): (Option<&Tree>, Handover),
     work: TaskWork,
-) -> Result<MergeReply, String> {
+) -> Result<MergeReply, Message> {
     let theirs = match back {
         Handover::Tree { tree } => tree,
-        Handover::Lost { why } => return Err(format!("what it did to files could not be handed back, and is left out: {why}")),
+        Handover::Lost { why } => return Err(message!("work-not-handed-back", reason = why)),
     };
     if from.is_some_and(|from| from.commit == theirs.commit) && work.conflicts.is_empty() {
         return Ok(MergeReply::default());
@@ -70,16 +71,16 @@ pub(crate) async fn merge_reply<W: HasTree + 'static>(
         let queue = queues.name(Capability::Files);
         let options = queues.options(Capability::Files, id, WorkflowCancellationToken::new());
         let order = JoinOrder { work: work.clone(), from: from.cloned(), ours: ours.clone(), theirs: theirs.clone() };
-        let joined = ctx.execute_activity(Effects::join, order, options).await.map_err(|error| {
-            let why = lost(&queue, &error);
-            format!("what it did to files could not be joined with what was done meanwhile, and is left out: {why}")
-        })?;
+        let joined = ctx
+            .execute_activity(Effects::join, Wire(order), options)
+            .await
+            .map_err(|error| message!("work-not-merged", reason = lost(&queue, &error)))?;
         // Others may have been quicker: then it is joined with theirs.
         if tree_now(ctx).as_ref() != Some(&ours) {
             continue;
         }
         let duration_ms = u64::try_from(now(ctx).saturating_sub(begun)).unwrap_or_default();
-        let (tree, taken) = match joined {
+        let (tree, taken) = match joined.0 {
             JoinResult::Clean { tree, files, changes, conflicts } => {
                 let merged = RunFact::ChangesMerged { task: work.task, duration_ms, files, changes };
                 (tree, MergeReply { merged: work.is_shown.then_some(merged), conflicts, private: None })
@@ -91,22 +92,19 @@ pub(crate) async fn merge_reply<W: HasTree + 'static>(
     }
 }
 
-/// Returns text on work that is left out because it conflicts with that of others.
-pub(crate) fn conflict_words(conflicts: &[FoundConflict]) -> String {
+/// Returns the message on work that is left out because it conflicts with that of others.
+pub(crate) fn conflict_message(conflicts: &[FoundConflict]) -> Message {
     const NAMED: usize = 20;
     let more = conflicts.len().saturating_sub(NAMED);
     let name = |found: &FoundConflict| {
-        let kept = found.conflict.kept.as_ref().map_or_else(String::new, |kept| format!(" (its version is kept in {kept})"));
-        format!("{}{kept}", found.conflict.path)
+        let path = &found.conflict.path;
+        found.conflict.kept.as_ref().map_or_else(|| Message::text(path), |kept| message!("conflict-kept", path, place = kept))
     };
-    let mut named = conflicts.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+    let mut named = Message::list(", ", &conflicts.iter().take(NAMED).map(name).collect::<Vec<_>>());
     if more > 0 {
-        named.push_str(&format!(" and {more} more"));
+        named = message!("conflict-more", named, more);
     }
-    format!(
-        "what it did to files is left out, since it conflicts with what others did meanwhile: {named}. \
-         Done again it begins from theirs; what changes the same files should go one after the other"
-    )
+    message!("work-conflicts", named)
 }
 
 #[cfg(test)]
@@ -121,10 +119,10 @@ mod tests {
             let (task, kept) = (TaskId::new("a").unwrap(), kept.map(str::to_owned));
             FoundConflict { conflict: MergeConflict { task, path, kind: ConflictKind::Text, kept, resolved: false }, hunks: String::new() }
         };
-        let one = conflict_words(&[conflict("a.txt".to_owned(), Some("own/a.txt"))]);
-        assert!(one.contains("meanwhile: a.txt (its version is kept in own/a.txt). Done again"), "{one}");
+        let one = conflict_message(&[conflict("a.txt".to_owned(), Some("own/a.txt"))]).to_string();
+        assert!(one.contains("meanwhile: a.txt (its version is kept in own/a.txt). Another attempt"), "{one}");
         let many: Vec<FoundConflict> = (0..25).map(|number| conflict(number.to_string(), None)).collect();
-        assert!(conflict_words(&many).contains(", 19 and 5 more. Done"));
+        assert!(conflict_message(&many).to_string().contains(", 19 and 5 more. Another"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use aime_messages::{Describe, Message, message};
 use aime_undo::Recorder;
 use aime_work_tree::{Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError, forget_repositories};
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,7 @@ pub enum Handover {
     /// The state could not be handed back.
     Lost {
         /// Reason of the loss.
-        why: String,
+        why: Message,
     },
 }
 
@@ -99,23 +100,35 @@ pub enum TreeError {
     #[error(transparent)]
     Blob(#[from] BlobError),
     /// The stored data was written by a later version, or is something else.
-    #[error("the blob {bundle} holds no state of a folder that this version reads")]
+    #[error("{}", self.describe())]
     Form {
         /// Name of the blob.
         bundle: String,
     },
     /// The earlier content could not be kept, so the changes could not be undone.
-    #[error("what was done before could not be kept: {why}")]
+    #[error("{}", self.describe())]
     NotKept {
         /// Reason of the failure.
-        why: String,
+        why: Message,
     },
     /// The folder is not in the state in which the work left it.
-    #[error("the folder is not as it was left: {why}")]
+    #[error("{}", self.describe())]
     Broken {
         /// Reason of the failure.
-        why: String,
+        why: Message,
     },
+}
+
+impl Describe for TreeError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::WorkTree(error) => Message::text(error),
+            Self::Blob(error) => error.describe(),
+            Self::Form { bundle } => message!("tree-form", bundle),
+            Self::NotKept { why } => message!("tree-not-kept", reason = why),
+            Self::Broken { why } => message!("tree-broken", reason = why),
+        }
+    }
 }
 
 /// A folder of this host with its states, and where those are that come from other hosts. Cheap to clone; clones take turns.

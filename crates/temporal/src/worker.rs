@@ -1,7 +1,8 @@
 //! A worker: it polls the queues of what it can do, and does it.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::Orchestrator;
 use futures::future::try_join_all;
 use temporalio_client::Client;
@@ -24,10 +25,23 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Reason why a worker could not start or continue.
 #[derive(Debug, thiserror::Error)]
-#[error("the worker cannot {what}: {why}")]
+#[error("{}", self.describe())]
 pub struct WorkError {
-    what: &'static str,
-    why: String,
+    what: Message,
+    why: Message,
+}
+
+impl Describe for WorkError {
+    fn describe(&self) -> Message {
+        message!("worker-cannot", what = self.what, reason = self.why)
+    }
+}
+
+impl WorkError {
+    /// Returns the error of an operation of a worker.
+    fn new(what: Message, why: impl fmt::Display) -> Self {
+        Self { what, why: Message::text(why) }
+    }
 }
 
 /// Equipment of a worker for carrying out effects.
@@ -63,8 +77,8 @@ pub async fn work(
     queues: &Queues,
     stop: impl Future<Output = ()>,
 ) -> Result<(), WorkError> {
-    let failed = |what: &'static str| move |error: &dyn std::fmt::Display| WorkError { what, why: error.to_string() };
-    let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(|error| failed("begin")(&error))?;
+    let runtime =
+        Runtime::from_current_tokio(RuntimeOptions::default()).map_err(|error| WorkError::new(message!("worker-to-begin"), error))?;
     let mut workers = Vec::new();
     let takes_turns = equipment.as_ref().is_some_and(|equipment| equipment.trees.is_some());
     for capability in serves {
@@ -76,15 +90,15 @@ pub async fn work(
             (Capability::Runs, _) => options
                 .register_workflow::<RunWorkflow>()
                 .and_then(|options| options.register_workflow::<ActorWorkflow>())
-                .map_err(|error| failed("drive runs")(&error))?
+                .map_err(|error| WorkError::new(message!("worker-to-drive"), error))?
                 .build(),
             (_, Some(Equipment { orchestrator, trees })) => options.register_activities(Effects::new(orchestrator, trees)).build(),
-            (_, None) => return Err(failed("do anything but drive runs")(&"it has no parts")),
+            (_, None) => return Err(WorkError { what: message!("worker-to-act"), why: message!("worker-no-parts") }),
         };
-        workers.push(Worker::new(&runtime, client.clone(), options).map_err(|error| failed("begin")(&error))?);
+        workers.push(Worker::new(&runtime, client.clone(), options).map_err(|error| WorkError::new(message!("worker-to-begin"), error))?);
     }
     if workers.is_empty() {
-        return Err(failed("begin")(&"it serves nothing"));
+        return Err(WorkError { what: message!("worker-to-begin"), why: message!("worker-serves-nothing") });
     }
     let ends: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let mut working = std::pin::pin!(try_join_all(workers.iter_mut().map(Worker::run)));
@@ -100,5 +114,5 @@ pub async fn work(
             }
         }
     };
-    ended.map(|_| ()).map_err(|error| failed("go on")(&error))
+    ended.map(|_| ()).map_err(|error| WorkError::new(message!("worker-to-go-on"), error))
 }

@@ -1,6 +1,7 @@
 //! The status of an actor: `idle → running (thinking ⇄ executing) → finished | error`. The lead of a run rests between its wakes:
 //! `thinking → resting → thinking`.
 
+use aime_messages::{Describe, Message, message};
 use serde::{Deserialize, Serialize};
 
 /// Status of an actor.
@@ -48,12 +49,18 @@ pub enum ActorStep {
 
 /// Step that is illegal in the given status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an actor that is {from:?} cannot take the step {step:?}")]
+#[error("{}", self.describe())]
 pub struct IllegalStep {
     /// The status.
     pub from: ActorStatus,
     /// The step.
     pub step: ActorStep,
+}
+
+impl Describe for IllegalStep {
+    fn describe(&self) -> Message {
+        message!("actor-step", status = format!("{:?}", self.from), step = format!("{:?}", self.step))
+    }
 }
 
 impl ActorStatus {

@@ -1,7 +1,7 @@
 //! `aime runs check`.
 
 use aime_orchestrator::{Finding, RunCheck};
-use aime_runs::Runs;
+use aime_runs::RunService;
 
 use crate::{
     args::Output,
@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// Checks the stored data of a run, and repairs it on demand. Returns 0 if no fault is left, else 1.
-pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
-    let run = runs.find(run)?;
+pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let run = runs.find(run).await?;
     let checked = runs.check(&run, repair).await?;
     let code = print_check(&checked, form)?;
     if !repair && checked.findings.iter().any(|finding| finding.repair.is_some()) {
@@ -22,7 +22,7 @@ pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) ->
 }
 
 /// Prints the result of a check. Returns 0 if no fault is left, else 1.
-pub(super) fn print_check(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
+fn print_check(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Text => output::result(&text(checked)),
         Output::Json | Output::Jsonl => output::json(checked, form == Output::Json)?,

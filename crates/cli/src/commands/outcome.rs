@@ -55,7 +55,7 @@ pub(super) fn print_outcome(result: &RunResult, form: Output) -> Result<u8, Fail
             if !result.answer.is_empty() {
                 output::answer(&result.answer);
             }
-            result.notes.iter().for_each(|note| output::note(note));
+            result.notes.iter().for_each(|note| output::note(&print(note)));
             checks(result).into_iter().chain(doubts(result)).for_each(|line| output::note(&line));
             result.conflicts.iter().filter(|conflict| !conflict.resolved).for_each(|conflict| output::note(&conflict_line(conflict)));
             output::note(&summary(result));

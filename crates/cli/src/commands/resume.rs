@@ -17,6 +17,10 @@ use crate::{
 };
 
 pub(super) async fn resume(args: ResumeArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+    #[cfg(feature = "temporal")]
+    if let Some(on) = &global.engine.engine {
+        return super::engine::resume(args, on, global, runs).await;
+    }
     go_on(args, None, global, runs).await
 }
 

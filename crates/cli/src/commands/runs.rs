@@ -3,7 +3,7 @@
 use aime_messages::Describe as _;
 use aime_orchestrator::{CriterionOutcome, RunOutput, RunResult, RunView};
 use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, RunId, Task, TaskId};
-use aime_runs::{Runs, list_document, outcome, state_of_version};
+use aime_runs::{RunListing, RunService, outcome, state_of_version};
 use serde_json::{Value, json};
 
 use super::outcome::hint_of;
@@ -25,43 +25,40 @@ const MAX_CHANGE_LINES: usize = 200;
 /// Width of the output for people, in columns.
 const WIDTH: usize = 160;
 
-pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, runs: &RunService<'_>) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
-        RunsCommand::List => list(form, runs)?,
-        RunsCommand::Show { run, at, format } => {
-            let run = runs.find(&run)?;
-            // This comes first: whatever is read after the driver is gone is the final state.
-            let driven = runs.is_driven(&run);
-            let seen = runs.view(&run)?;
-            show((run, seen, driven), at, (form, format))?;
-        }
+        RunsCommand::List => list(form, runs).await?,
+        RunsCommand::Show { run, at, format } => show(runs.read_with_driver(&run).await?, at, (form, format))?,
         RunsCommand::Diff { run, from, to } => {
-            let (run, seen) = runs.read(&run)?;
+            let (run, seen) = runs.read(&run).await?;
             diff(&run, &seen, (from, to), form)?;
         }
         RunsCommand::Fork { run, at, run_id } => {
-            let run = runs.find(&run)?;
+            let run = runs.find(&run).await?;
             let new = runs.fork(&run, at, run_id.as_deref()).await?;
             print_fork((&run, at), &new, form)?;
         }
-        RunsCommand::Watch { run } => return super::watch::watch(&run, form, global, runs).await,
+        RunsCommand::Watch { run } => {
+            return match runs {
+                RunService::Folder(runs) => super::watch::watch(&run, form, global, runs).await,
+                #[cfg(feature = "temporal")]
+                RunService::Engine(runs) => super::engine::watch(&run, form, runs).await,
+            };
+        }
         RunsCommand::Events { run } => {
-            let (run, seen) = runs.read(&run)?;
+            let (run, seen) = runs.read(&run).await?;
             events(&run, &seen, form)?;
         }
         RunsCommand::Report { run, output_file } => {
-            let (run, seen) = runs.read(&run)?;
-            super::report::report(&run, &runs.report(&run, &seen), output_file.as_deref(), form, runs.setup())?;
+            let (run, page) = runs.report(&run).await?;
+            super::report::report(&run, &page, output_file.as_deref(), form, runs.setup())?;
         }
         RunsCommand::Check { run, repair } => return super::check_run::check(&run, repair, form, runs).await,
-        RunsCommand::Stats { run } => {
-            let run = run.map(|run| runs.find(&run)).transpose()?;
-            super::stats::print_stats(&runs.stats(run.as_ref())?, form)?;
-        }
+        RunsCommand::Stats { run } => super::stats::print_stats(&runs.stats(run.as_deref()).await?, form)?,
         RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, runs).await,
         RunsCommand::Redo { args } => return super::undo::redo(&args, form, runs).await,
         RunsCommand::Delete { run } => {
-            let run = runs.find(&run)?;
+            let run = runs.find(&run).await?;
             runs.delete(&run).await?;
             output::note(&msg!("run-deleted", run));
         }
@@ -69,35 +66,32 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
     Ok(0)
 }
 
-fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
-    let all = runs.list()?;
-    if form == Output::Text && all.is_empty() {
-        output::note(&msg!("no-runs"));
-    }
+async fn list(form: Output, runs: &RunService<'_>) -> Result<(), Failure> {
+    let all = runs.list().await?;
     match form {
+        Output::Text if all.is_empty() => output::note(&match runs {
+            RunService::Folder(_) => msg!("no-runs"),
+            #[cfg(feature = "temporal")]
+            RunService::Engine(_) => msg!("engine-none"),
+        }),
         Output::Text => {
-            let width = all.iter().map(|run| run.id.len()).max().unwrap_or(0);
-            for run in &all {
-                output::result(&in_list((&run.id, width), &run.status, &moment(run.created_at), &run.title));
-            }
+            let width = all.iter().map(|run| run.run.len()).max().unwrap_or(0);
+            all.iter().for_each(|run| output::result(&in_list(run, width)));
         }
-        Output::Json => output::json(&list_document(all), true)?,
-        Output::Jsonl => list_document(all).iter().try_for_each(|document| output::json(document, false))?,
+        Output::Json => output::json(&all.iter().map(RunListing::document).collect::<Vec<_>>(), true)?,
+        Output::Jsonl => all.iter().try_for_each(|run| output::json(&run.document(), false))?,
     }
     Ok(())
 }
 
 /// Formats the line of a run in the list.
-pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
-    format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&word_name("status", status), 18), first_line(goal, 80))
+fn in_list(RunListing { run, status, goal, created, .. }: &RunListing, width: usize) -> String {
+    let (status, created) = (column(&word_name("status", status), 18), created.map(moment).unwrap_or_default());
+    format!("{BOLD}{run:<width$}{BOLD:#}  {status} {created}  {}", first_line(goal.as_deref().unwrap_or_default(), 80))
 }
 
 /// Prints a run, or a version of its plan; `driven` if some process works on it.
-pub(super) fn show(
-    (run, mut seen, driven): (RunId, RunView, bool),
-    at: Option<u32>,
-    (form, format): (Output, ShowFormat),
-) -> Result<(), Failure> {
+fn show((run, mut seen, driven): (RunId, RunView, bool), at: Option<u32>, (form, format): (Output, ShowFormat)) -> Result<(), Failure> {
     if let Some(version) = at {
         seen.state = state_of_version(&run, &seen, version)?;
         seen.output = Some(RunOutput { status: seen.state.status, error: None });
@@ -236,7 +230,7 @@ fn file_changes(seen: &RunView) -> Vec<String> {
     lines
 }
 
-pub(super) fn diff(run: &RunId, seen: &RunView, (from, to): (u32, u32), form: Output) -> Result<(), Failure> {
+fn diff(run: &RunId, seen: &RunView, (from, to): (u32, u32), form: Output) -> Result<(), Failure> {
     let diff = PlanDiff::between(&state_of_version(run, seen, from)?, &state_of_version(run, seen, to)?);
     if form != Output::Text {
         return output::json(&json!({"run_id": run, "from": from, "to": to, "diff": diff}), form == Output::Json);
@@ -280,7 +274,7 @@ fn describe_member(member: &ChangedMember) -> String {
 }
 
 /// Prints the name of a new run that continues from a version of another one.
-pub(super) fn print_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
+fn print_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => output::result(new.as_str()),
         _ => output::json(&json!({"run_id": new, "forked_from": run, "version": at}), form == Output::Json)?,
@@ -289,7 +283,7 @@ pub(super) fn print_fork((run, at): (&RunId, u32), new: &RunId, form: Output) ->
     Ok(())
 }
 
-pub(super) fn events(run: &RunId, seen: &RunView, form: Output) -> Result<(), Failure> {
+fn events(run: &RunId, seen: &RunView, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => {
             for event in &seen.events {

@@ -1,7 +1,7 @@
-//! Messages of people to a run in another process: `aime tell`, `aime pause`, `aime answer`, `aime cancel`.
+//! Messages of people to a run that something else drives: `aime tell`, `aime pause`, `aime answer`, `aime cancel`.
 
 use aime_progress_management::RunId;
-use aime_runs::{AnswerReceipt, Cancelled, Runs};
+use aime_runs::{Cancelled, Delivery, RunService};
 
 use crate::{
     failure::Failure,
@@ -10,41 +10,51 @@ use crate::{
     screen::first_line,
 };
 
-pub(super) async fn message(run: &str, task: Option<&str>, text: &str, runs: &Runs) -> Result<u8, Failure> {
-    let run = runs.find(run)?;
-    runs.message(&run, task, text).await?;
-    output::note(&format!("{}\n{}", msg!("sent", text = first_line(text, 100)), next_step_note(&run, runs)));
+pub(super) async fn message(run: &str, task: Option<&str>, text: &str, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let run = runs.find(run).await?;
+    let delivery = runs.message(&run, task, text.to_owned()).await?;
+    note(&msg!("sent", text = first_line(text, 100)), delivery, &run, msg!("head-told"));
     Ok(0)
 }
 
-pub(super) async fn pause(run: &str, runs: &Runs) -> Result<u8, Failure> {
-    let run = runs.find(run)?;
+pub(super) async fn pause(run: &str, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let run = runs.find(run).await?;
     runs.pause(&run).await?;
     output::note(&msg!("run-stops", run));
     Ok(0)
 }
 
-pub(super) async fn answer(run: &str, text: String, runs: &Runs) -> Result<u8, Failure> {
-    let run = runs.find(run)?;
-    let AnswerReceipt { question, was_left: left } = runs.answer(&run, None, text).await?;
-    let then = if left { msg!("hint-resume", run) } else { msg!("run-takes-up-if") };
-    output::note(&format!("{}\n{then}", msg!("answered", question = first_line(&print_question(&question.question), 100))));
-    Ok(0)
-}
-
-pub(super) async fn cancel(run: &str, task: Option<&str>, runs: &Runs) -> Result<u8, Failure> {
-    let run = runs.find(run)?;
-    match runs.cancel(&run, task).await? {
-        Cancelled::Run => output::note(&msg!("cancel-done", run)),
-        Cancelled::Stopping => output::note(&msg!("cancel-stopping", run)),
-        Cancelled::Task(task) => {
-            output::note(&format!("{}\n{}", msg!("cancel-task", task), next_step_note(&run, runs)));
-        }
+pub(super) async fn answer(run: &str, text: String, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let run = runs.find(run).await?;
+    let (question, delivery) = runs.answer(&run, text).await?;
+    let question = question.map(|question| first_line(&print_question(&question.question), 100)).unwrap_or_default();
+    let answered = msg!("answered", question);
+    match delivery {
+        Delivery::Driven => output::note(&format!("{answered}\n{}", msg!("run-takes-up-if"))),
+        delivery => note(&answered, delivery, &run, msg!("engine-answered")),
     }
     Ok(0)
 }
 
-/// Describes when the run reads a message.
-fn next_step_note(run: &RunId, runs: &Runs) -> String {
-    if runs.is_driven(run) { msg!("run-takes-up") } else { msg!("hint-resume", run) }
+pub(super) async fn cancel(run: &str, task: Option<&str>, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let run = runs.find(run).await?;
+    let (cancelled, delivery) = runs.cancel(&run, task).await?;
+    match (cancelled, delivery) {
+        (Cancelled::Task(task), delivery) => note(&msg!("cancel-task", task), delivery, &run, msg!("engine-cancelled")),
+        (_, Delivery::Unchecked) => note("", delivery, &run, msg!("engine-cancelled")),
+        (Cancelled::Run, _) => output::note(&msg!("cancel-done", run)),
+        (Cancelled::Stopping, _) => output::note(&msg!("cancel-stopping", run)),
+    }
+    Ok(0)
+}
+
+/// Prints what was sent and when the run reads it, or `unchecked` if no worker can report the state of the run.
+fn note(sent: &str, delivery: Delivery, run: &RunId, unchecked: String) {
+    let then = match delivery {
+        Delivery::Driven => msg!("run-takes-up"),
+        Delivery::Left => msg!("hint-resume", run),
+        Delivery::Continues => msg!("engine-goes-on"),
+        Delivery::Unchecked => return output::note(&msg!("engine-told", then = unchecked, run)),
+    };
+    output::note(&format!("{sent}\n{then}"));
 }

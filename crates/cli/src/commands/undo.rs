@@ -4,9 +4,8 @@ use std::path::Path;
 
 use aime_durable::RunLock;
 use aime_messages::{Describe, Message, message};
-use aime_orchestrator::RunView;
 use aime_progress_management::RunId;
-use aime_runs::{ChangeTurns, Runs, Setup, UndoReport, task_scope};
+use aime_runs::{ChangeTurns, RunService, Setup, UndoReport};
 use aime_undo::{Change, Conflict, Recorder, Scope, UndoError, UndoPlan, UnrecordedEntry, UnrecordedReason};
 use anstyle::Style;
 
@@ -26,34 +25,18 @@ const LISTED: usize = 200;
 const WIDTH: usize = 100;
 
 /// Reverts the file changes of a run or of one of its tasks.
-pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs: &Runs) -> Result<u8, Failure> {
-    let (run, seen) = runs.read(&args.run)?;
-    of_run((&run, &seen), args, task, form, runs.setup()).await
-}
-
-/// Reverts the file changes of a run that was read, or of one of its tasks.
-pub(super) async fn of_run(
-    (run, seen): (&RunId, &RunView),
-    args: &UndoArgs,
-    task: Option<&str>,
-    form: Output,
-    setup: &Setup,
-) -> Result<u8, Failure> {
-    let scope = task.map_or(Ok(Scope::Run {}), |task| task_scope(run, seen, task))?;
+pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let (run, seen, scope) = runs.to_undo(&args.run, task).await?;
     let what = task.map_or_else(|| msg!("undo-run", run), |task| msg!("undo-task", task, run));
-    carry_out((run, &ChangeTurns::of(seen)), &what, args, form, setup, move |_| Ok(Some(scope))).await
+    carry_out((&run, &ChangeTurns::of(&seen)), &what, args, form, runs.setup(), move |_| Ok(Some(scope))).await
 }
 
 /// Reverts the last undo of a run.
-pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u8, Failure> {
-    let run = runs.find(&args.run)?;
-    of_last_undo(&run, args, form, runs.setup()).await
-}
-
-pub(super) async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &RunService<'_>) -> Result<u8, Failure> {
+    let run = runs.to_redo(&args.run).await?;
     let what = msg!("undo-last", run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
-    carry_out((run, &ChangeTurns::default()), &what, args, form, setup, last).await
+    carry_out((&run, &ChangeTurns::default()), &what, args, form, runs.setup(), last).await
 }
 
 async fn carry_out(

@@ -63,7 +63,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             head(BOLD, "head-route") + &route
         }
         E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
-        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), first_line(message, 2 * WIDTH)),
+        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), first_line(&print(message), 2 * WIDTH)),
         // The lead's own lines follow.
         E::PlanningStarted { purpose } if purpose == "lead" => return None,
         E::PlanningStarted { purpose } => {

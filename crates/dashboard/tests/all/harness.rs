@@ -129,7 +129,8 @@ impl Runs for MadeUp {
         let state = ProgressState::start(at, &begun).unwrap();
         // There is one moment more than there are events.
         let numbers = self.events.lock().unwrap().clone();
-        let noted: Vec<ProgressEvent> = numbers.iter().map(|seq| ProgressEvent::MemoryFailed { message: format!("event {seq}") }).collect();
+        let noted: Vec<ProgressEvent> =
+            numbers.iter().map(|seq| ProgressEvent::MemoryFailed { message: format!("event {seq}").into() }).collect();
         let events = std::iter::once(&begun).chain(&noted).map(|event| (at, event)).collect();
         let source = Source { run: &id, state: &state, events, failure: None, files: None, notes: vec![], made_at: at };
         Ok(RunDetails {

@@ -12,7 +12,7 @@ impl RunMachine {
             (RunFact::Recalled { known, .. }, _) => self.recalled(known, out),
             (RunFact::Remembered { fault, .. }, _) => {
                 if let Some(fault) = fault {
-                    self.memory_failed(fault.clone(), out);
+                    self.memory_failed(fault.into(), out);
                 }
             }
             (RunFact::Routed { route, calls, .. }, _) => {

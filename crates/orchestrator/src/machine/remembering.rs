@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aime_messages::Message;
 use aime_progress_management::{Origin, ProgressEvent, TaskKind};
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +45,7 @@ impl RunMachine {
     pub(super) fn recalled(&mut self, known: &KnownContext, out: &mut Out) {
         let KnownContext { text, items, tokens, left_out, faults, origins } = known.clone();
         for fault in faults {
-            self.memory_failed(fault, out);
+            self.memory_failed(fault.into(), out);
         }
         if !items.is_empty() {
             self.emit(ProgressEvent::Recalled { items, tokens, left_out }, out);
@@ -54,8 +55,8 @@ impl RunMachine {
     }
 
     /// Reports a fault of memory, once.
-    pub(super) fn memory_failed(&mut self, message: String, out: &mut Out) {
-        if self.memory.faults.insert(message.clone()) {
+    pub(super) fn memory_failed(&mut self, message: Message, out: &mut Out) {
+        if self.memory.faults.insert(message.to_string()) {
             self.emit(ProgressEvent::MemoryFailed { message }, out);
         }
     }

@@ -274,25 +274,25 @@ impl RunMachine {
     }
 
     /// Handles an effect that the runtime failed to carry out.
-    pub(super) fn effect_failed(&mut self, work: Work, message: &str, out: &mut Out) {
+    pub(super) fn effect_failed(&mut self, work: Work, message: &Message, out: &mut Out) {
         match work {
             Work::Task(task) => {
-                self.report_call_end(&task, CallOutcome::Error, message, 0, out);
-                self.conclude(&task, &super::tasks::failure(message.to_owned(), None), out);
+                self.report_call_end(&task, CallOutcome::Error, &message.to_string(), 0, out);
+                self.conclude(&task, &super::tasks::failure(message.clone(), None), out);
                 self.advance(out);
             }
             Work::Recall => {
-                self.memory_failed(message.to_owned(), out);
+                self.memory_failed(message.clone(), out);
                 self.begin_work(out);
             }
-            Work::Remember => self.memory_failed(message.to_owned(), out),
+            Work::Remember => self.memory_failed(message.clone(), out),
             Work::Answer => self.answered(None, out),
             Work::Ask(_) | Work::Timer(_) => self.advance(out),
             Work::Lead(_) | Work::Route | Work::Verify => {
                 if matches!(work, Work::Lead(_)) {
                     self.lead_stopped(out);
                 }
-                let output = self.failed(FailureCode::Internal, message.into(), None);
+                let output = self.failed(FailureCode::Internal, message.clone(), None);
                 self.leave(output, out);
             }
         }

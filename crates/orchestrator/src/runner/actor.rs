@@ -16,6 +16,7 @@ use aime_actor_factory::{
 };
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
 use aime_llm::Model;
+use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{Approval, DELEGATE_TASK, Surroundings, ToolContext};
 use tokio::time::Instant;
@@ -39,7 +40,6 @@ use super::{
 };
 use crate::{ActorBrief, ReturnedResult, RunFact, RunMachine, messages::Listener, models::OnBound, settings::in_force};
 
-const LEAD_RESTS: &str = "the lead of the run rests until the run wakes it";
 const UNATTENDED_EDITS: &str = "- Nobody is there to allow a call. Commands, and `checks` of `terminate`, are refused unless a rule of the user allows them; \
                                 files can be changed. Do not repeat a refused call: say what could not be run.\n";
 const UNATTENDED_ASK: &str = "- Nobody is there to allow a call. Every change and every command is refused unless a rule of the user allows it. Do not \
@@ -124,7 +124,7 @@ impl RunRunner {
         let refused = OnceLock::new();
         let make = Box::pin(async {
             let made = attempt.compose_for_plan().await?;
-            self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
+            self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).describe())?;
             Ok(made)
         });
         let ended = Box::pin(attempt.act(None, None, &context.cancel, make)).await.and_then(ended);
@@ -235,8 +235,8 @@ impl Attempt {
         call: Option<&str>,
         wake: Option<LeadWake>,
         cancel: &CancellationToken,
-        make: impl Future<Output = Result<NewActor, String>> + Send,
-    ) -> Result<ActorOutput, String> {
+        make: impl Future<Output = Result<NewActor, Message>> + Send,
+    ) -> Result<ActorOutput, Message> {
         let (journal, run) = (self.runner.journal(), self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
         // Messages of people on the task also concern the actors below its own.
@@ -316,7 +316,7 @@ impl Attempt {
         match ended {
             Ok(output) => Ok(output),
             Err(DriveError::Host(error)) => {
-                let told = error.to_string();
+                let told = Message::text(&error);
                 // A call may have taken effect without a record. Another attempt would silently repeat it; a resume
                 // asks a person about it.
                 if self.runner.broken.send(error).is_ok() {
@@ -324,7 +324,7 @@ impl Attempt {
                 }
                 Err(told)
             }
-            Err(other) => Err(other.to_string()),
+            Err(other) => Err(Message::text(other)),
         }
     }
 
@@ -334,7 +334,7 @@ impl Attempt {
         mut input: ActorInput,
         refused: &Arc<RefusedCalls>,
         cancel: &CancellationToken,
-    ) -> Result<ActorRunner, String> {
+    ) -> Result<ActorRunner, Message> {
         let owner = input.effect_prefix();
         // The machine holds its own copies of the prompts, and nothing else reads these.
         for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
@@ -349,7 +349,7 @@ impl Attempt {
         let model = if input.spec.agent {
             self.agent(&input, &tool_context)?
         } else {
-            self.model(&input.spec.model).ok_or("no model is configured for actors")?
+            self.model(&input.spec.model).ok_or_else(|| message!("none-for-actors"))?
         };
         Ok(ActorRunner {
             attempt: Arc::clone(self),
@@ -364,9 +364,9 @@ impl Attempt {
 
     /// Returns the fact that makes the actor continue after its result was rejected, or `None` if the actor already
     /// has the fact.
-    fn run_again(&self, actor: &ActorMachine) -> Result<Option<ActorFact>, String> {
+    fn run_again(&self, actor: &ActorMachine) -> Result<Option<ActorFact>, Message> {
         let Some(ReturnedResult { number, missing, answer }) = self.brief.returned.clone() else { return Ok(None) };
-        actor.run_again_fact(number, missing, answer).map_err(|error| error.to_string())
+        actor.run_again_fact(number, missing, answer).map_err(|error| error.describe())
     }
 
     /// Returns the receiver of the messages that people send to this task.
@@ -374,18 +374,18 @@ impl Attempt {
         Listener { task: self.task.clone(), alone: self.leads || self.brief.mode == Some(PlanMode::Direct) }
     }
 
-    fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, String> {
+    fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, Message> {
         let stream = match call {
             None if self.leads => LEAD_PREFIX.to_owned(),
             call => aime_actor_factory::effect_prefix(&self.task, self.execution, call),
         };
-        self.runner.journal().load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(|error| error.to_string())
+        self.runner.journal().load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(Message::text)
     }
 
     /// Reports the events of an actor, and of the actors to which it has delegated, to the run again: a crash may have
     /// lost them between the journals. Returns the actor's last output, if it has ended or was stopped, and the start
     /// times of the calls that have not ended.
-    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedActor, String> {
+    fn replay_reports(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ReplayedActor, Message> {
         let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
         let call = &loaded.input.fact.call;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
@@ -410,7 +410,7 @@ impl Attempt {
     }
 
     /// Creates the actor that works for the plan.
-    async fn compose_for_plan(&self) -> Result<NewActor, String> {
+    async fn compose_for_plan(&self) -> Result<NewActor, Message> {
         self.compose(&self.brief.spec, &self.brief.results, None, &self.origins).await
     }
 
@@ -425,7 +425,7 @@ impl Attempt {
         results: &str,
         delegated: Option<Delegated<'_>>,
         origins: &[Origin],
-    ) -> Result<NewActor, String> {
+    ) -> Result<NewActor, Message> {
         let (runner, brief) = (&self.runner, &self.brief);
         // Actors to which a task's actor delegates use the model of the task, unless their profile names another.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
@@ -462,7 +462,7 @@ impl Attempt {
                     .of_plan(brief.plan_id.clone(), Timestamp::from_millis(runner.parts.clock.now()))
             },
         );
-        let made = made.map_err(|error| error.to_string())?;
+        let made = made.map_err(Message::text)?;
         let task = self.task_of(delegated.map(|delegated| delegated.call));
         let created = runner.parts.actor_created(task, &made.input, made.selection.reasons);
         Ok(NewActor { input: made.input, created })
@@ -492,8 +492,8 @@ fn is_interrupted(output: &ActorOutput) -> bool {
 }
 
 /// Returns the conclusion of an actor that has ended.
-pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, String> {
-    output.ended().ok_or_else(|| LEAD_RESTS.to_owned())
+pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, Message> {
+    output.ended().ok_or_else(|| message!("lead-rests"))
 }
 
 /// Returns the messages to an actor that its journal does not contain.

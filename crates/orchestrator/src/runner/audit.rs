@@ -8,6 +8,7 @@ use std::{
 use aime_actor_factory::ActorOutput;
 use aime_durable::{Journal, Machine, NewRun};
 use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
+use aime_messages::Message;
 use aime_progress_management::{Conclusion, FileChangeKind, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
@@ -154,7 +155,7 @@ impl RunRunner {
         let call = format!("audit/{}", work.name);
         let made = Box::pin(attempt.compose_auditor(&call, &brief));
         let ended = Box::pin(attempt.act(Some(&call), None, &context.cancel, made)).await;
-        (ended.and_then(verdicts), uses.list())
+        (ended.map_err(String::from).and_then(verdicts), uses.list())
     }
 
     /// Returns the file changes of a task, or of the run, so far. Includes those in a private folder that are not merged yet.
@@ -241,11 +242,11 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the auditor.
-    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<NewActor, String> {
+    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<NewActor, Message> {
         let runner = &self.runner;
         let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
-        let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
+        let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(Message::text)?;
         let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
         let shell = if runner.auditors_run_commands(self.private.as_ref()).await { runner.parts.tools.get(BASH) } else { None };
         input.spec.approval = if shell.is_some() { runner.input.settings.approval } else { Approval::ReadOnly };

@@ -9,6 +9,7 @@ use aime_dynamic_planner::{
     parse_command, read_result, route, wake_message,
 };
 use aime_llm::ModelLimits;
+use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
 use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall, terminate_of_lead};
 
@@ -32,7 +33,6 @@ const ASK_HUMAN: &str = "ask_human";
 const TERMINATE: &str = "terminate";
 /// Tools of actors that the lead does not get: it delegates work with a plan, and it needs to report to nobody.
 const OF_ACTORS: [&str; 3] = [DELEGATE_TASK, "report_evidence", "update_progress"];
-const NO_LEAD: &str = "the run has no lead";
 
 /// Names that plans are validated against.
 pub(crate) struct PlanNames {
@@ -49,13 +49,13 @@ impl RunRunner {
         let refused = OnceLock::new();
         let make = Box::pin(async {
             let made = attempt.compose_lead(&first).await?;
-            self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
+            self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).describe())?;
             Ok(made)
         });
         match Box::pin(attempt.act(None, Some(woken), &context.cancel, make)).await {
             Ok(ActorOutput::Rested(rest)) => self.lead_rested(id, rest, &order.state, context).await,
             // The run has stopped the lead and ignores this fact.
-            Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },
+            Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.explanation() },
             Err(message) => {
                 if let Some(error) = refused.get() {
                     (attempt.on_bound)(&error.into());
@@ -184,9 +184,9 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the lead. `text` is the message of the wake that starts it.
-    pub(super) async fn compose_lead(&self, text: &str) -> Result<NewActor, String> {
+    pub(super) async fn compose_lead(&self, text: &str) -> Result<NewActor, Message> {
         let runner = &self.runner;
-        let policy = runner.input.lead.ok_or(NO_LEAD)?;
+        let policy = runner.input.lead.ok_or_else(|| message!("no-lead"))?;
         let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let names = runner.plan_names();
         let own = input
@@ -202,7 +202,7 @@ impl Attempt {
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
         let (environment, known) = (runner.environments(&runner.input.goal).await.0, self.recalled.trim().to_owned());
         let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
-        let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(|error| error.to_string())?;
+        let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(Message::text)?;
         (input.system, input.task) = (system, task);
         let limits = runner.limits_of(runner.lead_role());
         let look_tokens = Some(runner.parts.tool_context.classes.of(limits).look_limit(limits));

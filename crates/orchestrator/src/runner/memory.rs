@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use aime_durable::EffectId;
+use aime_messages::Message;
 use aime_progress_management::ProgressState;
 
 use super::{Context, RunRunner};
@@ -22,7 +23,7 @@ impl RunRunner {
         let recalled = tokio::task::spawn_blocking(move || memory.recall(&goal, now, window, || !cancel.is_cancelled())).await;
         match recalled {
             Ok(known) => RunFact::Recalled { id, known },
-            Err(error) => RunFact::EffectFailed { id, message: error.to_string() },
+            Err(error) => RunFact::EffectFailed { id, message: Message::text(error) },
         }
     }
 
@@ -33,7 +34,7 @@ impl RunRunner {
         };
         match tokio::task::spawn_blocking(move || memory.remember(lesson)).await {
             Ok(kept) => RunFact::Remembered { id, fault: kept.err() },
-            Err(error) => RunFact::EffectFailed { id, message: error.to_string() },
+            Err(error) => RunFact::EffectFailed { id, message: Message::text(error) },
         }
     }
 }

@@ -13,6 +13,7 @@ use std::{
 
 use aime_actor_factory::select;
 use aime_durable::FactSender;
+use aime_messages::{Message, message};
 use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ProtectedPlaces, Source, ToolContext, ToolScope, ToolSpec, ValidatedCall};
@@ -247,7 +248,7 @@ pub(super) fn works_in_shared_folder(sheet: &ToolSpec) -> bool {
 impl RunRunner {
     /// Returns the folder in which an execution of an actor task works. Waits for the working folder where that is in use and too large, or too
     /// slow, to be copied.
-    pub(super) async fn place(&self, brief: &ActorBrief, task: &TaskId, execution: u32, context: &Context) -> Result<Place, String> {
+    pub(super) async fn place(&self, brief: &ActorBrief, task: &TaskId, execution: u32, context: &Context) -> Result<Place, Message> {
         let settings = &self.input.settings;
         if settings.isolation == Isolation::Shared || brief.mode == Some(PlanMode::Direct) || self.is_alone(task) {
             return Ok(Place::Shared(None));
@@ -269,7 +270,7 @@ impl RunRunner {
         task: &TaskId,
         execution: u32,
         context: &Context,
-    ) -> Result<Place, String> {
+    ) -> Result<Place, Message> {
         let reach = self.parts.tools.get(call.tool()).map_or(Reach::Folder, |tool| Reach::of(tool.sheet(), call));
         // Another host takes care of the folder where it drives the run.
         let is_alone = !self.has_journal || self.input.settings.isolation == Isolation::Shared || self.is_alone(task);
@@ -290,7 +291,7 @@ impl RunRunner {
     }
 
     /// Returns the private folder in which the call of a tool task has worked before the process died, if it was not merged.
-    pub(super) async fn place_left_by(&self, task: &TaskId, execution: u32) -> Result<Option<PrivatePlace>, String> {
+    pub(super) async fn place_left_by(&self, task: &TaskId, execution: u32) -> Result<Option<PrivatePlace>, Message> {
         let name = private_name(task, execution);
         if self.private.has(&name) { self.open_private(&name).await.map(Some) } else { Ok(None) }
     }
@@ -303,7 +304,7 @@ impl RunRunner {
     }
 
     /// Returns the working folder for a task that may write, if it has no company; otherwise a private folder.
-    async fn place_of_writer(&self, name: &str, task: &TaskId, category: &str, context: &Context) -> Result<Place, String> {
+    async fn place_of_writer(&self, name: &str, task: &TaskId, category: &str, context: &Context) -> Result<Place, Message> {
         // An execution that began in a private folder goes on there.
         if !self.private.has(name) {
             let turn = Arc::clone(&self.private.turn).try_write_owned().ok();
@@ -321,24 +322,24 @@ impl RunRunner {
         }
     }
 
-    async fn open_private(&self, name: &str) -> Result<PrivatePlace, String> {
+    async fn open_private(&self, name: &str) -> Result<PrivatePlace, Message> {
         self.private_place(self.private.begin(name, &self.input.settings.worktree).await.map_err(not_made)?)
     }
 
-    fn private_place(&self, private: PrivateFolder) -> Result<PrivatePlace, String> {
+    fn private_place(&self, private: PrivateFolder) -> Result<PrivatePlace, Message> {
         let original = &self.parts.tool_context.folder;
-        let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?.in_place_of(original);
+        let folder = ConfinedFolder::open(private.path()).map_err(Message::text)?.in_place_of(original);
         let originals = [original.path()].into_iter().chain(original.aliases().iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
         Ok(PrivatePlace { private, folder, protected: ProtectedPlaces::default(), originals })
     }
 
     /// Returns the working folder, as soon as no other task that may write works there.
-    async fn in_turn(&self, task: &TaskId, context: &Context) -> Result<Place, String> {
+    async fn in_turn(&self, task: &TaskId, context: &Context) -> Result<Place, Message> {
         Ok(Place::Shared(Some(self.turn(task, (&context.facts, &context.cancel)).await?)))
     }
 
     /// Returns the turn to work in the working folder, as soon as no other task that may write works there.
-    pub(super) async fn turn(&self, task: &TaskId, run: (&FactSender<RunMachine>, &CancellationToken)) -> Result<Turn, String> {
+    pub(super) async fn turn(&self, task: &TaskId, run: (&FactSender<RunMachine>, &CancellationToken)) -> Result<Turn, Message> {
         let turn = match Arc::clone(&self.private.turn).try_write_owned() {
             Ok(turn) => turn,
             Err(_) => self.awaited(Arc::clone(&self.private.turn).write_owned(), task, run).await?,
@@ -352,11 +353,11 @@ impl RunRunner {
         folder: impl Future<Output = T>,
         task: &TaskId,
         (facts, cancel): (&FactSender<RunMachine>, &CancellationToken),
-    ) -> Result<T, String> {
+    ) -> Result<T, Message> {
         let _gone = facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: false });
         let folder = cancel.run_until_cancelled(folder).await;
         let _gone = facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: true });
-        folder.ok_or_else(|| "stopped".to_owned())
+        folder.ok_or_else(|| message!("effect-stopped"))
     }
 
     /// Returns whether other tasks of the plan may write while this one is in progress.
@@ -379,8 +380,8 @@ impl RunRunner {
     }
 
     /// Joins the changes in a private folder with the working folder. If `compares` is set, also finds the changes of others.
-    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, String> {
-        let failed = |error: WorkTreeError| format!("the changes of the task cannot be joined with the working folder: {error}");
+    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, Message> {
+        let failed = |error: WorkTreeError| message!("private-not-merged", reason = error);
 
         // A task in the working folder may write what it has read there before the merge.
         let use_now = self.kept_files.folder();
@@ -429,8 +430,8 @@ fn private_name(task: &TaskId, execution: u32) -> String {
     format!("{task}-{execution}")
 }
 
-fn not_made(error: WorkTreeError) -> String {
-    format!("the private folder of the task cannot be made: {error}")
+fn not_made(error: WorkTreeError) -> Message {
+    message!("private-not-made", reason = error)
 }
 
 /// Returns the result of the criterion on conflicts of a tool task, whose call cannot resolve them.

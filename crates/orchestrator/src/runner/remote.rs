@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectContext, EffectId, Issue, execute_effect, fact_channel};
+use aime_messages::{Message, message};
 use aime_progress_management::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::Redactor;
 use tokio::sync::{OnceCell, mpsc};
@@ -108,8 +109,7 @@ impl RemoteEffects {
     ) -> RunFact {
         let redactor = self.redactor();
         if issue.effect.has_conversation() {
-            let message = "an actor has a machine of its own, which another process drives".to_owned();
-            return RunFact::EffectFailed { id: issue.id, message };
+            return RunFact::EffectFailed { id: issue.id, message: message!("effect-of-actor") };
         }
         if let Some(fact) = self.in_doubt(&issue) {
             return fact;
@@ -144,7 +144,7 @@ impl RemoteEffects {
 
     /// Finishes a run that ends for good (`over`) or is left: stores its snapshot and its plan, and calls the hooks.
     /// Returns notes for the result.
-    pub async fn end(&self, mut result: RunResult, state: &ProgressState, over: bool) -> Vec<String> {
+    pub async fn end(&self, mut result: RunResult, state: &ProgressState, over: bool) -> Vec<Message> {
         let parts = &self.runner.parts;
         parts.keep_snapshot(state);
         if over {
@@ -155,9 +155,9 @@ impl RemoteEffects {
             self.runner.kept_files.around("hook", parts.hooks.stopped(&mut result)).await;
         }
         let lost = self.runner.kept_files.leave().await;
-        let lost = lost.into_iter().filter_map(|fact| if let RunFact::UndoLost { message } = fact { Some(message) } else { None });
+        let lost = lost.into_iter().filter_map(|fact| if let RunFact::UndoLost { message } = fact { Some(message.into()) } else { None });
         result.notes.extend(lost);
-        result.notes.iter().map(|note| self.redactor().text(note).into_owned()).collect()
+        self.redactor().typed(result.notes)
     }
 
     pub(super) fn redactor(&self) -> &Redactor {
@@ -173,7 +173,7 @@ impl RemoteEffects {
             return None;
         }
         let id = issue.id.clone();
-        let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
+        let error = message!("call-in-doubt", tool, id);
         let conclusion = Conclusion::without_result(Outcome::InDoubt, error, None);
         Some(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), conflicts: Vec::new(), duration_ms: 0 })
     }

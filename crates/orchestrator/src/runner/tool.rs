@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, FactSender};
+use aime_messages::Message;
 use aime_progress_management::{Conclusion, FailureCause, Origin, Outcome, QuestionId, TaskId, TaskSpec};
 use aime_tools::{AskPerson, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use serde_json::Value;
@@ -69,7 +70,7 @@ impl RunRunner {
         mut call: ValidatedCall,
         origins: &[Origin],
         context: &Context,
-    ) -> Result<(ValidatedCall, Conclusion, Option<PrivatePlace>), String> {
+    ) -> Result<(ValidatedCall, Conclusion, Option<PrivatePlace>), Message> {
         let begun = Instant::now();
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());

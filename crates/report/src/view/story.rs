@@ -36,7 +36,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             let names: Vec<&str> = items.iter().map(|item| item.title.as_str()).collect();
             format!("{} of memory and documents, {left_out} more without room: {}", count(items.len(), "piece"), names.join("; "))
         }
-        ProgressEvent::MemoryFailed { message } => message.clone(),
+        ProgressEvent::MemoryFailed { message } => message.to_string(),
         ProgressEvent::Routed { mode, by, category, reasons, .. } => {
             format!("{mode}, {category}, by {by}: {}", Message::list("; ", reasons))
         }

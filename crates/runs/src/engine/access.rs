@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aime_messages::{Message, message};
+use aime_messages::{Describe as _, Message, message};
 use aime_temporal::{Access, Blobs, Bucket, BucketKeys, Certificates, Client, Seal, connect};
 
 use super::EngineOptions;
@@ -30,7 +30,11 @@ pub(super) fn blobs(options: &EngineOptions, setup: &Setup) -> Result<Blobs, Run
         Some(file) => Some((String::from_utf8_lossy(&read_key(file, setup)?).into_owned(), file.display().to_string())),
         None => setup.environment.text(PAYLOAD_KEY).map(|keys| (keys.to_owned(), PAYLOAD_KEY.to_owned())),
     };
-    let seal = keys.map(|(keys, source)| Seal::read(&keys).map_err(|error| RunsError::usage(format!("{source}: {error}")))).transpose()?;
+    let seal = keys
+        .map(|(keys, source)| {
+            Seal::read(&keys).map_err(|error| RunsError::usage(message!("key-unusable", source, reason = error.describe())))
+        })
+        .transpose()?;
     let place = options.blobs.clone().unwrap_or_else(|| setup.data_folder().join("blobs"));
     let blobs = match place.to_str().filter(|address| Bucket::is_address(address)) {
         Some(address) => Blobs::new(bucket(address, setup)?),
@@ -48,7 +52,7 @@ fn bucket(address: &str, setup: &Setup) -> Result<Bucket, RunsError> {
     let keys = BucketKeys { id: id.to_owned(), secret: secret.to_owned(), token: text("AWS_SESSION_TOKEN").map(str::to_owned) };
     let endpoint = text("AWS_ENDPOINT_URL_S3").or_else(|| text("AWS_ENDPOINT_URL"));
     let region = text("AWS_REGION").or_else(|| text("AWS_DEFAULT_REGION"));
-    Bucket::new(address, endpoint, region, keys).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+    Bucket::new(address, endpoint, region, keys).map_err(|error| RunsError::described(ErrorKind::Usage, error))
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, RunsError> {

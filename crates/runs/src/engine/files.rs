@@ -25,8 +25,7 @@ pub struct FolderConflict {
 /// Returns the working folder with its states, which are stored outside the reach of commands in the folder.
 pub(super) async fn trees(side: Side, options: &EngineOptions, setup: &Setup) -> Result<Trees, RunsError> {
     let Some(state) = setup.places.state_folder().filter(|state| !state.starts_with(&setup.folder)) else {
-        return Err(RunsError::usage("there is no place outside of the working folder where its states could be kept")
-            .hint("set XDG_STATE_HOME to a folder of your own"));
+        return Err(RunsError::usage(message!("engine-no-state-folder")).hint(message!("engine-no-state-folder-hint")));
     };
     let path = setup.environment.text("PATH").unwrap_or_default().into();
     Ok(Trees::open(side, &setup.folder, &state.join("trees"), path, access::blobs(options, setup)?).await?)

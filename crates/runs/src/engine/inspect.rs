@@ -1,4 +1,4 @@
-//! Reads the runs of an engine (list, one run, report, statistics) and maintains them (check, fork, delete).
+//! Reads the runs of an engine (list, one run, statistics) and maintains them (check, fork, delete).
 
 use std::{
     cmp::Reverse,
@@ -10,40 +10,20 @@ use aime_durable::UnixMillis;
 use aime_messages::message;
 use aime_orchestrator::{RunCheck, RunStats, RunView};
 use aime_progress_management::{ProgressState, RunId, RunStatus};
-use aime_report::ReportView;
 use aime_temporal::ListedRun;
 use futures::StreamExt as _;
 
 use super::EngineRuns;
-use crate::{RunsError, report_view, service::matching};
+use crate::{HistoryTimes, RunListing, RunsError, service::matching};
 
 /// Number of journals that are requested at once. A worker answers each request, and may have to replay the run for it.
 const AT_ONCE: usize = 8;
 /// Number of newest runs whose start times are requested.
 const NEWEST: usize = 8;
 
-/// Run in the list: complete as in a folder, or, without a worker to answer, with the engine's data only.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EngineRunRecord {
-    /// Id of the run.
-    pub run: String,
-    /// Status, in the words of a folder's list or, without a worker, in those of the engine.
-    pub status: String,
-    /// Goal.
-    pub goal: Option<String>,
-    /// Start of the run.
-    pub created: Option<UnixMillis>,
-    /// Last progress, or the end.
-    pub updated: Option<UnixMillis>,
-    /// Start of its history, according to the engine.
-    pub since: Option<UnixMillis>,
-    /// End of its history, according to the engine.
-    pub ended: Option<UnixMillis>,
-}
-
 impl EngineRuns<'_> {
     /// Returns the newest runs.
-    pub async fn list(&self) -> Result<Vec<EngineRunRecord>, RunsError> {
+    pub async fn list(&self) -> Result<Vec<RunListing>, RunsError> {
         let engine = self.engine().await?;
         // A worker reads each journal. After this many consecutive failures the list assumes that there is no worker.
         let silent = AtomicUsize::new(0);
@@ -94,13 +74,11 @@ impl EngineRuns<'_> {
         Ok(self.engine().await?.watch(run, usize::MAX).await?.result.is_none())
     }
 
-    /// Returns the content of a run's report.
-    pub async fn report(&self, run: &RunId, seen: &RunView) -> Result<ReportView, RunsError> {
-        Ok(report_view(run, seen, self.is_driven(run).await?, self.setup()))
-    }
-
-    /// Checks that a run's journal, its published events and its state are consistent.
-    pub async fn check(&self, run: &RunId) -> Result<RunCheck, RunsError> {
+    /// Checks that a run's journal, its published events and its state are consistent. Nothing is repaired on an engine.
+    pub async fn check(&self, run: &RunId, repair: bool) -> Result<RunCheck, RunsError> {
+        if repair {
+            return Err(RunsError::usage(message!("engine-hint")).hint(message!("engine-hint-hint")));
+        }
         Ok(self.engine().await?.check(run).await?)
     }
 
@@ -149,9 +127,10 @@ impl EngineRuns<'_> {
     }
 }
 
-async fn record(engine: &aime_temporal::Runs, listed: ListedRun, silent: &AtomicUsize) -> EngineRunRecord {
+async fn record(engine: &aime_temporal::Runs, listed: ListedRun, silent: &AtomicUsize) -> RunListing {
     let ListedRun { run, status, since, ended } = listed;
     let (since, ended) = (since.map(millis), ended.map(millis));
+    let history = Some(HistoryTimes { since, ended });
     let asked = RunId::new(&run).ok().filter(|_| silent.load(Ordering::Relaxed) < AT_ONCE);
     let found = match asked {
         Some(id) => status_and_state(engine, &id).await,
@@ -160,10 +139,10 @@ async fn record(engine: &aime_temporal::Runs, listed: ListedRun, silent: &Atomic
     let silent_now = if found.is_some() { 0 } else { silent.load(Ordering::Relaxed).saturating_add(1) };
     silent.store(silent_now, Ordering::Relaxed);
     let Some((status, state)) = found else {
-        return EngineRunRecord { run, status, goal: None, created: since, updated: ended.or(since), since, ended };
+        return RunListing { run, status, goal: None, created: since, updated: ended.or(since), history };
     };
     let (created, updated) = (state.started_at.as_millis(), ended.unwrap_or_else(|| state.last_progress_at.as_millis()));
-    EngineRunRecord { run, status, goal: Some(state.goal), created: Some(created), updated: Some(updated), since, ended }
+    RunListing { run, status, goal: Some(state.goal), created: Some(created), updated: Some(updated), history }
 }
 
 /// Returns the status of a run, in the words of a folder's list, and its state.

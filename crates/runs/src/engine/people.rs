@@ -12,23 +12,12 @@ use tokio::time::{Instant, sleep};
 
 use super::{EngineRuns, LOOK};
 use crate::{
-    Cancelled, RunsError, has_ended,
+    Cancelled, Delivery, RunsError, has_ended,
     service::{asks_nothing, hearer, not_driven, part_of},
 };
 
 /// Time to wait for the end of a cancelled run. Actors have 10 seconds to end.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Delivery of a message to a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
-    /// The run reads the message at its next step.
-    Driven,
-    /// The run was left or is a fork: it reads the message once it is resumed.
-    Left,
-    /// No worker could report the state of the run, so the message was sent unchecked.
-    Unchecked,
-}
 
 /// Run that receives a message.
 struct Target<'a> {
@@ -101,7 +90,7 @@ impl EngineRuns<'_> {
     }
 
     /// Cancels a run for good, or removes a task from its plan. Waits for the end of a run whose state a worker can report.
-    pub async fn cancel(&self, run: &RunId, task: Option<&str>) -> Result<(Delivery, Cancelled), RunsError> {
+    pub async fn cancel(&self, run: &RunId, task: Option<&str>) -> Result<(Cancelled, Delivery), RunsError> {
         let target = self.target(run).await?;
         if let Some(seen) = &target.view {
             if seen.is_over {
@@ -119,7 +108,7 @@ impl EngineRuns<'_> {
             None if delivery == Delivery::Unchecked => Cancelled::Stopping,
             None => target.end(run).await?,
         };
-        Ok((delivery, cancelled))
+        Ok((cancelled, delivery))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use aime_messages::message;
+use aime_messages::{Describe as _, message};
 use aime_orchestrator::{PublishedEvent, RunFact, RunResult};
 use aime_progress_management::{RunId, Timestamp};
 use aime_temporal::{EngineError, Tree, WatchReply};
@@ -100,7 +100,7 @@ impl<'a> EngineWatch<'a> {
                 Err(error) => {
                     self.away += 1;
                     match self.away {
-                        1 => self.news.push_back(RunNews::Note(message!("engine-untold", error))),
+                        1 => self.news.push_back(RunNews::Note(message!("engine-untold", error = error.describe()))),
                         away if away > AWAY => return Err(error.into()),
                         _ => {}
                     }
@@ -110,7 +110,7 @@ impl<'a> EngineWatch<'a> {
     }
 
     async fn poll(&mut self) -> Result<WatchReply, EngineError> {
-        let engine = self.runs.engine().await.map_err(|error| EngineError::Client(error.to_string()))?;
+        let engine = self.runs.engine().await.map_err(|error| EngineError::Client(error.message))?;
         if self.stop == Stop::Wanted {
             engine.send_facts(&self.run, vec![RunFact::StopRequested { reason: message!("stopped-by-person") }]).await?;
             self.stop = Stop::Sent;

@@ -72,6 +72,6 @@ impl<'a> EngineWorker<'a> {
         let client = access::client(options, setup).await?;
         let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
         setup.note(message!("engine-serves", what = words.join(", "), folder = setup.folder.display()));
-        work(client, equipment, serves, &options.queues, stop).await.map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+        work(client, equipment, serves, &options.queues, stop).await.map_err(|error| RunsError::described(ErrorKind::Usage, error))
     }
 }

@@ -14,7 +14,7 @@ use aime_progress_management::{ProgressState, RunId, RunStatus, Timestamp};
 use serde_json::{Value, json};
 
 use super::Runs;
-use crate::{ErrorKind, Hint, RunsError, Setup, hint::after_end};
+use crate::{ErrorKind, Hint, RunListing, RunsError, Setup, hint::after_end};
 
 impl Runs {
     /// Returns all runs, newest first, each with its present status. Returns an empty list if the folder has none.
@@ -225,8 +225,7 @@ pub fn rfc3339(millis: i64) -> String {
 
 /// Returns the documents of runs in a list.
 pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
-    let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
-    runs.into_iter().map(document).collect()
+    runs.into_iter().map(|run| RunListing::from(run).document()).collect()
 }
 
 /// Returns `aime.stats/v1`. A rate (0 to 1) or mean is null if there is no data for it.

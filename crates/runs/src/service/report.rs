@@ -7,18 +7,11 @@ use aime_progress_management::{RunId, Timestamp};
 use aime_report::{Content, FileSource, MAX_COMPARED, ReportView, Source};
 use aime_undo::{Author, Entry, UndoData, UndoError};
 
-use super::{Runs, outcome};
+use super::outcome;
 use crate::Setup;
 
 /// Largest number of paths whose contents are read.
 const MOST: usize = 2_000;
-
-impl Runs {
-    /// Returns the content of a run's report.
-    pub fn report(&self, run: &RunId, seen: &RunView) -> ReportView {
-        report_view(run, seen, self.is_driven(run), &self.setup)
-    }
-}
 
 /// Returns the content of a run's report.
 pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> ReportView {

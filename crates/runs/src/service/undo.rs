@@ -23,7 +23,7 @@ impl Setup {
 }
 
 /// Returns the scope of an undo of a task and its children.
-pub fn task_scope(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, RunsError> {
+pub(crate) fn task_scope(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, RunsError> {
     if seen.state.tasks.keys().any(|id| id.as_str() == task) {
         return Ok(Scope::Tasks { tasks: with_children(&seen.state, task) });
     }

@@ -4,6 +4,7 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Reason};
+use aime_messages::Message;
 use aime_orchestrator::delegated;
 use aime_progress_management::{Conclusion, Origin, Outcome};
 use aime_tools::{DelegateTask, ToolOutput};
@@ -13,10 +14,10 @@ use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCanc
 use super::{ActorCarrier, ActorWorkflow, failed};
 use crate::{
     ActorBegin, ActorEnd, Capability, DelegateCreation, DelegateOrder, Effects, Handover, MachineStart, RunningEffect, StoppedActor,
-    TaskWork, Tree,
+    TaskWork, Tree, Wire,
     child::drive_child,
     effect::lost,
-    tree::{conflict_words, merge_reply, tree_now},
+    tree::{conflict_message, merge_reply, tree_now},
     workflow_context::now,
 };
 
@@ -40,7 +41,7 @@ impl ActorCarrier {
     pub(super) fn delegate(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Delegate { call, request, origins } = effect else {
             return RunningEffect {
-                facts: async move { vec![failed(id, "this is no work that is handed on")] }.boxed_local(),
+                facts: async move { vec![failed(id, &Message::text("this is no work to delegate"))] }.boxed_local(),
                 holds: true,
             };
         };
@@ -102,7 +103,7 @@ impl Delegation {
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, Vec::new).await;
         self.below.borrow_mut().remove(&workflow);
-        let failed = |why: &str| Box::new(failed(self.id.clone(), why));
+        let failed = |why: &Message| Box::new(failed(self.id.clone(), why));
         let ActorEnd { conclusion, journal, reports, tree, below } = ended.map_err(|why| failed(&why))?;
         let is_partial = conclusion.outcome == Outcome::Interrupted;
         let mut private = None;
@@ -113,7 +114,7 @@ impl Delegation {
             let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
             let taken = taken.map_err(|why| failed(&why))?;
             if !is_partial && taken.private.is_some() {
-                return Err(failed(&conflict_words(&taken.conflicts)));
+                return Err(failed(&conflict_message(&taken.conflicts)));
             }
             private = taken.private;
         }
@@ -137,9 +138,9 @@ impl Delegation {
             let stopped = self.ctx.state_mut(|actor| actor.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
             return Ok(ActorBegin { begin, reports, tree, stopped, text_limit, ..self.by.clone() });
         }
-        let failed = |why: &str| Box::new(failed(self.id.clone(), why));
+        let failed = |why: &Message| Box::new(failed(self.id.clone(), why));
         let Some(order) = self.by.order.clone() else {
-            return Err(failed("this actor was begun by a version of aime that hands nothing on: do it yourself"));
+            return Err(failed(&Message::text("a version of aime that cannot delegate began this actor: do the work yourself")));
         };
         let ActorBegin { run, input, so_far, queues, begin, .. } = &self.by;
         let queue = queues.name(Capability::Planner);
@@ -154,14 +155,14 @@ impl Delegation {
             origins: self.origins.clone(),
             tree: tree.clone(),
         };
-        match self.ctx.execute_activity(Effects::delegate, (input.clone(), order), options).await {
-            Ok(DelegateCreation::Made { made }) => {
+        match self.ctx.execute_activity(Effects::delegate, (input.clone(), Wire(order)), options).await {
+            Ok(Wire(DelegateCreation::Made { made })) => {
                 let begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), made.actor.input);
                 let created = Some(made.actor.created);
                 let text_limit = made.text_limit;
                 Ok(ActorBegin { begin, reports: 0, created, tree, stopped: Vec::new(), text_limit, ..self.by.clone() })
             }
-            Ok(DelegateCreation::Refused { why }) => Err(failed(&why)),
+            Ok(Wire(DelegateCreation::Refused { why })) => Err(failed(&why.into())),
             Err(ActivityExecutionError::Cancelled(_)) => Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped })),
             Err(error) => Err(failed(&lost(&queue, &error))),
         }

@@ -3,6 +3,7 @@
 use std::{fmt, io, time::Duration};
 
 use aime_durable::{ContentError, ContentStore, check_name};
+use aime_messages::{Describe, Message, message};
 use backon::{ExponentialBuilder, Retryable as _};
 use futures::{
     FutureExt as _,
@@ -38,16 +39,25 @@ pub struct BucketKeys {
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
     /// The address is none.
-    #[error("{address:?} is no address of a bucket: {why}; write s3://BUCKET or s3://BUCKET/PREFIX")]
+    #[error("{}", self.describe())]
     Address {
         /// The address.
         address: String,
         /// Fault of the address.
-        why: String,
+        why: Message,
     },
     /// No client could be made.
-    #[error("no connection can be made to a bucket: {0}")]
+    #[error("{}", self.describe())]
     Client(#[source] reqwest::Error),
+}
+
+impl Describe for BucketError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Address { address, why } => message!("bucket-address", address = format!("{address:?}"), reason = why),
+            Self::Client(error) => message!("bucket-client", reason = error),
+        }
+    }
 }
 
 /// A bucket, and what the names in it begin with. Requests are signed with AWS Signature Version 4, by `rusty-s3`. Cheap to clone.
@@ -78,11 +88,11 @@ impl Bucket {
     /// # Errors
     /// [`BucketError`].
     pub fn new(address: &str, endpoint: Option<&str>, region: Option<&str>, keys: BucketKeys) -> Result<Self, BucketError> {
-        let failed = |why: String| BucketError::Address { address: address.to_owned(), why };
-        let rest = address.strip_prefix(SCHEME).ok_or_else(|| failed(format!("it does not begin with {SCHEME}")))?;
+        let failed = |why: Message| BucketError::Address { address: address.to_owned(), why };
+        let rest = address.strip_prefix(SCHEME).ok_or_else(|| failed(message!("bucket-scheme", scheme = SCHEME)))?;
         let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if name.is_empty() {
-            return Err(failed("it names no bucket".to_owned()));
+            return Err(failed(message!("bucket-no-name")));
         }
         let region = region.unwrap_or(REGION).to_owned();
         // Amazon requires the bucket in the host name, and other stores seldom have such names.
@@ -90,8 +100,9 @@ impl Bucket {
             Some(endpoint) => (UrlStyle::Path, endpoint.to_owned()),
             None => (UrlStyle::VirtualHost, format!("https://s3.{region}.amazonaws.com")),
         };
-        let url: Url = url.parse().map_err(|error| failed(format!("the endpoint {url:?}: {error}")))?;
-        let signer = Signer::new(url, style, name.to_owned(), region).map_err(|error| failed(error.to_string()))?;
+        let url: Url =
+            url.parse().map_err(|error| failed(message!("bucket-endpoint", url = format!("{url:?}"), reason = Message::text(error))))?;
+        let signer = Signer::new(url, style, name.to_owned(), region).map_err(|error| failed(Message::text(error)))?;
         let BucketKeys { id, secret, token } = keys;
         let credentials = match token {
             Some(token) => Credentials::new_with_token(id, secret, token),

@@ -1,5 +1,6 @@
 //! A run that has ended is forgotten by the engine, with its actors.
 
+use aime_messages::message;
 use aime_progress_management::RunId;
 use futures::TryStreamExt as _;
 use temporalio_client::{
@@ -12,9 +13,6 @@ use temporalio_common::protos::temporal::api::{common::v1::WorkflowExecution, wo
 
 use super::{EngineError, Runs};
 use crate::run_workflow;
-
-/// Name of the operation in errors of the engine.
-const FORGET: &str = "delete the run";
 
 impl Runs {
     /// Deletes a run that has ended or was left, with all its histories and those of its actors. The engine removes
@@ -60,5 +58,5 @@ impl Runs {
 }
 
 fn refused(error: &dyn std::error::Error) -> EngineError {
-    EngineError::Refused { what: FORGET, why: error.to_string() }
+    EngineError::refused(message!("engine-to-delete"), error)
 }

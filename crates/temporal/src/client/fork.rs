@@ -10,7 +10,7 @@ use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 
 use super::{EngineError, Runs, unqueried};
-use crate::{ActorJournaled, ActorWorkflow, MachineStart, PartialJournal, RunBegin, StoppedActor, Timestamped, Tree, run_workflow};
+use crate::{ActorJournaled, ActorWorkflow, MachineStart, PartialJournal, RunBegin, StoppedActor, Timestamped, Tree, Wire, run_workflow};
 
 /// Work of actors up to the moment of the fork.
 #[derive(Default)]
@@ -110,7 +110,7 @@ impl Runs {
         loop {
             let from = known.as_ref().map_or(0, |known| known.facts.len());
             match actor.query(ActorWorkflow::journal, from, WorkflowQueryOptions::default()).await {
-                Ok(Some(more)) => {
+                Ok(Wire(Some(more))) => {
                     let (nothing, all) = (more.facts.is_empty(), more.all);
                     match &mut known {
                         None => known = Some(more),
@@ -121,7 +121,7 @@ impl Runs {
                     }
                 }
                 // It is about to begin.
-                Ok(None) => return Ok(None),
+                Ok(Wire(None)) => return Ok(None),
                 Err(WorkflowQueryError::NotFound(_)) => return Ok(None),
                 Err(error) => return Err(unqueried(run, &error)),
             }

@@ -4,19 +4,20 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput, LEAD_PREFIX, LeadRest, last_wake};
 use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
+use aime_messages::message;
 use aime_orchestrator::{
     CreatedActor, FoundConflict, LeadPolicy, LeadWakeOrder, PreparedLeadWake, RunFact, RunMachine, check_of_conflicts,
 };
 use aime_progress_management::TaskId;
 use futures::FutureExt as _;
-use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
+use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{END_WITHIN, Ledger, RunCarrier, RunWorkflow};
 use crate::{
     ActorBegin, ActorEnd, Capability, Effects, Handover, MachineStart, Queues, RestOrder, RunningEffect, StoppedActor, TaskWork,
-    WakeComposition, WakeOrder,
+    WakeComposition, WakeOrder, Wire,
     child::drive_child,
-    effect::lost,
+    effect::attempt_failed,
     lead_workflow,
     orders::RunInput,
     tree::{MergeReply, merge_reply, tree_now},
@@ -104,7 +105,7 @@ impl ActiveWake {
         let ended = match rest {
             Some(rest) => self.rested(rest, &conflicts).await,
             None if self.stop.is_cancelled() => RunMachine::revoked(&self.id, &Reason::Stopped),
-            None => RunFact::EffectFailed { id: self.id, message: conclusion.summary },
+            None => RunFact::EffectFailed { id: self.id, message: conclusion.explanation() },
         };
         merged.into_iter().chain([ended]).collect()
     }
@@ -131,8 +132,7 @@ impl ActiveWake {
                 (MachineStart::<ActorMachine>::fresh(now(&self.ctx), input), 0, Some(created))
             }
             (None, None) => {
-                let message = "the worker composed no lead".to_owned();
-                return Err(RunFact::EffectFailed { id: self.id.clone(), message });
+                return Err(RunFact::EffectFailed { id: self.id.clone(), message: message!("no-lead-composed") });
             }
         };
         let (run, input, queues) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.queues.clone());
@@ -145,10 +145,10 @@ impl ActiveWake {
         let so_far = self.ledger.borrow().context.clone();
         let order = WakeOrder { so_far, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
-        match self.ctx.execute_activity(Effects::wake, (self.input.clone(), order), options).await {
-            Ok(WakeComposition::Woken { lead }) => Ok(lead),
-            Ok(WakeComposition::Failed { message }) => Err(RunFact::EffectFailed { id: self.id.clone(), message }),
-            Err(error) => Err(self.failed(&queue, &error)),
+        match self.ctx.execute_activity(Effects::wake, (self.input.clone(), Wire(order)), options).await {
+            Ok(Wire(WakeComposition::Woken { lead })) => Ok(lead),
+            Ok(Wire(WakeComposition::Failed { message })) => Err(RunFact::EffectFailed { id: self.id.clone(), message }),
+            Err(error) => Err(attempt_failed(&self.id, &queue, &error)),
         }
     }
 
@@ -158,22 +158,15 @@ impl ActiveWake {
         let so_far = self.ledger.borrow().context.clone();
         let order = RestOrder { so_far, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
-        match self.ctx.execute_activity(Effects::check, (self.input.clone(), order), options).await {
-            Ok(mut fact) => {
+        match self.ctx.execute_activity(Effects::check, (self.input.clone(), Wire(order)), options).await {
+            Ok(Wire(mut fact)) => {
                 let conflict = check_of_conflicts(conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
                 if let RunFact::LeadRested { checks, .. } = &mut fact {
                     checks.extend(conflict);
                 }
                 fact
             }
-            Err(error) => self.failed(&queue, &error),
-        }
-    }
-
-    fn failed(&self, queue: &str, error: &ActivityExecutionError) -> RunFact {
-        match error {
-            ActivityExecutionError::Cancelled(_) => RunMachine::revoked(&self.id, &Reason::Stopped),
-            error => RunFact::EffectFailed { id: self.id.clone(), message: lost(queue, error) },
+            Err(error) => attempt_failed(&self.id, &queue, &error),
         }
     }
 }

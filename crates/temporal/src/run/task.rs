@@ -6,20 +6,21 @@ use std::{
     rc::Rc,
 };
 
-use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
-use aime_durable::{EffectId, Machine as _, Reason};
-use aime_orchestrator::{ActorOrder, FoundConflict, Isolation, RunFact, RunMachine, RunSettings, check_of_conflicts};
+use aime_actor_factory::{ActorFact, ActorMachine, IllegalStep, PersonMessage};
+use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
+use aime_messages::Describe as _;
+use aime_orchestrator::{ActorOrder, FoundConflict, Isolation, ReturnedResult, RunFact, RunMachine, RunSettings, check_of_conflicts};
 use aime_progress_management::{Conclusion, Outcome, PlanMode, TaskId};
 use aime_tools::{ToolScope, ToolSpec};
 use futures::FutureExt as _;
-use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
+use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{Ledger, RunCarrier, RunWorkflow};
 use crate::{
     ActorBegin, ActorCreation, ActorEnd, Capability, Effects, Handover, JudgeOrder, MachineStart, MakeOrder, Queues, RunningEffect,
-    StoppedActor, TaskWork, Tree, actor_workflow,
+    StoppedActor, TaskWork, Tree, Wire, actor_workflow,
     child::drive_child,
-    effect::lost,
+    effect::attempt_failed,
     orders::RunInput,
     tree::{MergeReply, merge_reply, tree_now},
     workflow_context::{now, until},
@@ -74,14 +75,23 @@ impl Attempt {
 
     async fn work(self) -> Vec<RunFact> {
         let begun = now(&self.ctx);
-        if let Some(Ended { conclusion, conflicts }) = self.ended_before() {
+        let again = self
+            .ctx
+            .state(|run| run.stopped.get(&self.name).map_or(Ok(None), |actor| run_again(&actor.begin, self.order.brief.returned.as_ref())));
+        let again = match again {
+            Ok(again) => again,
+            Err(refused) => return vec![RunFact::EffectFailed { id: self.id.clone(), message: refused.describe() }],
+        };
+        if again.is_none()
+            && let Some(Ended { conclusion, conflicts }) = self.ended_before()
+        {
             return vec![self.ended(conclusion, conflicts, 0).await];
         }
         let (private, conflicts) = self
             .ctx
             .state(|run| run.stopped.get(&self.name).map(|actor| (actor.private.clone(), actor.conflicts.clone())).unwrap_or_default());
         let is_private = private.is_some();
-        let begin = match self.actor(private).await {
+        let begin = match self.actor(private, again).await {
             Ok(begin) => begin,
             Err(fact) => return vec![fact],
         };
@@ -159,33 +169,23 @@ impl Attempt {
         }
     }
 
-    /// Returns the end of the actor if it had ended when the attempt was stopped and its result was not refused.
+    /// Returns the end of the actor if it had ended when the attempt was stopped.
     fn ended_before(&self) -> Option<Ended> {
         self.ctx.state(|run| {
             let actor = run.stopped.get(&self.name)?;
-            if self.again(&actor.begin).is_some() {
-                return None;
-            }
             Some(Ended { conclusion: actor.ended.clone()?, conflicts: actor.conflicts.clone() })
         })
     }
 
-    /// Returns the fact by which the actor continues after its result was not accepted, unless its journal holds it.
-    fn again(&self, begin: &MachineStart<ActorMachine>) -> Option<ActorFact> {
-        let aime_orchestrator::ReturnedResult { number, missing, answer } = self.order.brief.returned.clone()?;
-        let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
-        let journal = begin.journal.as_ref()?;
-        (!journal.facts.iter().any(|dated| known(&dated.what))).then_some(ActorFact::RunAgain { number, missing, answer })
-    }
-
-    /// Returns the actor in its suspended state, or a new one. It works in the state `private` of the folder, if its earlier work is not merged.
-    async fn actor(&self, private: Option<Tree>) -> Result<ActorBegin, RunFact> {
+    /// Returns the actor in its suspended state, with the fact `again` that runs it again, or a new one. It works in the state `private` of the
+    /// folder, if its earlier work is not merged.
+    async fn actor(&self, private: Option<Tree>, again: Option<ActorFact>) -> Result<ActorBegin, RunFact> {
         let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().context.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
             let mut unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::PersonMessage { said }).collect();
-            unheard.extend(self.again(&begin));
+            unheard.extend(again);
             if let Some(journal) = &mut begin.journal {
                 journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
             }
@@ -199,8 +199,8 @@ impl Attempt {
         let said = so_far.messages_to(&self.order.task, self.is_alone());
         let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said, tree: tree.clone() };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
-        match self.ctx.execute_activity(Effects::make, (self.input.clone(), order), options).await {
-            Ok(ActorCreation::Made { actor }) => {
+        match self.ctx.execute_activity(Effects::make, (self.input.clone(), Wire(order)), options).await {
+            Ok(Wire(ActorCreation::Made { actor })) => {
                 let mut begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), actor.input);
                 // People may have said more while it was made.
                 let unheard: Vec<_> = self.unheard(&begin).collect();
@@ -210,8 +210,8 @@ impl Attempt {
                 let (stopped, text_limit) = (Vec::new(), None);
                 Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped, text_limit })
             }
-            Ok(ActorCreation::Ended { fact }) => Err(*fact),
-            Err(error) => Err(self.failed(&queue, &error)),
+            Ok(Wire(ActorCreation::Ended { fact })) => Err(*fact),
+            Err(error) => Err(attempt_failed(&self.id, &queue, &error)),
         }
     }
 
@@ -243,18 +243,21 @@ impl Attempt {
         let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
         let order = JudgeOrder { so_far, id, spec, conclusion, calls, conflicts, duration_ms, tree };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
-        match self.ctx.execute_activity(Effects::judge, (self.input.clone(), order), options).await {
-            Ok(fact) => fact,
-            Err(error) => self.failed(&queue, &error),
+        match self.ctx.execute_activity(Effects::judge, (self.input.clone(), Wire(order)), options).await {
+            Ok(fact) => fact.0,
+            Err(error) => attempt_failed(&self.id, &queue, &error),
         }
     }
+}
 
-    fn failed(&self, queue: &str, error: &ActivityExecutionError) -> RunFact {
-        match error {
-            ActivityExecutionError::Cancelled(_) => RunMachine::revoked(&self.id, &Reason::Stopped),
-            error => RunFact::EffectFailed { id: self.id.clone(), message: lost(queue, error) },
-        }
-    }
+/// Returns the fact by which an actor continues after its result was not accepted, unless its journal holds it.
+///
+/// # Errors
+/// [`IllegalStep`] for an actor that is running or has failed.
+pub(super) fn run_again(begin: &MachineStart<ActorMachine>, returned: Option<&ReturnedResult>) -> Result<Option<ActorFact>, IllegalStep> {
+    let (Some(ReturnedResult { number, missing, answer }), Some(journal)) = (returned, &begin.journal) else { return Ok(None) };
+    let facts: Vec<_> = journal.facts.iter().cloned().map(Recorded::from).collect();
+    replay::<ActorMachine>(&begin.input.clone().into(), &facts).machine.run_again_fact(*number, missing.clone(), *answer)
 }
 
 /// Returns the end of an attempt whose changes conflict with those of others, as it is in a folder; `None` if no conflict is open.

@@ -89,7 +89,7 @@ fn found(resolved: bool) -> FoundConflict {
 #[test]
 fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
     let conflict = || Loss::Conflict(vec![found(false)]);
-    let lost = || Loss::Lost("no blobs".to_owned());
+    let lost = || Loss::Lost("no blobs".into());
     for (outcome, why, repeatable, expected) in [
         (Outcome::Success, conflict(), false, Outcome::Failure),
         (Outcome::Success, lost(), true, Outcome::Failure),
@@ -99,13 +99,15 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         (Outcome::InDoubt, conflict(), false, Outcome::InDoubt),
     ] {
         let (cause, told, reported) = match &why {
-            Loss::Conflict(found) => (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/", found.clone()),
-            Loss::Lost(why) => (None, why.as_str(), Vec::new()),
+            Loss::Conflict(found) => {
+                (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/".to_owned(), found.clone())
+            }
+            Loss::Lost(why) => (None, why.to_string(), Vec::new()),
         };
         let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
         let RunFact::TaskEnded { conclusion, conflicts, .. } = omit(ended, why.clone(), repeatable) else { panic!() };
         assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {told}");
-        assert!(conclusion.error.is_some_and(|error| error.to_string().contains(told)) && conclusion.summary == "said");
+        assert!(conclusion.error.is_some_and(|error| error.to_string().contains(&told)) && conclusion.summary == "said");
     }
 }
 
@@ -149,5 +151,61 @@ fn actors_that_may_write_take_turns() {
     for (isolation, max_parallel, expected) in [(Isolation::Worktree, 2, true), (Isolation::Shared, 2, false), (Isolation::Auto, 1, false)]
     {
         assert_eq!(task::takes_turns(&settings(isolation, max_parallel), [&tool(Files, false)]), expected, "{isolation:?} {max_parallel}");
+    }
+}
+
+/// An actor runs again by the same check as in a folder, with its machine folded from the journal.
+// Requirement: 5.3
+#[test]
+fn only_an_idle_actor_runs_again() {
+    use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorStatus, ModelAnswer, ModelFault};
+    use aime_orchestrator::{
+        ReturnedResult,
+        llm::{ChatResponse, FinishReason, Usage},
+    };
+    let input: ActorInput = serde_json::from_value(serde_json::json!({
+        "spec": {
+            "id": "a-1", "name": "a", "description": "", "profile": "sisyphus", "tools": [], "persona": "", "model": "default",
+            "temperature": null, "plan": "p", "task": "a", "max_steps": 9, "created_at": 0, "approval": "all", "rules": {"folder": env!("CARGO_MANIFEST_DIR")},
+        },
+        "execution": 1, "system": "", "task": "", "limits": {"context_tokens": 32_768, "max_output_tokens": 4_096}, "attended": false,
+        "plain_answer_ends": true, "must_write_files": false,
+    }))
+    .unwrap();
+    let answered = |answer| ActorFact::ModelAnswered { id: EffectId::new("a/1/1"), answer, duration_ms: 0 };
+    let done = || {
+        let response = ChatResponse {
+            content: "done".into(),
+            reasoning: String::new(),
+            tool_calls: Vec::new(),
+            native: None,
+            citations: Vec::new(),
+            finish: FinishReason::Stop,
+            usage: Usage::new(1, 1),
+            usage_estimated: false,
+            model: "m".into(),
+            effort: None,
+            cost_usd: 0.0,
+        };
+        answered(ModelAnswer::Response { response: Box::new(response) })
+    };
+    let broken = || answered(ModelAnswer::Error { kind: ModelFault::Other, text: "broken".into(), hint: None });
+    let revoked = || ActorFact::Revoked { id: EffectId::new("a/1/1"), why: Reason::Stopped };
+    let stopped = || vec![ActorFact::Stopped { why: Reason::Stopped }, revoked()];
+    let again = |number| ActorFact::RunAgain { number, missing: "b".to_owned(), answer: false };
+    for (what, facts, expected) in [
+        ("never driven", None, Ok(None)),
+        ("running", Some(vec![]), Err(ActorStatus::Thinking)),
+        ("ended", Some(vec![done()]), Ok(Some(again(1)))),
+        ("stopped", Some(stopped()), Ok(Some(again(1)))),
+        ("runs again already", Some(vec![done(), again(1)]), Ok(None)),
+        ("failed", Some(vec![broken()]), Err(ActorStatus::Error)),
+    ] {
+        let facts = facts.map(|facts| facts.into_iter().map(|what| Timestamped { at: 1, what }).collect());
+        let journal = facts.map(|facts| PartialJournal { facts, events: 0, not_begun: Default::default(), then: Vec::new() });
+        let begin = MachineStart::<ActorMachine> { input: Timestamped { at: 0, what: input.clone() }, journal };
+        let returned = ReturnedResult { number: 1, missing: "b".to_owned(), answer: false };
+        let found = task::run_again(&begin, Some(&returned)).map_err(|refused| refused.from);
+        assert_eq!((found, task::run_again(&begin, None)), (expected, Ok(None)), "{what}");
     }
 }

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use aime_messages::{Message, message};
 use aime_orchestrator::{PassingError, TransientWorkspace, WorkspaceLease};
 use aime_undo::{Author, Recorder, Scope};
 use aime_work_tree::{Commit, WorkTreeError};
@@ -18,9 +19,6 @@ use super::{
     Handover, Tree, TreeError, Trees,
     past::{WorkAuthor, import, importer, pieces},
 };
-
-/// Reason why no state is returned for a call that was aborted during an undo.
-const CUT_OFF: &str = "an undo was cut off";
 
 /// Checked-out state, for the time of the work on it. It locks the folder for all other work.
 #[derive(Debug)]
@@ -41,12 +39,17 @@ struct CheckoutRecord {
     undo: Mutex<Undo>,
 }
 
+/// Returns the reason why no state is returned for a call that was aborted during an undo.
+fn undo_cut_off() -> Message {
+    message!("undo-cut-off")
+}
+
 /// Progress of an undo.
 #[derive(Debug, Default)]
 struct Undo {
     scope: Option<Scope>,
     /// Reason why the folder is not in the state in which the work left it.
-    broken: Option<String>,
+    broken: Option<Message>,
 }
 
 impl Trees {
@@ -83,11 +86,11 @@ impl Checkout {
     pub(crate) async fn hand_back(self) -> Handover {
         // Another owner of the lock still changes the folder, for a call that was aborted.
         if Arc::strong_count(&self.turn) > 1 {
-            return Handover::Lost { why: CUT_OFF.to_owned() };
+            return Handover::Lost { why: undo_cut_off() };
         }
         match self.folder.state().await {
             Ok(tree) => Handover::Tree { tree },
-            Err(error) => Handover::Lost { why: error.to_string() },
+            Err(error) => Handover::Lost { why: Message::from(&error) },
         }
     }
 }
@@ -123,11 +126,11 @@ impl CheckoutRecord {
         let folder = self.trees.folder.clone();
         let past = folder.past(None, &now).await?.ok_or_else(|| WorkTreeError::Missing { commit: now.to_string() })?;
         let work = pieces(&folder, &past.steps, &BTreeSet::new()).await?;
-        *self.undo() = Undo { scope: Some(scope), broken: Some(CUT_OFF.to_owned()) };
+        *self.undo() = Undo { scope: Some(scope), broken: Some(undo_cut_off()) };
         folder.turn(&past.from).await?;
         import(Arc::clone(&recorder), work, async move { folder.turn(&now).await }).await?;
         self.undo().broken = None;
-        if recorder.is_recording() { Ok(()) } else { Err(TreeError::NotKept { why: recorder.notes().join("; ") }) }
+        if recorder.is_recording() { Ok(()) } else { Err(TreeError::NotKept { why: Message::text(recorder.notes().join("; ")) }) }
     }
 
     fn undo(&self) -> MutexGuard<'_, Undo> {

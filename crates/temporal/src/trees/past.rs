@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use aime_messages::Message;
 use aime_undo::{Author, Content, ImportedWork, Recorder, Scope};
 use aime_work_tree::{Blob, Changed, Commit, Step, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
@@ -125,7 +126,7 @@ pub(super) async fn import(
 ) -> Result<(), TreeError> {
     let runtime = Handle::current();
     let came = spawn_blocking(move || recorder.import(&importer(), &work, || runtime.block_on(come)));
-    Ok(came.await.map_err(|error| TreeError::Broken { why: error.to_string() })??)
+    Ok(came.await.map_err(|error| TreeError::Broken { why: Message::text(error) })??)
 }
 
 /// Returns the contents of these blobs, each once; only the size of those that are too large.

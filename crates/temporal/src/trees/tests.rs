@@ -292,7 +292,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     let mut bringing = passing.load_past_changes(recorder(passing.recording_folder()), Scope::task("one"));
     assert!(futures::poll!(&mut bringing).is_pending());
     drop(bringing);
-    assert!(matches!(checkout.hand_back().await, Handover::Lost { why } if why.contains("cut off")));
+    assert!(matches!(checkout.hand_back().await, Handover::Lost { why } if why.to_string().contains("cut off")));
     // The step completes before any other work is admitted.
     let checkout = world.hosts[0].check_out(&one, "r", None).await.unwrap();
     assert_eq!(world.read("0/a"), "1");

@@ -161,3 +161,19 @@ fn what_was_said_outlives_a_compaction() {
     assert!(said.contains("Earlier messages were removed"), "{said}");
     assert!(said.contains("The person you work for has said:\\n- slowly"), "{said}");
 }
+
+/// The actor of a fork hears once that the folder may lack what it did, since a fork takes no private folders along.
+// Requirement: 9.1
+#[test]
+fn a_fork_tells_its_actor_of_missing_changes() {
+    let told = |play: &Play| {
+        let request = serde_json::to_string(play.requests.last().unwrap()).unwrap();
+        request.matches("Changes that you made before may be missing").count()
+    };
+    let mut play = Play::start(input());
+    play.calls(vec![write("a", "1")]);
+    play.fact(ActorFact::Forked {}).tool("t/1/1/1", "written");
+    assert_eq!(told(&play), 1);
+    play.calls(vec![read("b", "1")]).tool("t/1/2/1", "x");
+    assert_eq!(told(&play), 1, "it is told once");
+}

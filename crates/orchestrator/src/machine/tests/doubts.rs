@@ -76,7 +76,7 @@ fn a_call_is_in_doubt_when_the_attempt_that_made_it_breaks() {
     let mut world = died_in_calls();
     world.done("a");
     let id = world.effect("b");
-    world.send(RunFact::EffectFailed { id, message: "a fault".to_owned() });
+    world.send(RunFact::EffectFailed { id, message: "a fault".into() });
     assert_eq!(ends(&world), CUT);
     // The next attempt makes its own calls.
     world.reports("b", 0, started("d1")).reports("b", 1, finished("d1"));

@@ -180,7 +180,7 @@ fn the_runtime_failing_at_an_effect_is_a_failed_attempt() {
     let mut world = World::of("a=append; b");
     for task in ["a", "b"] {
         let id = world.effect(task);
-        world.send(RunFact::EffectFailed { id, message: "it panicked".to_owned() });
+        world.send(RunFact::EffectFailed { id, message: "it panicked".into() });
     }
     assert_eq!(world.open(), "a b");
     let [ProgressEvent::ToolCallFinished { outcome, output, .. }] = world.events_named("tool_call_finished")[..] else { panic!() };

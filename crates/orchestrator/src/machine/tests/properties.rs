@@ -78,7 +78,7 @@ impl World {
             Happening::Late(pick) => {
                 if let Some((id, _)) = self.pick(pick, true) {
                     // `drive` turns any outcome into the acknowledgement.
-                    self.send(RunFact::EffectFailed { id, message: "too late".to_owned() });
+                    self.send(RunFact::EffectFailed { id, message: "too late".into() });
                 }
             }
             Happening::Reported(task, execution, number, event) => {
@@ -195,7 +195,7 @@ impl Way {
 
     fn answer(&self, id: aime_durable::EffectId, effect: &RunEffect) -> RunFact {
         if matches!(self, Self::Fault) {
-            return RunFact::EffectFailed { id, message: "it panicked".to_owned() };
+            return RunFact::EffectFailed { id, message: "it panicked".into() };
         }
         match effect {
             RunEffect::Recall => {

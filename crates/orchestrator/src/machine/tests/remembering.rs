@@ -138,7 +138,7 @@ fn memory_that_breaks_down_is_a_fault_like_others() {
     let mut world = world();
     for effect in ["recall", "remember"] {
         let id = world.effect(effect);
-        world.send(RunFact::EffectFailed { id, message: format!("{effect} broke") });
+        world.send(RunFact::EffectFailed { id, message: format!("{effect} broke").into() });
         if effect == "recall" {
             world.routed(PlanMode::Complex).planned("a").done("a");
         }

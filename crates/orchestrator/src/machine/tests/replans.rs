@@ -340,7 +340,7 @@ fn a_failure_after_the_last_replan_is_new_trouble() {
     assert_eq!(world.open(), "a");
     world.ends("a", conclusion(Outcome::Failure, Some("again"), None));
     assert_eq!(world.open(), "replan");
-    let fact = RunFact::EffectFailed { id: world.effect("replan"), message: "it panicked".to_owned() };
+    let fact = RunFact::EffectFailed { id: world.effect("replan"), message: "it panicked".into() };
     world.send(fact);
     assert_eq!(world.ended(), "internal");
     world.resumed();

@@ -175,7 +175,7 @@ fn a_fault_of_the_runtime_in_planning_leaves_the_run() {
             world.routed(PlanMode::Simple);
         }
         let id = world.effect(what);
-        world.send(RunFact::EffectFailed { id, message: "it panicked".to_owned() });
+        world.send(RunFact::EffectFailed { id, message: "it panicked".into() });
         assert_eq!(world.ended(), "internal");
         world.resumed();
         assert_eq!(world.open(), what);
@@ -192,7 +192,7 @@ fn an_answer_that_cannot_be_written_is_the_summary_of_the_tasks() {
         world.send(if silent {
             RunFact::AnswerWritten { id, text: None, calls: vec![] }
         } else {
-            RunFact::EffectFailed { id, message: "it panicked".to_owned() }
+            RunFact::EffectFailed { id, message: "it panicked".into() }
         });
         assert_eq!(world.ended(), "completed");
         assert!(world.state().answer.as_deref().unwrap().contains("- Do a (completed): what was done"));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aime_actor_factory::ActorInput;
 use aime_llm::Model;
+use aime_messages::{Message, message};
 use aime_tools::{Approval, ToolContext, WatchedProgram};
 
 use super::Attempt;
@@ -54,11 +55,11 @@ impl AgentGuard {
 
 impl Attempt {
     /// Returns the external agent that acts for an actor.
-    pub(super) fn agent(&self, input: &ActorInput, context: &ToolContext) -> Result<Model, String> {
+    pub(super) fn agent(&self, input: &ActorInput, context: &ToolContext) -> Result<Model, Message> {
         let reads = self.private.as_ref().map(PrivatePlace::reads).unwrap_or_default();
         let order = AgentOrder { spec: &input.spec, context, reads, attended: input.attended };
         let agent = self.runner.parts.agents.as_ref().and_then(|agents| agents.agent(order));
-        let agent = agent.ok_or_else(|| format!("no agent is configured for the profile `{}`", input.spec.profile))?;
+        let agent = agent.ok_or_else(|| message!("no-agent", profile = input.spec.profile))?;
         let meter = self.runner.meter(Arc::clone(&self.on_bound));
         Ok(in_run(agent.build(&self.runner.parts.redactor), meter, &self.runner.run, self.asking()))
     }

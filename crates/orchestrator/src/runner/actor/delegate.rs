@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_actor_factory::{ActorInput, Delegated};
+use aime_messages::Message;
 use aime_progress_management::{CallOutcome, Conclusion, Origin, Outcome, Task, TaskId, TaskKind, TaskSpec, TaskStatus};
 use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
@@ -37,7 +38,7 @@ impl Attempt {
                 let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
                 (outcome, output, conclusion.origins)
             }
-            Err(text) => (CallOutcome::Error, ToolOutput::text(text), Vec::new()),
+            Err(reason) => (CallOutcome::Error, ToolOutput::text(reason.to_string()), Vec::new()),
         }
     }
 
@@ -89,7 +90,7 @@ impl Attempt {
                 let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
                 (outcome, output, conclusion.origins)
             }
-            Err(text) => (CallOutcome::Error, ToolOutput::text(text), Vec::new()),
+            Err(reason) => (CallOutcome::Error, ToolOutput::text(reason.to_string()), Vec::new()),
         }
     }
 
@@ -100,7 +101,7 @@ impl Attempt {
         call: &str,
         request: &DelegateTask,
         origins: &[Origin],
-    ) -> Result<NewActor, String> {
+    ) -> Result<NewActor, Message> {
         let framing = self.framing(request)?;
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
         let framed = framing.as_ref().unwrap_or(&self.brief.spec);
@@ -113,7 +114,7 @@ impl Attempt {
         let mut all = self.origins.clone();
         Origin::merge(&mut all, origins);
         let made = self.compose(&spec, "", Some(Delegated { caller: by, call, profile, frame: &frame }), &all).await?;
-        self.runner.budget.count_actor().map_err(|error| format!("{error}: no other actor can be made; do it yourself"))?;
+        self.runner.budget.count_actor().map_err(|error| Message::text(format!("{error}: no other actor can be made; do it yourself")))?;
         Ok(made)
     }
 

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, LeadRest, PersonMessage};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, execute_effect, fact_channel};
+use aime_messages::{Message, message};
 use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +60,7 @@ impl RemoteEffects {
         }
         let (facts, _) = fact_channel::<RunMachine>();
         let made = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins).await;
-        let NewActor { input, created } = made.and_then(not_external)?;
+        let NewActor { input, created } = made.and_then(not_external).map_err(|reason| reason.to_string())?;
         let redactor = self.redactor();
         let actor = CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
         Ok(CreatedDelegate { actor, text_limit: self.runner.parts.tool_context.text_limit })
@@ -86,7 +87,7 @@ impl RemoteEffects {
     /// # Errors
     ///
     /// The reason why there is no lead.
-    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<PreparedLeadWake, String> {
+    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<PreparedLeadWake, Message> {
         let redactor = self.redactor();
         let (wake, first) = self.runner.lead_wake(order).await;
         let (facts, _) = fact_channel::<RunMachine>();
@@ -206,12 +207,9 @@ impl ActorRunner {
 }
 
 /// Refuses an actor that is an external agent: its process cannot move between the hosts that carry out its effects.
-fn not_external(made: NewActor) -> Result<NewActor, String> {
+fn not_external(made: NewActor) -> Result<NewActor, Message> {
     if made.input.spec.agent {
-        return Err(format!(
-            "profile `{}` is an external agent, which works in local runs alone: give the task another profile",
-            made.input.spec.profile
-        ));
+        return Err(message!("agent-is-local", profile = made.input.spec.profile));
     }
     Ok(made)
 }

@@ -87,7 +87,7 @@ impl RunRunner {
 }
 
 fn stopped(id: &EffectId) -> RunFact {
-    RunFact::EffectFailed { id: id.clone(), message: "stopped".to_owned() }
+    RunFact::EffectFailed { id: id.clone(), message: message!("effect-stopped") }
 }
 
 fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {
