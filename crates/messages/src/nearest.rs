@@ -4,6 +4,8 @@
 const LEAST_SIMILARITY: f64 = 0.6;
 /// Similarity of names that have a word in common.
 const SHARED_WORD: f64 = 0.55;
+/// Least similarity of two words that count as one, such as `wriet` and `write`.
+const LEAST_WORD_SIMILARITY: f64 = 0.8;
 /// Least number of characters of a word in common, such as `old` of `old_str` and `old_text`, and of a beginning that suggests the whole
 /// name.
 const LEAST_BEGINNING: usize = 3;
@@ -38,7 +40,9 @@ fn scored<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<(f6
 
 fn similarity(wanted: &str, name: &str) -> f64 {
     let begins = wanted.chars().count() >= LEAST_BEGINNING && name.starts_with(wanted);
-    let shares = || wanted.split('_').any(|word| word.chars().count() >= LEAST_BEGINNING && name.split('_').any(|other| other == word));
+    let alike = |word: &str, other: &str| strsim::normalized_damerau_levenshtein(word, other) >= LEAST_WORD_SIMILARITY;
+    let shares =
+        || wanted.split('_').any(|word| word.chars().count() >= LEAST_BEGINNING && name.split('_').any(|other| alike(word, other)));
     let least = if begins {
         LEAST_SIMILARITY
     } else if shares() {
@@ -82,6 +86,7 @@ mod tests {
         let names = ["read_file", "write_file", "grep", "bash"];
         assert_eq!(nearest_first("writefile", names), ["write_file", "read_file", "grep", "bash"]);
         assert_eq!(nearest("file_path", ["pattern", "path"]), Some("path"));
+        assert_eq!(nearest("wriet_*", names), Some("write_file"));
         assert_eq!(nearest("old_str", ["path", "old_text", "new_text"]), Some("old_text"));
         assert_eq!(nearest("max_depth", ["max_steps", "max_parallel"]), None);
     }

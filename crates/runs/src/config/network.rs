@@ -11,8 +11,8 @@ use serde::{
 
 use super::check::ValueFault;
 
-/// Name for the forms of the setting in errors; [`explain`](super::read::explain) words it.
-pub(super) const WANTED: &str = "a network setting";
+/// Forms of the setting in errors; [`explain`](super::read::explain) translates them.
+pub(super) const WANTED: &str = "\"none\", \"all\", or a list of hosts such as [\"crates.io\", \"*.example.org\"]";
 
 /// Network access of processes: `"none"` or `false`, `"all"` or `true`, or a list of hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
