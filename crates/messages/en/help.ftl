@@ -54,7 +54,7 @@ last-is-newest = `last` is the newest run; `aime runs` lists all of this folder
 typed-of-runs = write `runs` before it: aime runs {$name}
 typed-engine = write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE
 typed-serve = write some of {$names}
-typed-commands = the commands here are {$names}
+typed-commands-here = the commands here are {$names}
 typed-quote = put the goal in quotes: aime run "…"
 typed-goal = write `run` before a goal: aime run "…"
 

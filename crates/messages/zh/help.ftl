@@ -54,7 +54,7 @@ last-is-newest = `last` 是最新的运行；`aime runs` 列出这个文件夹�
 typed-of-runs = 请在前面写上 `runs`：aime runs {$name}
 typed-engine = 请写 temporal://主机:端口 或 temporal://主机:端口/命名空间
 typed-serve = 请写其中一些：{$names}
-typed-commands = 这里的命令有 {$names}
+typed-commands-here = 这里的命令有 {$names}
 typed-quote = 请给目标加上引号：aime run "…"
 typed-goal = 目标写在 `run` 之后：aime run "…"
 

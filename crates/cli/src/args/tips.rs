@@ -58,10 +58,11 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
         }
         (ErrorKind::InvalidSubcommand, ..) if !is_of_program(&fault) && fault.get(ContextKind::SuggestedSubcommand).is_none() => {
             let usage = usage(&fault);
-            let command = super::Cli::command();
+            let mut command = super::Cli::command();
+            command.build();
             let Some(parent) = usage.split_whitespace().find_map(|word| command.find_subcommand(word)) else { return fault };
             let names = parent.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ");
-            msg!("typed-commands", names)
+            msg!("typed-commands-here", names)
         }
         (ErrorKind::UnknownArgument, Some(ContextValue::String(name)), _) if takes_goal(&fault) && !name.starts_with('-') => {
             fault.remove(ContextKind::SuggestedArg);

@@ -125,8 +125,11 @@ fn show((run, mut seen, driven): (RunId, RunView, bool), at: Option<u32>, (form,
     if let Some(mode) = state.mode {
         lines.push(head("head-mode", &word_name("mode", &mode.to_string())));
     }
-    if state.version > 0 {
-        lines.push(head("head-plan", &format!("v{}", state.version)));
+    if let Some(plan) = &result.plan {
+        let effort = plan.effort_seconds.map(|seconds| msg!("plan-effort", span = span(seconds.saturating_mul(1_000))));
+        let confidence = plan.confidence.map(|share| msg!("plan-confidence", share = f64::from(share).to_string()));
+        let facts: Vec<String> = [Some(format!("v{}", plan.version)), effort, confidence].into_iter().flatten().collect();
+        lines.push(head("head-plan", &facts.join(", ")));
         lines.push(describe_tasks(state, WIDTH));
     }
     lines.extend(state.tasks.values().filter_map(actor_of));
