@@ -243,7 +243,7 @@ fn models_settings_and_servers_are_told_in_chinese() {
     assert_lines(&ended, &ended.stdout, &["错误   ", "是不是 `max_parallel`？"]);
     world.file("aime.toml", "[run]\nmax_parallel = 0\n");
     let ended = world.aime(["config", "check"]).must(2);
-    assert!(ended.to_string().contains("run.max_parallel 是 0：请写1 到 1000"), "{ended}");
+    assert!(ended.to_string().contains("run.max_parallel 是 0：请写从 1 到 1000 的数"), "{ended}");
 
     let mut bare = World::alone();
     bare.set("LANG", "zh_CN.UTF-8");

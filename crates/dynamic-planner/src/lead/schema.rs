@@ -89,8 +89,8 @@ fn task(names: &PlanChecker<'_>) -> Value {
         ("completion_criteria", described(criteria(), "Such as {\"command\": \"cargo test\"}, {\"file\": \"a.md\"}, or a sentence")),
         ("kind", json!({"type": "string", "enum": kinds})),
         ("profile", described(plain(), "Kind of worker")),
-        ("bundles", described(texts(), "More tools of the worker")),
-        ("denied_tools", described(texts(), "Tools that it does not get")),
+        ("bundles", described(texts(), "More tools")),
+        ("denied_tools", described(texts(), "Tools that it lacks")),
         ("skills", texts()),
     ];
     if names.models.len() > 1 {
@@ -101,7 +101,7 @@ fn task(names: &PlanChecker<'_>) -> Value {
         members.extend([("tool", plain()), ("parameters", any())]);
     }
     members.extend([
-        ("exclusive", described(texts(), "What no other task may use meanwhile")),
+        ("exclusive", described(texts(), "Used by one task at a time")),
         ("parent", described(plain(), "Its group")),
         ("phase", plain()),
     ]);
@@ -113,7 +113,7 @@ fn strategic() -> Value {
     let members = vec![
         ("approach", plain()),
         ("success_criteria", described(criteria(), "They hold when the goal is reached")),
-        ("confidence", described(json!({"type": "number"}), "That the plan reaches the goal: 0 to 1")),
+        ("confidence", described(json!({"type": "number"}), "0 to 1")),
     ];
     object(members, &[])
 }
