@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![expect(unnameable_types, reason = "the SDK makes a private type of each activity and workflow method")]
 
 mod activities;
 mod actor;
