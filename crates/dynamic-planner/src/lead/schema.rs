@@ -112,7 +112,7 @@ fn strategic() -> Value {
     // The guide explains its phases and risks.
     let members = vec![
         ("approach", plain()),
-        ("success_criteria", described(criteria(), "They hold when the goal is reached")),
+        ("success_criteria", described(criteria(), "They hold at the end")),
         ("confidence", described(json!({"type": "number"}), "0 to 1")),
     ];
     object(members, &[])
