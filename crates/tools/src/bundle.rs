@@ -181,7 +181,7 @@ mod tests {
         let unknown = tools_of(["shell", "file"]).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `coordination`, `delegation`, `undo`, `web`"
+            "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `delegation`, `coordination`, `undo`, `web`"
         );
     }
 }
