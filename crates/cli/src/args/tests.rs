@@ -160,7 +160,7 @@ fn all_options_of_the_feature_temporal_are_known_as_such() {
     let of_engine = |argument: &&clap::Arg| argument.get_help_heading() == Some("Runs on an engine");
     let options = command.get_arguments().filter(of_engine).filter_map(|argument| Some(format!("--{}", argument.get_long()?)));
     let names: Vec<String> = std::iter::once("worker".to_owned()).chain(options).collect();
-    assert_eq!(super::tips::OF_TEMPORAL.split_whitespace().collect::<Vec<_>>(), names);
+    assert_eq!(tips::OF_TEMPORAL.split_whitespace().collect::<Vec<_>>(), names);
 }
 
 /// Returns the English lines of a text, without its indented examples.

@@ -77,7 +77,7 @@ impl EngineRuns<'_> {
     /// Checks that a run's journal, its published events and its state are consistent. Nothing is repaired on an engine.
     pub async fn check(&self, run: &RunId, repair: bool) -> Result<RunCheck, RunsError> {
         if repair {
-            return Err(RunsError::usage(message!("engine-hint")).hint(message!("engine-hint-hint")));
+            return Err(RunsError::usage(message!("engine-no-repair")).hint(message!("engine-no-repair-hint")));
         }
         Ok(self.engine().await?.check(run).await?)
     }
