@@ -59,7 +59,9 @@ mod tests {
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "g", time(1));
         assert_eq!(state.plan_metadata(), None);
         let plan: Plan = serde_json::from_value(json!({"tasks": [
-            {"id": "a", "kind": "actor", "effort_seconds": 60}, {"id": "b", "kind": "actor", "effort_seconds": 30}, {"id": "c", "kind": "actor"},
+            {"id": "a", "kind": "actor", "description": "A", "effort_seconds": 60},
+            {"id": "b", "kind": "actor", "description": "B", "effort_seconds": 30},
+            {"id": "c", "kind": "actor", "description": "C"},
         ], "strategic": {"confidence": 0.8}}))
         .unwrap();
         let created: ProgressEvent = serde_json::from_value(json!({"type": "plan_created", "plan": plan})).unwrap();
