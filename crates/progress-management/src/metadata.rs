@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Confidence, PlanId, ProgressState, Timestamp};
+use crate::{Confidence, PlanId, ProgressState, TaskStatus, Timestamp};
 
 /// Facts about a plan as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +16,8 @@ pub struct PlanMetadata {
     pub created_at: Timestamp,
     /// Time of this version.
     pub updated_at: Timestamp,
-    /// Sum of the estimates of its tasks in seconds, as if they were done one after the other; absent if no task has one.
+    /// Sum of the estimates of its tasks in seconds, as if they were done one after the other, without skipped ones; absent if no task has
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort_seconds: Option<u64>,
     /// How sure the planner is that the plan reaches the goal, from 0 to 1; absent if it did not say.
@@ -29,7 +30,9 @@ impl ProgressState {
     #[must_use]
     pub fn plan_metadata(&self) -> Option<PlanMetadata> {
         let created_at = self.planned_at?;
-        let efforts = self.tasks.values().filter_map(|task| task.spec.effort_seconds);
+        // A removed task stays in the state as a skipped one.
+        let planned = self.tasks.values().filter(|task| task.status != TaskStatus::Skipped);
+        let efforts = planned.filter_map(|task| task.spec.effort_seconds);
         let effort_seconds = efforts.map(u64::from).reduce(u64::saturating_add);
         Some(PlanMetadata {
             id: self.plan_id.clone(),
