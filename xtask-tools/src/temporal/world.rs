@@ -244,7 +244,7 @@ impl Drop for Process {
 pub(super) fn compared(mut result: Value) -> Value {
     match &mut result {
         Value::Object(members) => {
-            members.retain(|name, _| name != "ms" && !name.ends_with("_ms"));
+            members.retain(|name, _| name != "ms" && !name.ends_with("_ms") && !name.ends_with("_at"));
             members.values_mut().for_each(|value| *value = compared(value.take()));
         }
         Value::Array(values) => values.iter_mut().for_each(|value| *value = compared(value.take())),
