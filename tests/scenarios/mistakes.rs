@@ -41,8 +41,13 @@ fn a_run_without_a_plan_has_no_versions() {
     assert!(!shown.stdout.contains("\nplan") && !shown.stdout.contains("\n\n"), "{shown}");
     // A file that cannot be written is named as it was given.
     let ended = world.aime(["runs", "report", "r", "-o", "none/x.html"]).must(2);
-    let told = "error: the report cannot be written to none/x.html: No such file or directory (os error 2)\n";
-    assert!(ended.stderr.starts_with(told), "{ended}");
+    let message = "error: the report cannot be written to none/x.html: No such file or directory (os error 2)\n";
+    assert!(ended.stderr.starts_with(message), "{ended}");
+    for (file, reason) in [("none/p.json", "No such file or directory (os error 2)"), (".", "is a directory")] {
+        let ended = world.aime(["plan", "goal", "-o", file]).must(2);
+        let message = format!("error: the plan cannot be written to {file}: {reason}\nhint: name a file in an existing folder\n");
+        assert_eq!(ended.stderr, message, "{ended}");
+    }
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl World {
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let serve = |folder: &str, serves: &str| {
             let arguments =
-                ["worker", "--temporal", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs, "--payload-key", &key];
+                ["worker", "--engine", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs, "--payload-key", &key];
             self.start(folder, &format!("trees-{folder}"), &url, &arguments)
         };
         let _workers = [
@@ -324,7 +324,7 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("lost"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let worker = |name: &str, serves: &str| {
-            self.start("lost", name, &url, &["worker", "--temporal", &address, "--serve", serves, "--workspace", "box"])
+            self.start("lost", name, &url, &["worker", "--engine", &address, "--serve", serves, "--workspace", "box"])
         };
         let _drives = worker("lost-runs", "runs,planner,tools.files")?;
         let shell = worker("lost-shell", "tools.shell")?;

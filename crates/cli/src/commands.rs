@@ -156,8 +156,8 @@ fn on_service(setup: Setup, global: &Global, command: impl AsyncFnOnce(&RunServi
 /// Returns true if the command works on the runs of an engine.
 #[cfg(feature = "temporal")]
 const fn works_on_engine(command: &Command) -> bool {
-    use Command::{Answer, Cancel, Pause, Resume, Run, Runs, Tell};
-    matches!(command, Run(_) | Resume(_) | Runs { .. } | Tell { .. } | Pause { .. } | Answer { .. } | Cancel { .. })
+    use Command::{Answer, Cancel, Pause, Resume, Run, Runs, Tell, Worker};
+    matches!(command, Worker(_) | Run(_) | Resume(_) | Runs { .. } | Tell { .. } | Pause { .. } | Answer { .. } | Cancel { .. })
 }
 
 /// Returns the language for someone whose arguments do not parse: from `--lang`, else the settings, else the locale.

@@ -58,6 +58,8 @@ stats-tokens = {$time}, { $tokens ->
     [one] {$tokens} token
    *[other] {$tokens} tokens
 } in {$requests}
+stats-event = event {$seq} of run {$run}: {$reason}
+stats-run = run {$run}: {$reason}
 stats-not-counted = not counted: {$what}
 
 memory-none = nothing is remembered in this folder yet
@@ -215,8 +217,7 @@ profiles-list = `aime profiles` lists them
 pages-not-written = the pages cannot be written to {$folder}: {$error}
 pages-hint = name a folder that can be written
 wrote-pages = wrote {$pages} to {$folder}
-plan-not-written = the plan cannot be written to {$file}
-plan-not-written-why = the plan cannot be written to {$file}: {$error}
+plan-not-written = the plan cannot be written to {$file}: {$error}
 plan-not-written-hint = name a file in an existing folder
 name-report = name a file: -o F.html
 from-beginning = {$reason}; the run is read from the beginning of its journal
@@ -269,6 +270,8 @@ engine-no-state-folder = there is no place outside of the working folder for its
 engine-no-state-folder-hint = set XDG_STATE_HOME to a folder of your own
 engine-key-within = the key {$file} is in the working folder, where runs can read it
 engine-key-within-hint = move it out of the folder
+engine-not-named = a worker needs an engine
+engine-not-named-hint = name it: `aime worker --engine HOST:PORT`
 engine-without = {$option} is for runs on an engine
 engine-without-hint = name the engine by --engine, or leave it out
 engine-model = workers have models of their own, so --model says nothing here
@@ -280,9 +283,9 @@ engine-goes-on = it goes on by itself
 engine-left = not watched any more; `aime resume {$run}` with the same --engine goes on
 engine-stopping = stopping … (again to stop watching)
 engine-untold = no worker tells of the run now; it is looked for: {$error}
-engine-server = is the server there? `cargo xtask services` starts one for trials
+engine-server = start the server, or correct the address; `temporal server start-dev` starts one for trials
 engine-list = `aime runs` with the same --engine lists them
-engine-worker = is a worker there? `aime worker --temporal ADDRESS` is one
+engine-worker = is a worker there? `aime worker --engine ADDRESS` is one
 
 # Findings of `aime runs check`, and their repairs.
 find-published = { $number ->

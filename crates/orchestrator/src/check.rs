@@ -153,7 +153,7 @@ fn load_begun_run(journal: &Journal, run: &RunId) -> Result<Result<RunView, Mess
 /// in `told`, and the state if the caller knows that the run has made no progress meanwhile. Repairs nothing, because
 /// the engine rebuilds these parts from its history.
 #[must_use]
-pub fn check_told(run: &RunId, seen: &RunView, told: &[TimedEvent], state: Option<&ProgressState>) -> RunCheck {
+pub fn check_published(run: &RunId, seen: &RunView, told: &[TimedEvent], state: Option<&ProgressState>) -> RunCheck {
     let wrong = |place: Place, detail: Message| Finding { place, detail, repair: None, repaired: false };
     let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
     let follow = seen.events.iter().zip(told);

@@ -256,8 +256,8 @@ pub enum RunFact {
     },
     /// The run no longer records changes of files, so they cannot be undone.
     UndoLost {
-        /// The consequence and its cause.
-        message: String,
+        /// The cause.
+        reason: String,
     },
     /// A task waits until no other task writes in the working folder: to work there itself if the folder is too large for a private copy, or
     /// to merge its private copy.

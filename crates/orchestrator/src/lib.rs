@@ -64,7 +64,7 @@ pub use {
 pub use brief::{ActorBrief, ReturnedResult};
 
 pub use builder::{BuildError, OrchestratorBuilder};
-pub use check::{Finding, Place, RunCheck, check_run, check_told};
+pub use check::{Finding, Place, RunCheck, check_run, check_published};
 
 pub(crate) use budget::{Budget, BudgetError};
 pub use conversation::LeadConversation;

@@ -72,7 +72,7 @@ pub enum OrchestratorError {
     #[error("the work cannot be committed: {why}")]
     CannotCommit {
         /// Reason.
-        why: String,
+        why: Message,
     },
     /// The journal does not fit this version of aime.
     #[error("run {run} cannot be replayed: {reason}")]

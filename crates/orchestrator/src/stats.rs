@@ -2,6 +2,7 @@
 
 use aime_durable::{EventRecord, Journal, Recorded};
 use aime_dynamic_planner::PlanningMetrics;
+use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, RunId, RunStatus, TimeUse, TimeUseCounter, Timestamp};
 use serde::Deserialize;
 
@@ -19,8 +20,8 @@ pub struct RunStats {
     pub metrics: PlanningMetrics,
     /// Time and tokens, by what used them.
     pub time: TimeUse,
-    /// Descriptions of the runs that could not be read and are not counted.
-    pub left_out: Vec<String>,
+    /// Events and runs that could not be read and are not counted.
+    pub not_counted: Vec<Message>,
 }
 
 /// Counts the statistics of all runs in the journal. Blocks while it reads.
@@ -48,7 +49,7 @@ pub fn stats(journal: &Journal, only: Option<&RunId>) -> Result<RunStats, Orches
             next = last.seq + 1;
             for event in &events {
                 if let Err(error) = counted.record(event) {
-                    stats.left_out.push(format!("event {} of run {}: {error}", event.seq, run.id));
+                    stats.not_counted.push(message!("stats-event", seq = event.seq, run = run.id, reason = error));
                 }
             }
         }

@@ -465,8 +465,8 @@ pub enum ProgressEvent {
     },
     /// The run no longer records changes of files, so later ones cannot be undone.
     UndoLost {
-        /// The consequence and its cause.
-        message: String,
+        /// The cause.
+        reason: String,
     },
 }
 

@@ -162,7 +162,7 @@ fn described(error: &OrchestratorError) -> Message {
         OrchestratorError::NoSuchVersion { run, version, latest } => message!("no-version", run, version, latest),
         OrchestratorError::NoFollowUp { run, why } => message!("no-follow-up", run, reason = why),
         OrchestratorError::SecretName => message!("run-secret"),
-        OrchestratorError::CannotCommit { why } => message!("cannot-commit", reason = Message::text(why)),
+        OrchestratorError::CannotCommit { why } => message!("cannot-commit", reason = why),
         OrchestratorError::Unreplayable { run, reason } => message!("unreplayable", run, reason = Message::text(reason)),
         OrchestratorError::Lock(LockError::Locked { path, pid: Some(pid) }) => message!("lock-held", file = path.display(), process = pid),
         OrchestratorError::Lock(LockError::Locked { path, pid: None }) => message!("lock-held-unknown", file = path.display()),

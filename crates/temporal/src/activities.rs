@@ -20,7 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ActOrder, ActorCreation, CallReply, DelegateCreation, DelegateOrder, EndOrder, Handover, JoinOrder, JoinResult, JudgeOrder, MakeOrder,
-    RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, Wire, alive, orders::RunInput, trees::Checkout,
+    RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, Wire, alive,
+    client::EngineError,
+    orders::RunInput,
+    trees::{Checkout, TreeError},
 };
 
 /// Number of attempts to signal the run before the work counts as failed.
@@ -70,7 +73,7 @@ impl Effects {
     }
 
     fn trees(&self) -> Result<&Trees, ActivityError> {
-        self.trees.as_ref().ok_or_else(|| std::io::Error::other("this worker checks no folders out").into())
+        self.trees.as_ref().ok_or_else(|| TreeError::None.into())
     }
 
     async fn effect_of_run(
@@ -147,7 +150,7 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
     let run = run.or_else(|| context.info().workflow_id.clone()).unwrap_or_default();
     let run = context.client().get_workflow_handle::<RunWorkflow>(run);
     let state = alive(context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?;
-    state.0.ok_or_else(|| std::io::Error::other("the run has not begun").into())
+    state.0.ok_or_else(|| EngineError::Refused { what: message!("engine-to-read"), why: message!("engine-not-begun") }.into())
 }
 
 /// Adds the final state of the folder to an answer.

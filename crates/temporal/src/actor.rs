@@ -148,7 +148,7 @@ struct ActorCarrier {
     context: RunContext,
     /// Number of reports that were sent; the next field holds those to send.
     reports: u64,
-    unheard: Vec<ProgressEvent>,
+    unpublished: Vec<ProgressEvent>,
     /// The workflows of actors below it that are at work.
     below: Rc<RefCell<BTreeSet<String>>>,
     /// Number of answers that were passed on to these.
@@ -166,7 +166,7 @@ impl ActorCarrier {
         Self {
             context: begin.so_far.clone(),
             reports: begin.reports,
-            unheard: begin.created.clone().into_iter().collect(),
+            unpublished: begin.created.clone().into_iter().collect(),
             ctx,
             begin,
             events,
@@ -187,10 +187,10 @@ impl ActorCarrier {
     fn report(&mut self) {
         let ActorInput { spec, execution, call, lead, .. } = self.input();
         let (task, execution, call, leads) = (spec.task.clone(), *execution, call.clone(), lead.is_some());
-        let unheard = std::mem::take(&mut self.unheard);
+        let unpublished = std::mem::take(&mut self.unpublished);
         let numbers = self.reports..;
         let facts: Vec<RunFact> = numbers
-            .zip(unheard)
+            .zip(unpublished)
             .map(|(number, event)| match leads {
                 true => RunFact::LeadReported { call: call.clone(), number, event },
                 false => RunFact::ActorReported { task: task.clone(), execution, call: call.clone(), number, event },
@@ -395,7 +395,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
                 self.ctx.state_mut(|actor| actor.stopped.remove(&self.name_below(call)));
             }
         }
-        self.unheard.extend(events.iter().map(|event| event.fact.clone()));
+        self.unpublished.extend(events.iter().map(|event| event.fact.clone()));
     }
 
     fn settle(&mut self, context: &mut Context<'_>) -> bool {

@@ -11,7 +11,7 @@ use std::{
 
 use aime_durable::{Recorded, UnixMillis};
 use aime_messages::{Describe, Message, message};
-use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_told, view_of};
+use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_published, view_of};
 use aime_progress_management::{ProgressState, RunId, TaskId, TimedEvent, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
@@ -149,10 +149,22 @@ impl EngineError {
     }
 }
 
+/// Returns the first cause of a failed connection, because the errors that contain it print it in the notation of debuggers.
+fn cause(error: &ClientConnectError) -> String {
+    if let ClientConnectError::SystemInfoCallError(status) = error {
+        return status.message().to_owned();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
 impl Describe for EngineError {
     fn describe(&self) -> Message {
         match self {
-            Self::Connect { url, source } => message!("engine-unusable", url, reason = source),
+            Self::Connect { url, source } => message!("engine-unusable", url, reason = cause(source)),
             Self::NoTls { what } => message!("engine-no-tls", what),
             Self::Client(reason) => message!("engine-no-client", reason),
             Self::RunExists { run } => message!("engine-run-exists", run),
@@ -332,7 +344,7 @@ impl Runs {
         let (seen, state) = (self.view(run).await?, self.progress(run).await?);
         // A run in progress may continue during the query.
         let all = self.watch(run, usize::MAX).await?.all;
-        Ok(check_told(run, &seen, &told, state.as_ref().filter(|_| all == seen.events.len())))
+        Ok(check_published(run, &seen, &told, state.as_ref().filter(|_| all == seen.events.len())))
     }
 
     /// Returns the state of a run.

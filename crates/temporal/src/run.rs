@@ -125,7 +125,7 @@ impl RunWorkflow {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
                     let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
                     let heard = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
-                    let last = SuspendedState::of(&ended.output, state, heard, carrier.unheard);
+                    let last = SuspendedState::of(&ended.output, state, heard, carrier.undelivered);
                     let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
                     if ends {
                         let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
@@ -193,17 +193,17 @@ struct SuspendedState {
     /// True if its question was answered during the suspension, so that no further answer will come.
     answered: bool,
     /// Messages of people that it has not taken in.
-    unheard: Vec<RunFact>,
+    undelivered: Vec<RunFact>,
 }
 
 impl SuspendedState {
     /// Returns the state of a run that was suspended with this output; `heard` is true if a person had answered.
-    fn of(output: &RunOutput, state: &ProgressState, heard: bool, unheard: Vec<RunFact>) -> Self {
+    fn of(output: &RunOutput, state: &ProgressState, heard: bool, undelivered: Vec<RunFact>) -> Self {
         let waits = output.status == RunStatus::WaitingForHuman;
         let open = state.questions.iter().filter(|question| question.answer.is_none());
         let open: Vec<String> = open.map(|question| question.question.to_string()).collect();
         let answered = waits && heard && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
-        Self { waits, answered, unheard }
+        Self { waits, answered, undelivered }
     }
 }
 
@@ -212,7 +212,7 @@ async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &Run
     let run = carrier.input().run().clone();
     let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run.clone(), state, &never_driven(run))));
     ctx.state_mut(|run| run.result = result);
-    let then = left(ctx, SuspendedState { waits: false, answered: false, unheard: Vec::new() }).await;
+    let then = left(ctx, SuspendedState { waits: false, answered: false, undelivered: Vec::new() }).await;
     ctx.state_mut(|run| run.result = None);
     then
 }
@@ -225,7 +225,7 @@ fn never_driven(run: RunId) -> RunOutput {
 
 /// Waits until a person resumes a suspended run. Returns the facts received, in order, after the one that resumes it.
 async fn left(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<RunFact> {
-    let SuspendedState { waits, answered, unheard } = last;
+    let SuspendedState { waits, answered, undelivered } = last;
     let mut ended = cancelled(ctx);
     let waiting = ctx.clone();
     let goes_on = move |run: &RunWorkflow| answered || run.inbox.iter().any(|fact| moves_on(fact, waits));
@@ -237,16 +237,16 @@ async fn left(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<R
     })
     .await;
     let said = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-    if ended { vec![cancel()] } else { going_on(said, unheard, waits) }
+    if ended { vec![cancel()] } else { going_on(said, undelivered, waits) }
 }
 
 /// Returns the first facts of a suspended run: that it is resumed or given up, and then the messages received.
-fn going_on(said: Vec<RunFact>, unheard: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
+fn going_on(said: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
     // Resuming a run cancels earlier requests to stop it; later requests count.
     let moved = said.iter().position(|fact| moves_on(fact, waits)).unwrap_or(said.len());
     let said = said.into_iter().enumerate();
     let said = said.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
-    let (mut more, mut then) = (None, unheard);
+    let (mut more, mut then) = (None, undelivered);
     for fact in said {
         match fact {
             // Several people may resume it at once. It continues once, with the bounds of the last one.
@@ -327,7 +327,7 @@ struct RunCarrier {
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
     /// Messages of people that the machine has not taken in: it takes in nothing more once it is suspended.
-    unheard: Vec<RunFact>,
+    undelivered: Vec<RunFact>,
     /// Length of the history when it was first to be left.
     wanted_to_leave: Cell<Option<u32>>,
 }
@@ -352,7 +352,7 @@ impl RunCarrier {
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
-            unheard: begin.journal.iter().flat_map(|journal| journal.then.iter().filter(|fact| is_said(fact)).cloned()).collect(),
+            undelivered: begin.journal.iter().flat_map(|journal| journal.then.iter().filter(|fact| is_said(fact)).cloned()).collect(),
             wanted_to_leave: Cell::new(None),
             queues,
             ctx,
@@ -545,7 +545,7 @@ impl Carrier<RunMachine> for RunCarrier {
             facts = self.ctx.state_mut(|run| std::mem::take(&mut run.inbox));
             // A run in progress needs no resumption.
             facts.retain(|fact| !matches!(fact, RunFact::Resumed { .. }));
-            self.unheard.extend(facts.iter().filter(|fact| is_said(fact)).cloned());
+            self.undelivered.extend(facts.iter().filter(|fact| is_said(fact)).cloned());
         }
         if self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context)) == Some(Poll::Ready(())) {
             self.ended_from_outside = None;
@@ -556,8 +556,8 @@ impl Carrier<RunMachine> for RunCarrier {
 
     fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
         for recorded in facts.iter().filter(|recorded| is_said(&recorded.fact)) {
-            if let Some(place) = self.unheard.iter().position(|said| *said == recorded.fact) {
-                self.unheard.remove(place);
+            if let Some(place) = self.undelivered.iter().position(|said| *said == recorded.fact) {
+                self.undelivered.remove(place);
             }
         }
         self.pass_on(facts, events);

@@ -105,6 +105,9 @@ pub enum TreeError {
         /// Name of the blob.
         bundle: String,
     },
+    /// A run hands its folder over, and this worker checks no folders out.
+    #[error("{}", self.describe())]
+    None,
     /// The earlier content could not be kept, so the changes could not be undone.
     #[error("{}", self.describe())]
     NotKept {
@@ -122,9 +125,10 @@ pub enum TreeError {
 impl Describe for TreeError {
     fn describe(&self) -> Message {
         match self {
-            Self::WorkTree(error) => Message::text(error),
+            Self::WorkTree(error) => error.describe(),
             Self::Blob(error) => error.describe(),
             Self::Form { bundle } => message!("tree-form", bundle),
+            Self::None => message!("tree-none"),
             Self::NotKept { why } => message!("tree-not-kept", reason = why),
             Self::Broken { why } => message!("tree-broken", reason = why),
         }

@@ -453,7 +453,7 @@ fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
         // A full disk may have no room for this record either.
         drop(live.add(Record::Lost { reason: reason.clone() }));
     }
-    state.notes.push(format!("what this run changes from here on cannot be undone: {reason}"));
+    state.notes.push(reason);
 }
 
 /// Applies a record to the known state. An undo takes effect with its end record, except for the failed paths.

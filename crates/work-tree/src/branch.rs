@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Describe, Message, message};
 use aime_sandbox::{ConfinedFolder, FileError};
 use sha2::{Digest as _, Sha256};
 use tokio::{fs, task::spawn_blocking};
@@ -59,7 +60,7 @@ pub enum Content {
 }
 
 /// Reason why a path is not in a commit as it is in the folder.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OmissionReason {
     /// The repository ignores it.
     Ignored,
@@ -71,6 +72,17 @@ pub enum OmissionReason {
     Filter(String),
 }
 
+impl Describe for OmissionReason {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Ignored => message!("commits-ignored"),
+            Self::Submodule => message!("commits-submodule"),
+            Self::TooLarge => message!("commits-too-large"),
+            Self::Filter(filter) => message!("commits-filter", filter),
+        }
+    }
+}
+
 impl NewBranch {
     /// Begins at the current commit of the repository that `folder` is in; `None` if it is in none. `place` is a folder for temporary files,
     /// `path` the `PATH` on which `git` is found.
@@ -78,11 +90,10 @@ impl NewBranch {
     /// # Errors
     /// [`WorkTreeError`] if `git` cannot be run, or cannot read the commit.
     pub async fn begin(folder: &Path, place: &Path, path: OsString) -> Result<Option<Self>, WorkTreeError> {
-        let what = "look for the repository";
         create_folder(place).await?;
         let place = tempfile::tempdir_in(place).map_err(of(place))?;
         let plain = Git { repository: place.path().to_owned(), folder: folder.to_owned(), path, index: None };
-        let ask = async |option: &str| plain.run_plain(what, ["rev-parse".into(), option.into()].into(), Vec::new()).await;
+        let ask = async |option: &str| plain.run_plain(["rev-parse".into(), option.into()].into(), Vec::new()).await;
         let (repository, outermost, prefix) =
             (ask("--absolute-git-dir").await?, ask("--show-toplevel").await?, ask("--show-prefix").await?);
         if [repository.code, outermost.code, prefix.code].iter().any(|code| *code != 0) {
@@ -92,9 +103,9 @@ impl NewBranch {
         let (repository, outermost) = (cut(&repository.stdout), cut(&outermost.stdout));
         let index = Some(place.path().join("index"));
         let git = Git { repository: as_path(&repository).to_owned(), folder: as_path(&outermost).to_owned(), index, ..plain };
-        let head = git.run(what, &["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], Vec::new()).await?;
+        let head = git.run(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], Vec::new()).await?;
         let tip = (head.code == 0).then(|| line(head.stdout));
-        git.must("read the current commit", &["read-tree", tip.as_deref().unwrap_or("--empty")]).await?;
+        git.must(&["read-tree", tip.as_deref().unwrap_or("--empty")]).await?;
         let folder = ConfinedFolder::open(folder)?;
         Ok(Some(Self { git, prefix: cut(&prefix.stdout), tip, commits: 0, folder, place }))
     }
@@ -111,7 +122,6 @@ impl NewBranch {
         contents: &[(PathBuf, Option<Content>)],
         seconds: i64,
     ) -> Result<BTreeMap<PathBuf, OmissionReason>, WorkTreeError> {
-        let what = "commit the work of a task";
         let mut left_out = self.unwanted(contents).await?;
         let wanted: Vec<_> = contents.iter().filter(|(path, _)| !left_out.contains_key(path)).collect();
         let filters = self.filters(&wanted).await?;
@@ -126,17 +136,17 @@ impl NewBranch {
                 Err(reason) => drop(left_out.insert(path.clone(), reason)),
             }
         }
-        self.git.must_read(what, &["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
-        let tree = line(self.git.must(what, &["write-tree"]).await?);
+        self.git.must_read(&["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
+        let tree = line(self.git.must(&["write-tree"]).await?);
         if let Some(tip) = &self.tip {
-            let before = line(self.git.must(what, &["rev-parse", "--verify", &format!("{tip}^{{tree}}")]).await?);
+            let before = line(self.git.must(&["rev-parse", "--verify", &format!("{tip}^{{tree}}")]).await?);
             if before == tree {
                 return Ok(left_out);
             }
         }
         let parent = self.tip.as_ref().map(|tip| format!("parent {tip}\n")).unwrap_or_default();
         let text = format!("tree {tree}\n{parent}author {WHO} {seconds} +0000\ncommitter {WHO} {seconds} +0000\n\n{}\n", message.trim());
-        let commit = self.git.must_read(what, &["hash-object", "-t", "commit", "-w", "--stdin"], text.into_bytes()).await?;
+        let commit = self.git.must_read(&["hash-object", "-t", "commit", "-w", "--stdin"], text.into_bytes()).await?;
         self.tip = Some(line(commit));
         self.commits += 1;
         Ok(left_out)
@@ -155,10 +165,9 @@ impl NewBranch {
 
     /// Returns the paths that the repository ignores, and those in submodules.
     async fn unwanted(&self, contents: &[(PathBuf, Option<Content>)]) -> Result<BTreeMap<PathBuf, OmissionReason>, WorkTreeError> {
-        let what = "look for ignored files";
         let all = contents.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
-        let ignored = self.git.run(what, &["check-ignore", "-z", "--stdin"], all).await?.stdout;
-        let staged = self.git.must(what, &["ls-files", "--stage", "-z"]).await?;
+        let ignored = self.git.run(&["check-ignore", "-z", "--stdin"], all).await?.stdout;
+        let staged = self.git.must(&["ls-files", "--stage", "-z"]).await?;
         let submodules: Vec<&[u8]> = paths(&staged)
             .filter(|entry| entry.starts_with(b"160000 "))
             .filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1))
@@ -177,7 +186,7 @@ impl NewBranch {
     /// Returns the filter of each path by the attributes in the folder; `None` if it has none.
     async fn filters(&self, group: &[&(PathBuf, Option<Content>)]) -> Result<Vec<Option<String>>, WorkTreeError> {
         let all = group.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
-        let said = self.git.must_read("read attributes", &["check-attr", "--stdin", "-z", "filter"], all).await?;
+        let said = self.git.must_read(&["check-attr", "--stdin", "-z", "filter"], all).await?;
         let values = said.split(|byte| *byte == 0).skip(2).step_by(3);
         let filter =
             |value: &[u8]| (![&b"unspecified"[..], b"unset", b"set"].contains(&value)).then(|| String::from_utf8_lossy(value).into_owned());
@@ -230,16 +239,15 @@ impl NewBranch {
             option.push(as_path(&self.full(path)));
             hash.push(option);
         }
-        Ok(line(self.git.must_read("store a file", &hash, bytes).await?))
+        Ok(line(self.git.must_read(&hash, bytes).await?))
     }
 
     /// Stores the content of a file where Git LFS keeps it, and returns the pointer to it, as `git lfs clean` does. Without bytes, the file is that
     /// in the folder.
     async fn pointer(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<Vec<u8>, WorkTreeError> {
-        let what = "look for the storage of Git LFS";
         let common =
-            as_path(line(self.git.must(what, &["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?).as_bytes()).to_owned();
-        let storage = self.git.run(what, &["config", "--get", "lfs.storage"], Vec::new()).await?;
+            as_path(line(self.git.must(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?).as_bytes()).to_owned();
+        let storage = self.git.run(&["config", "--get", "lfs.storage"], Vec::new()).await?;
         let storage = if storage.code == 0 { line(storage.stdout) } else { LFS.to_owned() };
         let objects = common.join(storage).join("objects");
         let (folder, name, place) = (self.folder.clone(), path.to_owned(), self.place.path().to_owned());
@@ -294,14 +302,13 @@ impl NewBranch {
     /// # Errors
     /// [`WorkTreeError`].
     pub async fn create(self, name: &str) -> Result<Option<(String, usize)>, WorkTreeError> {
-        let what = "create the branch";
         let Some(tip) = self.tip.filter(|_| self.commits > 0) else { return Ok(None) };
         let mut number = 1;
         loop {
             let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
             let reference = format!("refs/heads/{name}");
-            if self.git.run(what, &["rev-parse", "--quiet", "--verify", &reference], Vec::new()).await?.code != 0 {
-                self.git.must(what, &["update-ref", &reference, &tip, ""]).await?;
+            if self.git.run(&["rev-parse", "--quiet", "--verify", &reference], Vec::new()).await?.code != 0 {
+                self.git.must(&["update-ref", &reference, &tip, ""]).await?;
                 return Ok(Some((name, self.commits)));
             }
             number += 1;

@@ -47,17 +47,16 @@ fn kind_of(modes: &Modes) -> Option<ConflictKind> {
 impl WorkTree {
     /// Merges two commits. Returns the merged tree, which contains conflict markers if there are conflicts.
     pub(crate) async fn merge_trees(&self, ours: &Commit, theirs: &Commit) -> Result<(String, Vec<FileConflict>), WorkTreeError> {
-        let what = "join two trees";
         let merge = ["merge-tree", "--write-tree", "-z", "--no-messages", ours.as_str(), theirs.as_str()];
-        let said = self.git.run(what, &merge, Vec::new()).await?;
+        let said = self.git.run(&merge, Vec::new()).await?;
         if !matches!(said.code, 0 | 1) {
-            return Err(said.refused(what));
+            return Err(said.refused());
         }
         let (has_conflicts, mut parts) = (said.code == 1, paths(&said.stdout).map(|part| String::from_utf8_lossy(part).into_owned()));
         let tree = parts.next().unwrap_or_default();
         let found = listed(parts);
         if has_conflicts && found.is_empty() {
-            return Err(said.refused(what));
+            return Err(said.refused());
         }
         let mut conflicts = Vec::new();
         for (path, modes) in found {
@@ -71,7 +70,7 @@ impl WorkTree {
 
     /// Returns the hunks of a path in a tree, or in a commit; empty if the path is not there. `git` puts markers only into text.
     async fn hunks_at(&self, tree: &str, path: &str) -> Result<String, WorkTreeError> {
-        match self.git.run("read a conflict", &["cat-file", "blob", &format!("{tree}:{path}")], Vec::new()).await {
+        match self.git.run(&["cat-file", "blob", &format!("{tree}:{path}")], Vec::new()).await {
             Ok(text) if text.code == 0 => Ok(hunks(&String::from_utf8_lossy(&text.stdout))),
             Ok(_) | Err(WorkTreeError::TooMuch { .. }) => Ok(String::new()),
             Err(error) => Err(error),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use aime_messages::{Describe, Message, message};
 use aime_sandbox::{FileError, ProcessEnd, ProcessError};
 
 use crate::NoCommit;
@@ -13,20 +14,28 @@ pub enum WorkTreeError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// `git` failed.
-    #[error("git could not {what}: {}", if stderr.is_empty() { format!("{end:?}") } else { stderr.clone() })]
+    #[error("{}", self.describe())]
     Git {
-        /// Purpose of the command.
-        what: &'static str,
-        /// End of the command.
-        end: ProcessEnd,
-        /// Its output.
+        /// Its command, such as `read-tree`.
+        command: String,
+        /// Its exit code.
+        code: i32,
+        /// Its output on standard error.
         stderr: String,
     },
+    /// `git` was killed or exceeded its time limit.
+    #[error("{}", self.describe())]
+    Killed {
+        /// Its command.
+        command: String,
+        /// End of the command.
+        end: ProcessEnd,
+    },
     /// `git` printed more than the limit.
-    #[error("git says too much when it is to {what}: {bytes} bytes")]
+    #[error("{}", self.describe())]
     TooMuch {
-        /// Purpose of the command.
-        what: &'static str,
+        /// Its command.
+        command: String,
         /// Size of the output in bytes.
         bytes: u64,
     },
@@ -34,7 +43,7 @@ pub enum WorkTreeError {
     #[error(transparent)]
     Commit(#[from] NoCommit),
     /// A file of the repository, or of a bundle, could not be read or written.
-    #[error("{path} cannot be used: {source}")]
+    #[error("{}", self.describe())]
     File {
         /// Path of the file.
         path: PathBuf,
@@ -45,7 +54,7 @@ pub enum WorkTreeError {
     #[error(transparent)]
     Entry(#[from] FileError),
     /// The changes exceed the maximum size of a transfer.
-    #[error("what changed takes {bytes} bytes, and {most} may be handed over at once; let .gitignore name what need not travel")]
+    #[error("{}", self.describe())]
     TooLarge {
         /// Size in bytes.
         bytes: u64,
@@ -53,25 +62,25 @@ pub enum WorkTreeError {
         most: u64,
     },
     /// The folder contains files that no check-out has written, and a check-out would delete them.
-    #[error("{folder} is not empty, and trees are checked out over what is in it: name an empty folder")]
+    #[error("{}", self.describe())]
     NotEmpty {
         /// Path of the folder.
         folder: PathBuf,
     },
     /// Another process uses the repository of the folder.
-    #[error("another process works with the states of {folder}: let it end, or take another folder")]
+    #[error("{}", self.describe())]
     InUse {
         /// Path of the folder.
         folder: PathBuf,
     },
     /// Existing files that are part of no state would be overwritten.
-    #[error("{} would be overwritten, and nobody knows what is in it: move it away", paths.join(", "))]
+    #[error("{}", self.describe())]
     InTheWay {
         /// Paths of the files.
         paths: Vec<String>,
     },
     /// A state from another host contains files that belong to one host only.
-    #[error("{commit} holds {path}, which is of each host alone and is not taken")]
+    #[error("{}", self.describe())]
     NotTaken {
         /// The commit.
         commit: String,
@@ -79,15 +88,38 @@ pub enum WorkTreeError {
         path: String,
     },
     /// A file of a state is missing in the repository.
-    #[error("the repository is not whole: {stderr}")]
+    #[error("{}", self.describe())]
     Incomplete {
         /// Output of `git`.
         stderr: String,
     },
     /// The bundle does not contain the expected commit.
-    #[error("the bundle does not hold {commit}")]
+    #[error("{}", self.describe())]
     Missing {
         /// The commit.
         commit: String,
     },
+}
+
+impl Describe for WorkTreeError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Process(error) => error.describe(),
+            Self::Git { command, code, stderr } if stderr.is_empty() => message!("git-exit-code", command, code),
+            Self::Git { command, stderr, .. } => message!("git-failed", command, error = stderr),
+            Self::Killed { command, end: ProcessEnd::TimedOut } => message!("git-slow", command),
+            Self::Killed { command, .. } => message!("git-killed", command),
+            Self::TooMuch { command, bytes } => message!("git-output", command, bytes),
+            Self::Commit(error) => Message::text(error),
+            Self::File { path, source } => message!("git-file", path = path.display(), error = source),
+            Self::Entry(error) => Message::text(error),
+            Self::TooLarge { bytes, most } => message!("git-changes-too-large", bytes, most),
+            Self::NotEmpty { folder } => message!("git-folder-not-empty", folder = folder.display()),
+            Self::InUse { folder } => message!("git-folder-in-use", folder = folder.display()),
+            Self::InTheWay { paths } => message!("git-in-the-way", paths = paths.join(", ")),
+            Self::NotTaken { commit, path } => message!("git-not-taken", commit, path),
+            Self::Incomplete { stderr } => message!("git-incomplete", error = stderr),
+            Self::Missing { commit } => message!("git-no-commit", commit),
+        }
+    }
 }

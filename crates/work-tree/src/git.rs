@@ -51,6 +51,7 @@ pub(crate) struct Git {
 
 /// Output of a command, and how it ended.
 pub(crate) struct GitOutput {
+    command: String,
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
     stderr: String,
@@ -58,35 +59,26 @@ pub(crate) struct GitOutput {
 
 impl Git {
     /// Runs a command that must succeed, and returns its output.
-    pub(crate) async fn must<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
-        self.must_read(what, arguments, Vec::new()).await
+    pub(crate) async fn must<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
+        self.must_read(arguments, Vec::new()).await
     }
 
     /// Runs a command with standard input that must succeed, and returns its output.
-    pub(crate) async fn must_read<A: AsRef<OsStr>>(
-        &self,
-        what: &'static str,
-        arguments: &[A],
-        input: Vec<u8>,
-    ) -> Result<Vec<u8>, WorkTreeError> {
-        let said = self.run(what, arguments, input).await?;
-        if said.code == 0 { Ok(said.stdout) } else { Err(said.refused(what)) }
+    pub(crate) async fn must_read<A: AsRef<OsStr>>(&self, arguments: &[A], input: Vec<u8>) -> Result<Vec<u8>, WorkTreeError> {
+        let output = self.run(arguments, input).await?;
+        if output.code == 0 { Ok(output.stdout) } else { Err(output.refused()) }
     }
 
     /// Runs a command to its end, with any exit code.
-    pub(crate) async fn run<A: AsRef<OsStr>>(
-        &self,
-        what: &'static str,
-        arguments: &[A],
-        input: Vec<u8>,
-    ) -> Result<GitOutput, WorkTreeError> {
+    pub(crate) async fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: Vec<u8>) -> Result<GitOutput, WorkTreeError> {
         let places = [option("--git-dir=", &self.repository), option("--work-tree=", &self.folder)];
         let arguments = arguments.iter().map(|argument| argument.as_ref().to_owned());
-        self.run_plain(what, places.into_iter().chain(arguments).collect(), input).await
+        self.run_plain(places.into_iter().chain(arguments).collect(), input).await
     }
 
     /// Runs a command without the repository and the folder.
-    pub(crate) async fn run_plain(&self, what: &'static str, arguments: Vec<OsString>, input: Vec<u8>) -> Result<GitOutput, WorkTreeError> {
+    pub(crate) async fn run_plain(&self, arguments: Vec<OsString>, input: Vec<u8>) -> Result<GitOutput, WorkTreeError> {
+        let command = command_in(&arguments);
         let mut all: Vec<OsString> = SETTINGS.iter().flat_map(|setting| ["-c".into(), setting.into()]).collect();
         all.extend(arguments);
         let request = ProcessRequest {
@@ -102,13 +94,13 @@ impl Git {
         let outcome = run(request, &CancellationToken::new()).await?;
         let stderr = String::from_utf8_lossy(&outcome.stderr.bytes).trim().to_owned();
         let ProcessEnd::Exited(code) = outcome.end else {
-            return Err(WorkTreeError::Git { what, end: outcome.end, stderr });
+            return Err(WorkTreeError::Killed { command, end: outcome.end });
         };
         let stdout = outcome.stdout;
         if stdout.total > stdout.bytes.len() as u64 {
-            return Err(WorkTreeError::TooMuch { what, bytes: stdout.total });
+            return Err(WorkTreeError::TooMuch { command, bytes: stdout.total });
         }
-        Ok(GitOutput { code, stdout: stdout.bytes, stderr })
+        Ok(GitOutput { command, code, stdout: stdout.bytes, stderr })
     }
 
     fn environment(&self) -> BTreeMap<OsString, OsString> {
@@ -122,9 +114,23 @@ impl Git {
 }
 
 impl GitOutput {
-    pub(crate) fn refused(self, what: &'static str) -> WorkTreeError {
-        WorkTreeError::Git { what, end: ProcessEnd::Exited(self.code), stderr: self.stderr }
+    pub(crate) fn refused(self) -> WorkTreeError {
+        let Self { command, code, stderr, .. } = self;
+        WorkTreeError::Git { command, code, stderr }
     }
+}
+
+/// Returns the command of arguments, such as `read-tree`: the first word that is no option and no value of one.
+fn command_in(arguments: &[OsString]) -> String {
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        match word.as_ref() {
+            "-C" | "-c" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            command => return command.to_owned(),
+        }
+    }
+    String::new()
 }
 
 fn option(name: &str, path: &Path) -> OsString {

@@ -66,7 +66,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`], for example if the state is missing.
     pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<WorkHistory>, WorkTreeError> {
-        let output = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
+        let output = self.git.must(&["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
         let output = String::from_utf8_lossy(&output);
         let states = States::read(&output);
         let Some((first, parts)) = states.parts(to.as_str(), &|state, parents| match from {
@@ -100,8 +100,7 @@ impl WorkTree {
     /// [`WorkTreeError`], for example if one of them is missing.
     pub async fn sizes(&self, blobs: &[&Blob]) -> Result<Vec<u64>, WorkTreeError> {
         let input: String = blobs.iter().map(|blob| format!("{}\n", blob.id)).collect();
-        let what = "look at files of states";
-        let output = self.git.must_read(what, &["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
+        let output = self.git.must_read(&["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
         let output = String::from_utf8_lossy(&output);
         // For a missing object the line contains a message.
         let sizes: Option<Vec<u64>> = output.lines().map(|size| size.parse().ok()).collect();
@@ -113,7 +112,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError::TooMuch`] for a file of over 64 MiB.
     pub async fn content(&self, blob: &Blob) -> Result<Vec<u8>, WorkTreeError> {
-        self.git.must("read a file of a state", &["cat-file", "blob", &blob.id]).await
+        self.git.must(&["cat-file", "blob", &blob.id]).await
     }
 
     /// Returns the target of a link, as it is written.
@@ -131,7 +130,7 @@ impl WorkTree {
         }
         let input: String = pairs.iter().map(|(from, to)| format!("{from} {to}\n")).collect();
         let compare = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
-        let output = self.git.must_read("compare states", &compare, input.into_bytes()).await?;
+        let output = self.git.must_read(&compare, input.into_bytes()).await?;
         Ok(read_differences(&output))
     }
 }

@@ -120,7 +120,7 @@ impl PrivateFolders {
     /// [`WorkTreeError`] if `git` cannot list the files.
     pub async fn fits(&self, most_files: usize, most_bytes: u64) -> Result<bool, WorkTreeError> {
         let list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
-        let listed = match self.shared.git.must("list the files of the folder", &list).await {
+        let listed = match self.shared.git.must(&list).await {
             Err(WorkTreeError::TooMuch { .. }) => return Ok(false),
             listed => listed?,
         };
@@ -379,7 +379,6 @@ impl PrivateFolder {
 
     /// Puts the own versions where nothing in the folder can change them.
     async fn put_own(&self, own: &OwnVersions, before: &OwnVersions) -> Result<(), WorkTreeError> {
-        let what = "keep the versions of a conflict";
         let (changes, place) = (own.since(before), self.home.join(OWN_VERSIONS));
         for (name, _) in changes.iter().filter(|(_, blob)| blob.is_none()) {
             removed(&place.join(name)).await?;
@@ -388,11 +387,11 @@ impl PrivateFolder {
         let tree: Commit = self.tree.with_entries(NOTHING, &kept).await?.try_into()?;
         let index = tempfile::tempdir_in(&self.tree.git.repository).map_err(of(&self.tree.git.repository))?;
         let staged = Git { index: Some(index.path().join("index")), ..self.tree.git.clone() };
-        staged.must(what, &["read-tree", tree.as_str()]).await?;
+        staged.must(&["read-tree", tree.as_str()]).await?;
         let mut prefix = OsString::from("--prefix=");
         prefix.push(place);
         prefix.push("/");
-        staged.must(what, &["checkout-index".into(), "--all".into(), "--force".into(), "--quiet".into(), prefix]).await?;
+        staged.must(&["checkout-index".into(), "--all".into(), "--force".into(), "--quiet".into(), prefix]).await?;
         // A crash before this keeps the earlier versions in the list, and the next merge begins again.
         write_whole(&self.home.join(OWN_TREE), tree.as_str()).await
     }
@@ -427,7 +426,6 @@ impl WorkTree {
     /// Gives the folder a repository of its own for `inside` it, if `original` has one there. It shows the same branches, remotes, stashes and
     /// logs, and nothing that is done in it reaches the original. Returns the path of its objects, which are those of the original.
     async fn lend_repository(&self, original: &Path, inside: &Path, excludes: &[PathBuf]) -> Result<Option<String>, WorkTreeError> {
-        let what = "lend the repository of the folder";
         let (original, folder) = (original.join(inside), self.git.folder.join(inside));
         if fs::symlink_metadata(original.join(".git")).await.is_err() {
             return Ok(None);
@@ -437,9 +435,9 @@ impl WorkTree {
         let mut clone: Vec<OsString> = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"].map(OsString::from).into();
         clone.extend([original.clone().into(), copy.clone().into()]);
         let plain = Git { index: None, ..self.git.clone() };
-        let said = plain.run_plain(what, clone, Vec::new()).await?;
+        let said = plain.run_plain(clone, Vec::new()).await?;
         if said.code != 0 {
-            return Err(said.refused(what));
+            return Err(said.refused());
         }
         let own = folder.join(".git");
         create_folder(&folder).await?;
@@ -448,14 +446,14 @@ impl WorkTree {
         write(&own.join("info/exclude"), &excluded(excludes.iter().filter_map(|path| path.strip_prefix(inside).ok()))).await?;
         let objects = fs::read(own.join("objects/info/alternates")).await.ok().map(line);
         let listing = [OsStr::new("-C"), original.as_os_str(), OsStr::new("ls-files"), OsStr::new("--stage"), OsStr::new("-z")];
-        let index = plain.run_plain(what, listing.map(OsString::from).into(), Vec::new()).await?;
+        let index = plain.run_plain(listing.map(OsString::from).into(), Vec::new()).await?;
         if index.code != 0 {
-            return Err(index.refused(what));
+            return Err(index.refused());
         }
         let lent = Git { repository: own.clone(), folder, ..plain.clone() };
-        lent.must_read(what, &["update-index", "-z", "--index-info"], index.stdout).await?;
+        lent.must_read(&["update-index", "-z", "--index-info"], index.stdout).await?;
         // It fails if files were changed.
-        lent.run(what, &["update-index", "-q", "--refresh"], Vec::new()).await?;
+        lent.run(&["update-index", "-q", "--refresh"], Vec::new()).await?;
         // The settings may name programs, which only confined commands start. So they come last.
         show_as(&plain, &original, &own).await?;
         Ok(objects)
@@ -464,11 +462,10 @@ impl WorkTree {
 
 /// Makes a clone show what its original shows: references, settings and logs.
 async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTreeError> {
-    let what = "show the references of the folder's repository";
     let run = async |place: OsString, arguments: &[&OsStr]| {
         let arguments = std::iter::once(place).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect();
-        let said = git.run_plain(what, arguments, Vec::new()).await?;
-        if said.code == 0 { Ok(said.stdout) } else { Err(said.refused(what)) }
+        let said = git.run_plain(arguments, Vec::new()).await?;
+        if said.code == 0 { Ok(said.stdout) } else { Err(said.refused()) }
     };
     let of_clone = || {
         let mut place = OsString::from("--git-dir=");

@@ -15,10 +15,10 @@ impl WorkTree {
     /// Puts the files that differ between two commits into the folder, each of them atomically: `git` would leave a truncated file if it were
     /// killed while it writes one, and that would look like somebody's change. [`may_update`](Self::may_update) comes before it.
     pub(crate) async fn put(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
-        let (what, folder) = ("put files into the folder", &self.git.folder);
+        let folder = &self.git.folder;
         let differ = async |filter| {
             let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", filter, from.as_str(), to.as_str()];
-            self.git.must(what, &diff).await
+            self.git.must(&diff).await
         };
         let (removed, written) = (differ("--diff-filter=D").await?, differ("--diff-filter=d").await?);
         // Files can be renamed only within a file system.
@@ -26,13 +26,13 @@ impl WorkTree {
         create_folder(&near).await?;
         let place = tempfile::tempdir_in(&near).map_err(of(&near))?;
         let staged = Git { index: Some(place.path().join("index")), ..self.git.clone() };
-        staged.must(what, &["read-tree", to.as_str()]).await?;
+        staged.must(&["read-tree", to.as_str()]).await?;
         let files = place.path().join("files");
         create_folder(&files).await?;
         let mut prefix = OsString::from("--prefix=");
         prefix.push(&files);
         prefix.push("/");
-        staged.must_read(what, &["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
+        staged.must_read(&["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
         // A state that travels holds data of the runtime's own, too.
         let folder = ConfinedFolder::open(folder)?.with_reserved();
         let staged = ConfinedFolder::open(&files)?;
@@ -45,7 +45,7 @@ impl WorkTree {
             let (folder, staged, path) = (folder.clone(), staged.clone(), Path::new(".").join(as_path(path)));
             step(move || replace(&folder, &staged, &path)).await?;
         }
-        self.git.must(what, &["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
+        self.git.must(&["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
     }
 }
 

@@ -294,13 +294,13 @@ async fn no_state_of_another_host_touches_what_aime_keeps() {
         drop(fs::remove_file(hosts.at("there/.aime")));
         drop(fs::remove_dir_all(hosts.at("there/.aime")));
         hosts.write(&format!("there/{own}"), "forged");
-        hosts.there.git.must("force", &["add", "--force", "--", own]).await.unwrap();
+        hosts.there.git.must(&["add", "--force", "--", own]).await.unwrap();
         let forged = hosts.there.record(Some(&second), &[]).await.unwrap();
         let bundle = hosts.there.bundle(&forged, Some(&first)).await.unwrap();
         let refused = hosts.here.take(&bundle, &forged).await;
         assert!(matches!(&refused, Err(WorkTreeError::NotTaken { path, .. }) if path == own), "{own}: {refused:?}");
         assert!(!hosts.here.has(&forged).await.unwrap());
-        hosts.there.git.must("forget", &["rm", "--cached", "-r", "--quiet", "--", own]).await.unwrap();
+        hosts.there.git.must(&["rm", "--cached", "-r", "--quiet", "--", own]).await.unwrap();
     }
 }
 
@@ -347,7 +347,7 @@ async fn what_nobody_has_used_for_long_is_forgotten() {
     for commit in &commits {
         there.push(hosts.here.has(commit).await.unwrap());
         let object = format!("{commit}^{{commit}}");
-        let whole = hosts.here.git.run("look", &["cat-file", "-e", &object], Vec::new()).await.unwrap().code == 0;
+        let whole = hosts.here.git.run(&["cat-file", "-e", &object], Vec::new()).await.unwrap().code == 0;
         assert_eq!(there.last(), Some(&whole), "what a forgotten state held is gone, and nothing else");
     }
     assert_eq!((there, hosts.here.remembered("runs/old").await.unwrap()), (vec![false, true, true], None));

@@ -65,7 +65,7 @@ impl WorkTree {
         let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None };
         create_folder(repository).await?;
         // In an existing repository this completes an interrupted initialization.
-        git.must("make a repository", &["init", "--quiet", "--template="]).await?;
+        git.must(&["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");
         create_folder(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
@@ -136,7 +136,7 @@ impl WorkTree {
     pub async fn record_for(&self, onto: Option<&Commit>, also: &[PathBuf], by: &str) -> Result<Commit, WorkTreeError> {
         if onto.is_none() {
             let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];
-            self.git.must("forget what was kept", &forget).await?;
+            self.git.must(&forget).await?;
         }
         let others = self.others().await?;
         let mut paths = b".\0".to_vec();
@@ -151,12 +151,12 @@ impl WorkTree {
             }
         }
         let add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        self.git.must_read("take in what has changed", &add, paths).await?;
+        self.git.must_read(&add, paths).await?;
         for path in also.iter().filter(|path| is_there(&self.git.folder, path)) {
             let add: [OsString; 5] = ["--literal-pathspecs".into(), "add".into(), "--force".into(), "--".into(), path.into()];
-            self.git.must("take in what is kept", &add).await?;
+            self.git.must(&add).await?;
         }
-        let tree = line(self.git.must("write the tree", &["write-tree"]).await?);
+        let tree = line(self.git.must(&["write-tree"]).await?);
         match onto {
             Some(onto) if self.tree_of(onto).await? == tree => Ok(onto.clone()),
             onto => self.commit(&tree, onto.as_slice(), by).await,
@@ -165,8 +165,8 @@ impl WorkTree {
 
     /// Lists the new files, and the repositories in the folder whose files are not recorded.
     async fn others(&self) -> Result<Vec<u8>, WorkTreeError> {
-        let (what, list) = ("list what is new", ["ls-files", "--others", "--exclude-standard", "-z"]);
-        let others = self.git.must(what, &list).await?;
+        let list = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let others = self.git.must(&list).await?;
         let submodules = self.submodules().await?;
         let is_listed = |path: &PathBuf| paths(&others).filter_map(|path| path.strip_suffix(b"/")).any(|other| as_path(other) == path);
         // The files of nested submodules are not listed yet.
@@ -178,9 +178,9 @@ impl WorkTree {
             // `git` records the files of a repository in the folder if its index has one of them. `add` removes this one, which does not exist.
             let mut add = ["update-index", "--add", "--cacheinfo", "100644", EMPTY].map(OsString::from).to_vec();
             add.push(submodule.join(OPEN).into());
-            self.git.must("open a submodule", &add).await?;
+            self.git.must(&add).await?;
         }
-        self.git.must(what, &list).await
+        self.git.must(&list).await
     }
 
     /// Returns the submodules that have a repository, relative to the folder. Each one comes before those in it.
@@ -193,7 +193,7 @@ impl WorkTree {
                 let config: [OsString; 6] =
                     ["config".into(), "--file".into(), file, "--null".into(), "--get-regexp".into(), r"^submodule\..*\.path$".into()];
                 // A file that cannot be read names no submodule.
-                let said = self.git.run("list the submodules", &config, Vec::new()).await?;
+                let said = self.git.run(&config, Vec::new()).await?;
                 for named in paths(&said.stdout).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\n').nth(1)) {
                     let path = outer.join(as_path(named));
                     let is_new = !found.contains(&path);
@@ -218,10 +218,10 @@ impl WorkTree {
         if !same {
             self.remove_repositories().await?;
         }
-        self.git.must("check out", &["read-tree", "--reset", "-u", commit.as_str()]).await?;
+        self.git.must(&["read-tree", "--reset", "-u", commit.as_str()]).await?;
         let keep = format!("--exclude=/{OWN}");
         let clean: &[&str] = if same { &["clean", "-ffdq"] } else { &["clean", "-ffdxq", &keep] };
-        self.git.must("clear the folder", clean).await?;
+        self.git.must(clean).await?;
         self.used(&reference(commit)).await;
         write(&known, holder).await
     }
@@ -231,7 +231,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`]; the content of the folder is then undefined, and the next check-out repairs it.
     pub async fn turn(&self, commit: &Commit) -> Result<(), WorkTreeError> {
-        self.git.must("put a state into the folder", &["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
+        self.git.must(&["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
     }
 
     /// Removes every `.git` in the folder, so that settings of one holder do not affect the next.
@@ -269,15 +269,14 @@ impl WorkTree {
             return Err(WorkTreeError::InTheWay { paths });
         }
         let look = ["read-tree", "--dry-run", "-m", "-u", from.as_str(), to.as_str()];
-        self.git.must("bring the folder up to date", &look).await.map(drop)
+        self.git.must(&look).await.map(drop)
     }
 
     /// Returns the existing paths that are not part of `from`, but conflict with files of `to`. `git` itself overwrites ignored files.
     async fn in_the_way(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, WorkTreeError> {
-        let look = "look for what is in the way";
         let added = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from.as_str(), to.as_str()];
-        let added = self.git.must(look, &added).await?;
-        let known = self.git.must(look, &["ls-tree", "-r", "-z", "--name-only", from.as_str()]).await?;
+        let added = self.git.must(&added).await?;
+        let known = self.git.must(&["ls-tree", "-r", "-z", "--name-only", from.as_str()]).await?;
         let known: HashSet<&[u8]> = paths(&known).collect();
         let mut found = BTreeSet::new();
         for path in paths(&added) {
@@ -292,7 +291,7 @@ impl WorkTree {
                     // A folder is replaced if all its files are known.
                     let within: [OsString; 5] =
                         ["--literal-pathspecs".into(), "ls-files".into(), "--others".into(), "-z".into(), as_path(part).into()];
-                    found.extend(paths(&self.git.must(look, &within).await?).map(<[u8]>::to_vec));
+                    found.extend(paths(&self.git.must(&within).await?).map(<[u8]>::to_vec));
                 }
             }
         }
@@ -317,7 +316,7 @@ impl WorkTree {
     /// [`WorkTreeError`] if `git` cannot be run.
     pub async fn has(&self, commit: &Commit) -> Result<bool, WorkTreeError> {
         let name = reference(commit);
-        Ok(self.git.run("look for a commit", &["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?.code == 0)
+        Ok(self.git.run(&["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?.code == 0)
     }
 
     /// Returns a commit with its history, as bytes for another host; without the history of `known`, if the other host has that.
@@ -329,7 +328,7 @@ impl WorkTree {
         let mut create: Vec<OsString> = ["bundle", "create", "--quiet"].map(OsString::from).into();
         create.extend([file.path().into(), reference(commit).into()]);
         create.extend(known.map(|known| format!("^{known}").into()));
-        self.git.must("make a bundle", &create).await?;
+        self.git.must(&create).await?;
         let bytes = fs::metadata(file.path()).await.map_err(of(file.path()))?.len();
         if bytes > MAX_BUNDLE_BYTES {
             return Err(WorkTreeError::TooLarge { bytes, most: MAX_BUNDLE_BYTES });
@@ -345,9 +344,9 @@ impl WorkTree {
         let file = self.passing()?;
         fs::write(file.path(), bundle).await.map_err(of(file.path()))?;
         let unbundle: [OsString; 3] = ["bundle".into(), "unbundle".into(), file.path().into()];
-        self.git.must("take in a bundle", &unbundle).await?;
+        self.git.must(&unbundle).await?;
         let object = format!("{commit}^{{commit}}");
-        if self.git.run("look for a commit", &["cat-file", "-e", &object], Vec::new()).await?.code != 0 {
+        if self.git.run(&["cat-file", "-e", &object], Vec::new()).await?.code != 0 {
             return Err(WorkTreeError::Missing { commit: commit.to_string() });
         }
         self.holds_no_own(commit).await?;
@@ -357,7 +356,7 @@ impl WorkTree {
     /// Checks that a commit of another host contains none of aime's own data, except for data that tools keep for runs.
     async fn holds_no_own(&self, commit: &Commit) -> Result<(), WorkTreeError> {
         let below = format!("{OWN}/");
-        let listed = self.git.must("look into a commit", &["ls-tree", "-z", commit.as_str(), OWN, &below]).await?;
+        let listed = self.git.must(&["ls-tree", "-z", commit.as_str(), OWN, &below]).await?;
         for entry in paths(&listed) {
             let entry = String::from_utf8_lossy(entry);
             let (about, path) = entry.split_once('\t').unwrap_or_default();
@@ -374,7 +373,7 @@ impl WorkTree {
     /// [`WorkTreeError`] if `git` does not accept the name.
     pub async fn remember(&self, name: &str, commit: &Commit) -> Result<(), WorkTreeError> {
         let name = format!("refs/aime/{name}");
-        self.git.must("remember a commit", &["update-ref", &name, commit.as_str()]).await?;
+        self.git.must(&["update-ref", &name, commit.as_str()]).await?;
         self.used(&name).await;
         Ok(())
     }
@@ -385,7 +384,7 @@ impl WorkTree {
     /// [`WorkTreeError`] if `git` cannot be run.
     pub async fn remembered(&self, name: &str) -> Result<Option<Commit>, WorkTreeError> {
         let name = format!("refs/aime/{name}");
-        let said = self.git.run("look for a commit", &["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?;
+        let said = self.git.run(&["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?;
         if said.code == 0 { Ok(Some(line(said.stdout).try_into()?)) } else { Ok(None) }
     }
 
@@ -398,14 +397,14 @@ impl WorkTree {
         for parent in parents {
             arguments.extend(["-p", parent.as_str()]);
         }
-        let commit: Commit = line(self.git.must_read("commit", &arguments, format!("{by}\n").into_bytes()).await?).try_into()?;
+        let commit: Commit = line(self.git.must_read(&arguments, format!("{by}\n").into_bytes()).await?).try_into()?;
         self.keep(&commit).await?;
         Ok(commit)
     }
 
     /// Gives a complete commit a name, so that it is kept.
     async fn keep(&self, commit: &Commit) -> Result<(), WorkTreeError> {
-        self.git.must("keep a commit", &["update-ref", &reference(commit), commit.as_str()]).await?;
+        self.git.must(&["update-ref", &reference(commit), commit.as_str()]).await?;
         self.used(&reference(commit)).await;
         Ok(())
     }
@@ -417,7 +416,7 @@ impl WorkTree {
     }
 
     pub(crate) async fn tree_of(&self, commit: &Commit) -> Result<String, WorkTreeError> {
-        Ok(line(self.git.must("look at a commit", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?))
+        Ok(line(self.git.must(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?))
     }
 
     /// Creates a temporary file for a bundle.

@@ -110,16 +110,15 @@ impl WorkTree {
         if path.components().next().is_some() {
             list.extend(["--".into(), path.into()]);
         }
-        let listed = self.git.must("look into a state", &list).await?;
+        let listed = self.git.must(&list).await?;
         Ok(paths(&listed).filter_map(entry).collect())
     }
 
     /// Writes a tree with changed paths.
     pub(crate) async fn with_entries(&self, tree: &str, entries: &Entries) -> Result<String, WorkTreeError> {
-        let what = "write a state";
         let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
         let git = Git { index: Some(place.path().join("index")), ..self.git.clone() };
-        git.must(what, &["read-tree", tree]).await?;
+        git.must(&["read-tree", tree]).await?;
         let mut input = Vec::new();
         for (path, blob) in entries {
             let (mode, id) = blob.as_ref().map_or(("0", "0000000000000000000000000000000000000000"), |blob| (&blob.mode, &blob.id));
@@ -127,13 +126,13 @@ impl WorkTree {
             input.extend_from_slice(path.as_os_str().as_encoded_bytes());
             input.push(0);
         }
-        git.must_read(what, &["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
-        Ok(line(git.must(what, &["write-tree"]).await?))
+        git.must_read(&["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
+        Ok(line(git.must(&["write-tree"]).await?))
     }
 
     /// Returns the empty file.
     async fn empty(&self) -> Result<Blob, WorkTreeError> {
-        let id = self.git.must_read("write a file of a state", &["hash-object", "-w", "--stdin"], Vec::new()).await?;
+        let id = self.git.must_read(&["hash-object", "-w", "--stdin"], Vec::new()).await?;
         Ok(Blob { mode: FILE.to_owned(), id: line(id) })
     }
 }

@@ -55,7 +55,7 @@ impl World {
         let (ours, strangers) = (keyed(KEY), keyed("guessed"));
         let shared = ["--git-handoff", "--blobs", BUCKET];
         let work = |folder: &str, serves: &str| {
-            let worker = ["worker", "--temporal", &on, "--serve", serves];
+            let worker = ["worker", "--engine", &on, "--serve", serves];
             ours.start(folder, &format!("{folder}-worker"), &url, &[&worker[..], &shared].concat())
         };
         let _workers = [work("bucket-drives", "runs,llm,planner")?, work("bucket-host", "tools.files,tools.shell")?];

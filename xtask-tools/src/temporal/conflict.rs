@@ -67,7 +67,7 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("conflict-engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let serve = |folder: &str, serves: &str| {
-            let arguments = ["worker", "--temporal", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs];
+            let arguments = ["worker", "--engine", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs];
             self.start(folder, &format!("{folder}-worker"), &url, &arguments)
         };
         let tools = "tools.files,tools.shell";
@@ -153,7 +153,7 @@ impl World {
         fs::write(folder.join("text"), TEXT)?;
         fs::write(folder.join("aime.toml"), "")?;
         let on = format!("temporal://{}", engine.address());
-        let workers = ["worker", "--temporal", &engine.address(), "--queue-prefix", "turns"];
+        let workers = ["worker", "--engine", &engine.address(), "--queue-prefix", "turns"];
         let _workers = self.start("conflict-here", "conflict-turns", url, &workers)?;
         let on = ["--engine", &on, "--queue-prefix", "turns"];
         let run = ["run", "--plan", "plan.json", "--run-id", "turns", "--approve", "all", "--unattended", "--output", "json"];

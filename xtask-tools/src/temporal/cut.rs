@@ -125,7 +125,7 @@ impl World {
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _drives = self.worker("off", "off-runs", &url, &address, "runs,planner,tools.files")?;
         let from_there = forward(address.clone())?;
-        let far = ["worker", "--temporal", &from_there, "--serve", "tools.shell"];
+        let far = ["worker", "--engine", &from_there, "--serve", "tools.shell"];
         let _far = self.start_by(&["ip", "netns", "exec", &cable.space], "off", "off-far", &url, &far)?;
         let go = ["run", "--plan", "plan.json", "--run-id", "off", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = self.start("off", "off-client", &url, &go)?;

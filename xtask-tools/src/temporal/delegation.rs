@@ -23,7 +23,7 @@ impl World {
             Server::start(&self.root.join("parted"))?,
             ScriptedServer::try_start(parted(), 0).context("the scripted model does not start")?,
         );
-        let _worker = self.start("parted", "parted-worker", &model.url(), &["worker", "--temporal", &engine.address()])?;
+        let _worker = self.start("parted", "parted-worker", &model.url(), &["worker", "--engine", &engine.address()])?;
         let there = self.asked_below("parted", &model, &["--engine", &format!("temporal://{}", engine.address())])?;
         ensure!(here == there, "`aime runs` shows other things: {there:#?}\nwhere one process has {here:#?}");
         self.record(&engine, "answered", "aime-run-parted", "parted/.aime/blobs")?;

@@ -53,7 +53,7 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("ends-engine"))?);
         let here = self.ends_in("ends-here", &url, &[])?;
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
-        let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
+        let _worker = self.start("ends", "ends-worker", &url, &["worker", "--engine", &address])?;
         let there = self.ends_in("ends", &url, &["--engine", &on])?;
         fs::remove_file(&settings)?;
         for (name, run) in [("cancelled", "ended"), ("stopped", "stopped"), ("asked", "asked")] {

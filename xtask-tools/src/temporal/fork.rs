@@ -30,7 +30,7 @@ impl World {
         let model = || ScriptedServer::try_start(at_work(), 0).context("the scripted model does not start");
         let here = self.forked_in("fork-here", &model()?, &[])?;
         let (engine, model) = (Server::start(&self.root.join("fork-engine"))?, model()?);
-        let _worker = self.start("fork", "fork-worker", &model.url(), &["worker", "--temporal", &engine.address()])?;
+        let _worker = self.start("fork", "fork-worker", &model.url(), &["worker", "--engine", &engine.address()])?;
         let there = self.forked_in("fork", &model, &["--engine", &format!("temporal://{}", engine.address())])?;
         ensure!(here == there, "the fork is another: {there:#?}\nwhere one process has {here:#?}");
         self.record(&engine, "forked", "aime-run-again", "fork/.aime/blobs")?;

@@ -70,7 +70,7 @@ impl World {
             let url = model.url();
             let _worker = match on {
                 [] => None,
-                _ => Some(self.start(folder, "lead-asks-worker", &url, &["worker", "--temporal", &engine.address()])?),
+                _ => Some(self.start(folder, "lead-asks-worker", &url, &["worker", "--engine", &engine.address()])?),
             };
             let go = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), &url, &[words, on].concat());
             let run = ["run", GOAL, "--run-id", "asks", "--approve", "all", "--unattended", "--output", "json"];
@@ -97,7 +97,7 @@ impl World {
             let url = model.url();
             let _worker = match on {
                 [] => None,
-                _ => Some(self.start(folder, "lead-fork-worker", &url, &["worker", "--temporal", &engine.address()])?),
+                _ => Some(self.start(folder, "lead-fork-worker", &url, &["worker", "--engine", &engine.address()])?),
             };
             let go = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), &url, &[words, on].concat());
             go("fork", &["runs", "fork", "led", "--at", "1", "--run-id", "led-2"])?.printed(0)?;

@@ -47,7 +47,7 @@ impl World {
             let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
             let (url, engine) = (model.url(), Server::start(&self.root.join("load"))?);
             let serve =
-                |number| self.start("load", &format!("load-worker-{workers}-{number}"), &url, &["worker", "--temporal", &engine.address()]);
+                |number| self.start("load", &format!("load-worker-{workers}-{number}"), &url, &["worker", "--engine", &engine.address()]);
             let _workers = (0..workers).map(serve).collect::<Result<Vec<_>>>()?;
             // The first run of each kind is not counted, since it includes one-time start-up.
             for kind in KINDS {

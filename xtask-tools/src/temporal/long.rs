@@ -43,7 +43,7 @@ impl World {
         let model = ScriptedServer::try_start(turns(), 0).context("the scripted model does not start")?;
         let (url, engine) = (model.url(), Server::start_with(&self.root.join("long"), SOON)?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
-        let _worker = self.start("long", "long-worker", &url, &["worker", "--temporal", &address])?;
+        let _worker = self.start("long", "long-worker", &url, &["worker", "--engine", &address])?;
         let client = self.start("long", "long-client", &url, &[&go[..], &["--engine", &on]].concat())?;
         self.appears("long/at-call-1")?;
         let said: Vec<String> = scope(|scope| {
@@ -116,7 +116,7 @@ impl World {
         let embedded = self.start("busy-here", "busy-here", &url, &go)?.ended(0)?;
         let engine = Server::start_with(&self.root.join("busy-engine"), SOON)?;
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
-        let _worker = self.start("busy", "busy-worker", &url, &["worker", "--temporal", &address])?;
+        let _worker = self.start("busy", "busy-worker", &url, &["worker", "--engine", &address])?;
         let there = self.start("busy", "busy-client", &url, &[&go[..], &["--engine", &on]].concat())?.ended(0)?;
         self.record_first(&engine, "busy", "aime-run-busy", "busy/.aime/blobs")?;
         let histories = engine.histories("aime-run-busy")?;

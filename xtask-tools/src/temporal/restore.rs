@@ -26,7 +26,7 @@ impl World {
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
         let (url, mut engine) = (model.url(), Server::start(&self.root.join("backup-engine"))?);
         let on = format!("temporal://{}", engine.address());
-        let _worker = self.start("backup", "backup-worker", &url, &["worker", "--temporal", &engine.address()])?;
+        let _worker = self.start("backup", "backup-worker", &url, &["worker", "--engine", &engine.address()])?;
         let run = ["run", "--plan", "plan.json", "--run-id", "backup", "--approve", "all", "--output", "json", "--engine", &on];
         self.start("backup", "backup-run", &url, &run)?.ended(5)?;
         engine.back_up(&self.root.join("backup-kept"))?;

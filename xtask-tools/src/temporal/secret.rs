@@ -33,7 +33,7 @@ impl World {
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
         let (url, engine) = (model.url(), Server::start(&world.root.join("secret-engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
-        let _worker = world.start("secret", "secret-worker", &url, &["worker", "--temporal", &address])?;
+        let _worker = world.start("secret", "secret-worker", &url, &["worker", "--engine", &address])?;
         let go =
             ["run", "--plan", "plan.json", "--run-id", "secret", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = world.start("secret", "secret-client", &url, &go)?;

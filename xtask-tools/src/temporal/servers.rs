@@ -50,7 +50,7 @@ impl World {
         let offered = self.with(&[("XDG_CONFIG_HOME", &offered)]);
         let has = self.with(&[("XDG_CONFIG_HOME", &has), ("CLOCK_TOKEN", TOKEN)]);
         let serve = |world: &Self, folder: &str, serves: &str| {
-            world.start(folder, folder, &url, &["worker", "--temporal", &address, "--serve", serves, "--blobs", &blobs])
+            world.start(folder, folder, &url, &["worker", "--engine", &address, "--serve", serves, "--blobs", &blobs])
         };
         let _workers = [
             serve(&offered, drives, "runs,llm,tools.files")?,

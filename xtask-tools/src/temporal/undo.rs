@@ -60,7 +60,7 @@ impl World {
         let blobs = self.root.join("undo-blobs").display().to_string();
         let travels = ["--git-handoff", "--blobs", &blobs];
         let host = |folder: &str, serves: &str| {
-            self.start(folder, folder, &url, &[&["worker", "--temporal", &away, "--serve", serves][..], &travels].concat())
+            self.start(folder, folder, &url, &[&["worker", "--engine", &away, "--serve", serves][..], &travels].concat())
         };
         let _workers = [
             self.worker("undo", "undo-files", &url, &address, "runs,llm,planner,tools.files")?,

@@ -135,7 +135,7 @@ impl World {
     }
 
     pub(super) fn worker(&self, folder: &str, name: &str, model: &str, address: &str, serves: &str) -> Result<Process> {
-        self.start(folder, name, model, &["worker", "--temporal", address, "--serve", serves])
+        self.start(folder, name, model, &["worker", "--engine", address, "--serve", serves])
     }
 
     /// Records the history of a workflow for the replay tests, with its data in the blobs, and without the names of this machine.

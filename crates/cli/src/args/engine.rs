@@ -14,7 +14,7 @@ const ENGINE: &str = "Runs on an engine";
 /// Engine of a run that is carried out elsewhere.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineArgs {
-    /// Run on Temporal, where workers do the work: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
+    /// Use runs on Temporal, where workers do the work: HOST:PORT, temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
     #[arg(long, value_name = "ADDRESS", global = true, value_parser = address, help_heading = ENGINE)]
     pub(crate) engine: Option<Address>,
     /// Store of large contents that workers and clients share: a folder, or a bucket as s3://BUCKET/PREFIX, with its key in
@@ -85,9 +85,6 @@ impl EngineArgs {
 /// Work of a worker, and its engine.
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
-    /// Address of the engine: HOST:PORT, or as for --engine
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub(crate) temporal: Address,
     /// Work that it takes: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = capability)]
     pub(crate) serve: Vec<Capability>,

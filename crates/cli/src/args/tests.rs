@@ -104,7 +104,7 @@ fn what_is_wrong_names_the_option() {
         #[cfg(feature = "temporal")]
         (["--engine", "foo://x", "runs", "list"], "write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE"),
         #[cfg(feature = "temporal")]
-        (["worker", "--temporal", "h:1", "--serve=x"], "write some of runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp"),
+        (["worker", "--engine", "h:1", "--serve=x"], "write some of runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp"),
         (["run", "g", "--max-tokens", "-5"], "write a whole number of at least 1"),
         (["run", "g", "--max-parallel", "1001"], "write a whole number from 1 to 1000"),
         (["serve", "--port", "99999", "--plain"], "write a whole number from 0 to 65535"),

@@ -126,7 +126,10 @@ fn interruptions() -> mpsc::UnboundedReceiver<()> {
 
 /// Serves an engine until Ctrl-C or TERM.
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let options = global.engine.options(&args.temporal);
+    let Some(on) = &global.engine.engine else {
+        return Err(Failure::usage(message!("engine-not-named")).hint(message!("engine-not-named-hint")));
+    };
+    let options = global.engine.options(on);
     let worker = EngineWorker::new(&options, &args.serve, args.model.as_deref().map(by_flag), setup)?;
     if let Some(choice) = worker.model() {
         print_model(Some(choice), setup);

@@ -1,6 +1,6 @@
 //! `aime plan`: creates a plan without running it. `run --review` and the MCP server plan by it too.
 
-use std::{convert::Infallible, future::pending, path::Path};
+use std::{convert::Infallible, future::pending, io, path::Path};
 
 use aime_dynamic_planner::{dot, mermaid};
 use aime_messages::message;
@@ -29,11 +29,9 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     let goal = read_goal(&args.goal)?;
     let images = read_images(&args.image)?;
     let to = args.output_file.as_deref().filter(|path| *path != Path::new("-"));
-    if let Some(path) = to {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
-            return Err(Failure::usage(message!("plan-not-written", file = path.display())).hint(message!("plan-not-written-hint")));
-        }
+    if let Some((path, error)) = to.and_then(|path| Some((path, never_written(path)?))) {
+        let failure = Failure::usage(message!("plan-not-written", file = path.display(), error));
+        return Err(failure.hint(message!("plan-not-written-hint")));
     }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref().map(by_flag))?
         .ok_or_else(models::none_configured)?;
@@ -63,10 +61,19 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     };
     match to {
         Some(path) => write_whole(path, &format!("{}\n", anstream::adapter::strip_str(&text)), true)
-            .map_err(|error| Failure::usage(message!("plan-not-written-why", file = path.display(), error)))?,
+            .map_err(|error| Failure::usage(message!("plan-not-written", file = path.display(), error)))?,
         None => output::result(&text),
     }
     Ok(0)
+}
+
+/// Returns the reason why a file can certainly not be written, before anything is paid for its content.
+fn never_written(path: &Path) -> Option<io::Error> {
+    if path.is_dir() {
+        return Some(io::ErrorKind::IsADirectory.into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    folder.metadata().map_or_else(Some, |found| (!found.is_dir()).then(|| io::ErrorKind::NotADirectory.into()))
 }
 
 /// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. Returns the plan and the model calls.

@@ -27,7 +27,7 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
     let editor = editor(setup)?;
     let file = setup.data_folder().join("review.json");
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
-    let lost = |error: std::io::Error| Failure::usage(message!("plan-not-written-why", file = file.display(), error));
+    let lost = |error: std::io::Error| Failure::usage(message!("plan-not-written", file = file.display(), error));
     std::fs::create_dir_all(setup.data_folder()).map_err(lost)?;
     let (how, comment) = (msg!("review-how"), msg!("review-comment"));
     let head: String = forecast.into_iter().chain([how.as_str(), comment.as_str()]).map(|line| format!("# {line}\n")).collect();

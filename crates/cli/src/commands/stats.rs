@@ -14,8 +14,8 @@ use crate::{
 
 /// Prints the statistics.
 pub(super) fn print_stats(stats: &RunStats, form: Output) -> Result<(), Failure> {
-    for left_out in &stats.left_out {
-        output::note(&msg!("stats-not-counted", what = left_out));
+    for what in &stats.not_counted {
+        output::note(&msg!("stats-not-counted", what));
     }
     if form == Output::Text {
         output::result(&text(stats));

@@ -179,7 +179,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ChangesMerged { task, files, .. } => {
             format!("{}{}", head(GREEN, "head-merged"), msg!("line-merged", task = task, files = count(*files, "file")))
         }
-        E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), first_line(message, 2 * WIDTH)),
+        E::UndoLost { reason } => format!("{}{}", head(YELLOW, "head-undo"), first_line(&msg!("undo-stopped", reason), 2 * WIDTH)),
         E::FolderAwaited { task } => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited")),
         E::CancelRefused { task, faults } => {
             format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-not-cancelled", why = first_line(&messages(faults), 2 * WIDTH)))

@@ -144,7 +144,7 @@ fn a_line_for_each_thing_that_happens() {
         json!({"type": "cancel_refused", "task": "a", "faults": ["changes[0]: b needs it", "changes[0]: c needs it"]}),
         json!({"type": "folder_awaited", "task": "a"}),
         json!({"type": "hook_acted", "hook": "guard", "point": "before_tool", "task": "a", "did": "blocked", "detail": "not today"}),
-        json!({"type": "undo_lost", "message": "the disk is full"}),
+        json!({"type": "undo_lost", "reason": "the disk is full"}),
     ];
     let mut kinds = BTreeMap::<&str, ()>::new();
     let lines: Vec<String> = events

@@ -26,8 +26,8 @@ pub struct RetrySettings {
     pub max_wait: Duration,
     /// The longest wait that a server's `Retry-After` can cause.
     pub max_retry_after: Duration,
-    /// Time from the first attempt until an answer must have begun. No wait and no attempt goes beyond it; an answer that
-    /// is arriving is not cut by it.
+    /// Time from the first attempt until the last wait must be over. It does not end an attempt: a model that thinks for
+    /// long, while its server keeps the connection alive, has the time that the [timeouts](crate::Timeouts) of its client allow.
     pub deadline: Duration,
     /// Seed of the jitter; drawn at random when absent.
     pub jitter_seed: Option<u64>,
@@ -133,20 +133,8 @@ impl Retrying {
         Attempts { failed: 0, waits: Box::new(waits), jitter: Jitter(seed), deadline: Instant::now() + self.settings.deadline }
     }
 
-    /// Returns the next part, or the error of an attempt whose answer did not begin before the deadline.
-    async fn next_part(
-        &self,
-        parts: &mut BoxStream<'_, Result<StreamPart, ModelError>>,
-        begun: bool,
-        deadline: Instant,
-    ) -> Result<StreamPart, ModelError> {
-        let next = if begun {
-            parts.next().await
-        } else {
-            let late = |_| ModelError::Timeout { model: self.name().to_owned(), after: self.settings.deadline };
-            tokio::time::timeout_at(deadline, parts.next()).await.map_err(late)?
-        };
-        next.unwrap_or_else(|| Err(ModelError::Cut { model: self.name().to_owned() }))
+    async fn next_part(&self, parts: &mut BoxStream<'_, Result<StreamPart, ModelError>>) -> Result<StreamPart, ModelError> {
+        parts.next().await.unwrap_or_else(|| Err(ModelError::Cut { model: self.name().to_owned() }))
     }
 }
 
@@ -197,7 +185,7 @@ impl Layer for Retrying {
             }
             loop {
                 let mut parts = attempt.parts.take().unwrap_or_else(|| self.inner.stream(attempt.request.clone()));
-                match self.next_part(&mut parts, attempt.has_begun, attempt.course.deadline).await {
+                match self.next_part(&mut parts).await {
                     Ok(part) => {
                         attempt.has_begun = true;
                         attempt.ended = matches!(part, StreamPart::Done(_));
@@ -226,11 +214,10 @@ impl Layer for Retrying {
             let mut course = self.course();
             loop {
                 let mut parts = self.inner.stream(request.clone());
-                let mut begun = false;
                 let error = loop {
-                    match self.next_part(&mut parts, begun, course.deadline).await {
+                    match self.next_part(&mut parts).await {
                         Ok(StreamPart::Done(response)) => return Ok(*response),
-                        Ok(_) => begun = true,
+                        Ok(_) => {}
                         Err(error) => break error,
                     }
                 };

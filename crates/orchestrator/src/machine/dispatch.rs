@@ -91,7 +91,7 @@ impl RunMachine {
                     self.emit(ProgressEvent::CriterionTried { task: task.clone(), criterion: criterion.clone(), held: *held }, out);
                 }
             }
-            (RunFact::UndoLost { message }, _) => self.emit(ProgressEvent::UndoLost { message: message.clone() }, out),
+            (RunFact::UndoLost { reason }, _) => self.emit(ProgressEvent::UndoLost { reason: reason.clone() }, out),
             (RunFact::FolderAwaited { task, is_over: true }, _) => self.executions.has_folder(task),
             (RunFact::FolderAwaited { task, is_over: false }, _) => {
                 self.executions.await_folder(task);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
-use aime_messages::{Message, message};
+use aime_messages::message;
 use aime_progress_management::{LiveStore, ModelCost, ProgressState, RunId};
 use aime_tools::BackgroundProcesses;
 use tokio::{
@@ -137,11 +137,11 @@ impl Orchestrator {
             kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
         }
         if ended.machine.is_over() {
-            result.notes.extend(runner.private.remove().await.into_iter().map(Message::from));
+            result.notes.extend(runner.private.remove().await);
         }
-        result.notes.extend(kept_files.finish().await.into_iter().map(Message::from));
+        result.notes.extend(kept_files.finish().await.into_iter().map(|reason| message!("undo-stopped", reason)));
         if ended.machine.is_over() {
-            result.notes.extend(runner.deliver(ended.machine.state()).await.into_iter().map(Message::from));
+            result.notes.extend(runner.deliver(ended.machine.state()).await);
         }
         Ok(result)
     }

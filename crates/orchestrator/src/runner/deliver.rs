@@ -1,16 +1,16 @@
 //! The work of a run as commits on a branch of its own.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
-use aime_messages::Describe;
+use aime_messages::{Describe, Message, message};
 use aime_progress_management::{ProgressState, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Entry, UndoData, UnrecordedReason};
-use aime_work_tree::{Content, NewBranch, OmissionReason};
+use aime_work_tree::{Content, NewBranch};
 use tokio::task::spawn_blocking;
 
 use super::RunRunner;
@@ -26,66 +26,54 @@ const BEFORE: &str = "Uncommitted changes from before the run";
 const NAMED: usize = 5;
 
 /// Returns the reason why the work of a run could not be committed at its end, if that is known before it begins.
-pub(crate) async fn cannot_commit(parts: &Parts) -> Option<String> {
+pub(crate) async fn cannot_commit(parts: &Parts) -> Option<Message> {
     if parts.undo.is_none() {
-        return Some("the changes of files are not recorded (`undo.enabled`)".to_owned());
+        return Some(message!("commits-no-undo"));
     }
     let Ok(place) = tempfile::tempdir() else { return None };
-    match open_branch(parts, place.path()).await {
-        Ok(Some(_)) => None,
-        Ok(None) => Some(NO_REPOSITORY.to_owned()),
-        Err(error) => Some(error),
-    }
+    open_branch(parts, place.path()).await.err()
 }
 
-const NO_REPOSITORY: &str = "the folder is in no git repository";
-
-async fn open_branch(parts: &Parts, place: &Path) -> Result<Option<NewBranch>, String> {
+async fn open_branch(parts: &Parts, place: &Path) -> Result<NewBranch, Message> {
     let context = &parts.tool_context;
     let path: OsString = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-    NewBranch::begin(context.working_folder(), place, path).await.map_err(|error| error.to_string())
+    let opened = NewBranch::begin(context.working_folder(), place, path).await.map_err(|error| error.describe())?;
+    opened.ok_or_else(|| message!("commits-no-repository"))
 }
 
 impl RunRunner {
     /// Commits the work of an ended run to a new branch, with one commit for each task, if the settings want it. Returns messages for a person.
-    pub(crate) async fn deliver(&self, state: &ProgressState) -> Vec<String> {
+    pub(crate) async fn deliver(&self, state: &ProgressState) -> Vec<Message> {
         if !self.input.settings.commit {
             return Vec::new();
         }
-        self.commit_work(state).await.unwrap_or_else(|reason| vec![format!("the work is not committed: {reason}")])
+        self.commit_work(state).await.unwrap_or_else(|reason| vec![message!("commits-failed", reason)])
     }
 
-    async fn commit_work(&self, state: &ProgressState) -> Result<Vec<String>, String> {
+    async fn commit_work(&self, state: &ProgressState) -> Result<Vec<Message>, Message> {
         let (keep, run, folder) = (self.parts.keep.clone(), self.run.clone(), self.parts.tool_context.folder.clone());
         let place = keep.join("runs").join(run.as_str());
-        let work =
-            spawn_blocking(move || Work::read(&UndoData::read(&keep, run.as_str()).map_err(|error| error.to_string())?, &folder)).await;
-        let Work { before, tasks, mut left_out } = work.map_err(|error| error.to_string())??;
-        let mut branch = open_branch(&self.parts, &place).await?.ok_or(NO_REPOSITORY)?;
+        let work = spawn_blocking(move || Work::read(&UndoData::read(&keep, run.as_str()).map_err(Message::text)?, &folder)).await;
+        let Work { before, tasks, mut omitted } = work.map_err(Message::text)??;
+        let mut branch = open_branch(&self.parts, &place).await?;
         let seconds = self.parts.clock.now() / 1000;
         // Only this commit has what a person changed in the same files before.
-        let message = format!("{BEFORE}\n\nAime-Run: {}", self.run);
-        branch.commit(&message, &before, seconds).await.map_err(|error| error.to_string())?;
+        let text = format!("{BEFORE}\n\nAime-Run: {}", self.run);
+        branch.commit(&text, &before, seconds).await.map_err(|error| error.describe())?;
         let is_first_of_person = branch.commits() > 0;
         for (task, contents) in tasks {
-            let message = self.message(task.as_deref(), state);
-            for (path, reason) in branch.commit(&message, &contents, seconds).await.map_err(|error| error.to_string())? {
-                left_out.entry(words_of(&reason)).or_default().insert(path);
+            let text = self.message(task.as_deref(), state);
+            for (path, reason) in branch.commit(&text, &contents, seconds).await.map_err(|error| error.describe())? {
+                omitted.add(reason.describe(), path);
             }
         }
-        let created = branch.create(&format!("aime/{}", self.run)).await.map_err(|error| error.to_string())?;
+        let created = branch.create(&format!("aime/{}", self.run)).await.map_err(|error| error.describe())?;
         let mut notes = vec![match created {
-            Some((branch, commits)) if is_first_of_person => format!(
-                "the work is on the branch {branch}, in {commits} commits; the first has changes of the same files that were not committed before the run"
-            ),
-            Some((branch, commits)) => format!("the work is on the branch {branch}, in {commits} commits"),
-            None => "nothing is committed: the run changed no file that the repository keeps".to_owned(),
+            Some((branch, commits)) if is_first_of_person => message!("commits-branch-mixed", branch, commits),
+            Some((branch, commits)) => message!("commits-branch", branch, commits),
+            None => message!("commits-none"),
         }];
-        notes.extend(left_out.iter().map(|(reason, paths)| {
-            let named = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-            let more = paths.len().checked_sub(NAMED).filter(|more| *more > 0).map_or_else(String::new, |more| format!(" and {more} more"));
-            format!("not in the commits: {named}{more} ({reason})")
-        }));
+        notes.extend(omitted.notes());
         Ok(notes)
     }
 
@@ -100,16 +88,6 @@ impl RunRunner {
     }
 }
 
-/// Returns the reason why the repository does not get a path, as text.
-fn words_of(reason: &OmissionReason) -> String {
-    match reason {
-        OmissionReason::Ignored => "git ignores it".to_owned(),
-        OmissionReason::Submodule => "in a submodule".to_owned(),
-        OmissionReason::TooLarge => "over 100 MB: give it to Git LFS".to_owned(),
-        OmissionReason::Filter(filter) => format!("its filter `{filter}` is a program, which aime does not run"),
-    }
-}
-
 /// Contents of paths; `None` for a removed path.
 type Contents = Vec<(PathBuf, Option<Content>)>;
 
@@ -120,16 +98,39 @@ struct Work {
     before: Contents,
     /// Contents after each task.
     tasks: Vec<(Option<String>, Contents)>,
-    /// Paths whose content is not known, by the reason.
-    left_out: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// Paths whose content is not known.
+    omitted: Omitted,
+}
+
+/// Paths that are not in the commits as they are in the folder, by the reason.
+#[derive(Default)]
+struct Omitted(Vec<(Message, BTreeSet<PathBuf>)>);
+
+impl Omitted {
+    fn add(&mut self, reason: Message, path: PathBuf) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, paths)) => drop(paths.insert(path)),
+            None => self.0.push((reason, BTreeSet::from([path]))),
+        }
+    }
+
+    fn notes(&self) -> impl Iterator<Item = Message> {
+        self.0.iter().map(|(reason, all)| {
+            let paths = all.iter().take(NAMED).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+            match all.len().saturating_sub(NAMED) {
+                0 => message!("commits-omitted", paths, reason),
+                more => message!("commits-omitted-more", paths, more, reason),
+            }
+        })
+    }
 }
 
 impl Work {
     /// Reads what was recorded. A file that was too large for that is taken from the folder, if nobody has changed it since.
-    fn read(kept: &Option<UndoData>, folder: &ConfinedFolder) -> Result<Self, String> {
-        let kept = kept.as_ref().ok_or("the changes of files were not recorded")?;
+    fn read(kept: &Option<UndoData>, folder: &ConfinedFolder) -> Result<Self, Message> {
+        let kept = kept.as_ref().ok_or_else(|| message!("commits-not-recorded"))?;
         if let Some(reason) = kept.lost() {
-            return Err(reason.to_owned());
+            return Err(Message::text(reason));
         }
         let mut work = Self::default();
         for (path, entry) in kept.before() {
@@ -147,7 +148,7 @@ impl Work {
                     Recorded::Unknown(_) if kept.work().iter().skip(number + 1).any(|later| later.paths.contains_key(path)) => {}
                     Recorded::Unknown(why) => match entry.as_ref().and_then(|entry| in_folder(folder, path, entry)) {
                         Some(content) => contents.push((path.clone(), Some(content))),
-                        None => drop(work.left_out.entry(why.describe().to_string()).or_default().insert(path.clone())),
+                        None => work.omitted.add(why.describe(), path.clone()),
                     },
                 }
             }
@@ -168,13 +169,13 @@ enum Recorded {
 }
 
 impl Recorded {
-    fn of(kept: &UndoData, entry: Option<&Entry>) -> Result<Self, String> {
+    fn of(kept: &UndoData, entry: Option<&Entry>) -> Result<Self, Message> {
         Ok(match entry {
             None => Self::Content(None),
             Some(Entry::Folder { .. } | Entry::NotKept { why: UnrecordedReason::Cache, .. }) => Self::Nothing,
             Some(Entry::Link { target }) => Self::Content(Some(Content::Link(target.clone()))),
             Some(entry @ Entry::File { mode, .. }) => {
-                let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
+                let bytes = kept.content(entry).map_err(Message::text)?.unwrap_or_default();
                 Self::Content(Some(Content::File { bytes, is_executable: mode & EXECUTABLE != 0 }))
             }
             Some(Entry::NotKept { why, .. }) => Self::Unknown(*why),

@@ -277,7 +277,7 @@ impl KeptFiles {
         spawn_blocking(move || recorder.since_begin(&path)).await.ok().flatten()
     }
 
-    /// Finishes the recording when the run ends or is left. Returns messages to report.
+    /// Finishes the recording when the run ends or is left. Returns the reasons if it has stopped before.
     pub(crate) async fn finish(&self) -> Vec<String> {
         let Some(recorder) = self.recorder.clone() else { return Vec::new() };
         let finished = spawn_blocking(move || {
@@ -299,8 +299,8 @@ impl KeptFiles {
 
     /// Returns the facts for changes that could not be recorded. There are none for a passing folder, whose states
     /// contain the changes anyway.
-    fn worth_telling(&self, notes: Vec<String>) -> impl Iterator<Item = RunFact> {
-        notes.into_iter().filter(|_| self.passing.is_none()).map(|message| RunFact::UndoLost { message })
+    fn worth_telling(&self, reasons: Vec<String>) -> impl Iterator<Item = RunFact> {
+        reasons.into_iter().filter(|_| self.passing.is_none()).map(|reason| RunFact::UndoLost { reason })
     }
 
     /// Runs blocking work, then reports pending changes to the run.

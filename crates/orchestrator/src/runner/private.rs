@@ -152,7 +152,7 @@ impl PrivatePlaces {
 
     /// Removes the private folders of a run that has ended, except those with an unresolved conflict. Returns messages
     /// for a person.
-    pub(crate) async fn remove(&self) -> Vec<String> {
+    pub(crate) async fn remove(&self) -> Vec<Message> {
         let mut folders = self.folders.lock().await;
         let opened = match folders.take() {
             Some(folders) => Ok(folders),
@@ -165,10 +165,8 @@ impl PrivatePlaces {
             Err(error) => Err(error),
         };
         match removed {
-            Ok(left) => {
-                left.iter().map(|folder| format!("versions that are not in the working folder are kept in {}", folder.display())).collect()
-            }
-            Err(error) => vec![format!("the private folders of the run stay in {}: {error}", self.place.display())],
+            Ok(left) => left.iter().map(|folder| message!("private-versions-kept", folder = folder.display())).collect(),
+            Err(error) => vec![message!("private-folders-stay", folder = self.place.display(), reason = error)],
         }
     }
 }

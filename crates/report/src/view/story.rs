@@ -1,6 +1,6 @@
 //! Events as lines, without the calls of tasks, which the tasks show.
 
-use aime_messages::Message;
+use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, Timestamp, TriggerReason};
 
 use super::{
@@ -102,7 +102,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             let task = act.task.as_ref().map(|task| format!("{}: ", titles.title(task))).unwrap_or_default();
             format!("{task}the hook {} {} at {}: {}", act.hook, act.did.name(), act.point, act.detail)
         }
-        ProgressEvent::UndoLost { message } => message.clone(),
+        ProgressEvent::UndoLost { reason } => message!("undo-stopped", reason).to_string(),
         _ => return None,
     })
 }

@@ -101,7 +101,7 @@ impl EngineRuns<'_> {
         while let Some((run, seen)) = seen.next().await {
             match seen {
                 Ok((input, facts)) => stats.count(input, &facts),
-                Err(error) => stats.left_out.push(format!("run {run}: {error}")),
+                Err(error) => stats.not_counted.push(message!("stats-run", run, reason = error)),
             }
         }
         Ok(stats)

@@ -230,7 +230,7 @@ pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
 
 /// Returns `aime.stats/v1`. A rate (0 to 1) or mean is null if there is no data for it.
 pub fn stats_document(stats: &RunStats) -> Value {
-    let RunStats { runs, metrics, time, left_out } = stats;
+    let RunStats { runs, metrics, time, not_counted } = stats;
     let PlanningMetrics { asked, made, reused, executed, succeeded, .. } = metrics;
     json!({
         "schema": "aime.stats/v1",
@@ -241,7 +241,7 @@ pub fn stats_document(stats: &RunStats) -> Value {
         },
         "execution": {"ended": executed, "succeeded": succeeded, "success_rate": metrics.execution_success_rate()},
         "time": time,
-        "left_out": left_out,
+        "not_counted": not_counted,
     })
 }
 

@@ -18,7 +18,7 @@ struct AtWork {
     /// Actors that have not ended, or whose end was not taken in, by their names.
     stopped: Vec<(String, StoppedActor)>,
     /// Reports that the actors had sent and the run had not taken in.
-    unheard: Vec<ActorReport>,
+    undelivered_reports: Vec<ActorReport>,
 }
 
 impl Runs {
@@ -35,13 +35,13 @@ impl Runs {
         let until = facts.last().map_or(input.at, |fact| fact.at);
         let machine = replay::<RunMachine>(&input, &facts).machine;
         let plan = PlanId::from(input.fact.run());
-        let AtWork { mut stopped, unheard } = self.at_work((run, version), &machine, (&plan, until)).await?;
+        let AtWork { mut stopped, undelivered_reports } = self.at_work((run, version), &machine, (&plan, until)).await?;
         if let Some((lead, reports)) = self.lead((run, version), &machine, (&plan, until)).await? {
             facts.extend(reports.into_iter().map(|fact| Recorded { at: until, fact }));
             stopped.push((LEAD_PREFIX.to_owned(), lead));
         }
-        if !unheard.is_empty() {
-            facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: unheard } });
+        if !undelivered_reports.is_empty() {
+            facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: undelivered_reports } });
         }
         let events = view_of(input.clone(), &facts).events.len();
         let facts = facts.into_iter().map(Timestamped::from).collect();
@@ -73,7 +73,7 @@ impl Runs {
                 let Some(past) = PastActor::of(told, plan, until) else { continue };
                 wanted.extend(past.delegations());
                 let reports = past.reports().filter(|(number, _)| *number >= heard);
-                found.unheard.extend(reports.map(|(number, event)| {
+                found.undelivered_reports.extend(reports.map(|(number, event)| {
                     let (task, call, event) = (task.clone(), call.clone(), event.clone());
                     ActorReport { task, execution, call, number, event }
                 }));

@@ -105,7 +105,7 @@ impl Attempt {
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let reached = || {
             self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
-            self.unheard(&machine).map(|said| ActorFact::PersonMessage { said }).collect()
+            self.undelivered(&machine).map(|said| ActorFact::PersonMessage { said }).collect()
         };
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
         self.actors.borrow_mut().remove(&self.order.task);
@@ -184,10 +184,10 @@ impl Attempt {
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            let mut unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::PersonMessage { said }).collect();
-            unheard.extend(again);
+            let mut undelivered: Vec<_> = self.undelivered(&begin).map(|said| ActorFact::PersonMessage { said }).collect();
+            undelivered.extend(again);
             if let Some(journal) = &mut begin.journal {
-                journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
+                journal.then = undelivered.into_iter().chain([ActorFact::Resumed {}]).collect();
             }
             let tree = private.or_else(|| tree_now(&self.ctx));
             let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
@@ -203,8 +203,8 @@ impl Attempt {
             Ok(Wire(ActorCreation::Made { actor })) => {
                 let mut begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), actor.input);
                 // People may have said more while it was made.
-                let unheard: Vec<_> = self.unheard(&begin).collect();
-                begin.input.what.told.extend(unheard);
+                let undelivered: Vec<_> = self.undelivered(&begin).collect();
+                begin.input.what.told.extend(undelivered);
                 let created = Some(actor.created);
                 let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
                 let (stopped, text_limit) = (Vec::new(), None);
@@ -220,7 +220,7 @@ impl Attempt {
     }
 
     /// Returns the messages to this actor so far that its start state does not include.
-    fn unheard(&self, begin: &MachineStart<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
+    fn undelivered(&self, begin: &MachineStart<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
         let told = facts.filter_map(|fact| if let ActorFact::PersonMessage { said } = fact { Some(said) } else { None });
         let heard: BTreeSet<_> = begin.input.what.told.iter().chain(told).map(|told| told.id.clone()).collect();

@@ -57,7 +57,7 @@ fn an_answer_that_came_as_it_was_left_moves_it_on() {
 #[test]
 fn it_goes_on_once_with_all_that_was_said_in_its_order() {
     let more = Bounds { max_tool_calls: 7, ..Bounds::default() };
-    for (what, unheard, inbox, then) in [
+    for (what, undelivered, inbox, then) in [
         ("an answer resumes it", vec![], vec![answer()], vec![resumed(None), answer()]),
         (
             "what it had not heard comes first",
@@ -76,7 +76,7 @@ fn it_goes_on_once_with_all_that_was_said_in_its_order() {
         ("it is given up", vec![message("a")], vec![resumed(None), cancel()], vec![cancel()]),
         ("what was answered as it was left", vec![], vec![], vec![resumed(None)]),
     ] {
-        assert_eq!(going_on(inbox, unheard, true), then, "{what}");
+        assert_eq!(going_on(inbox, undelivered, true), then, "{what}");
     }
 }
 

@@ -141,15 +141,12 @@ async fn the_deadline_holds() {
     assert_eq!(outcome.unwrap_err(), "m refuses more requests for now: slow (gave up after 2 attempts)");
     assert_eq!((asked, start.elapsed().as_secs()), (2, 60), "a wait beyond it is not begun");
 
-    let start = Instant::now();
-    let (outcome, asked, _) = complete(vec![Step::Fails(limited(60)), Step::Hangs], settings.clone()).await;
-    assert_eq!(outcome.unwrap_err(), "m did not answer within 100 s (gave up after 2 attempts)");
-    assert_eq!((asked, start.elapsed().as_secs()), (2, 100), "an attempt does not outlast it");
-
-    // An answer that has begun is left to the idle timeout of the model itself.
-    let model = retrying(&Arc::new(Model::new([Step::HangsAfterText])), settings);
-    let request = model.complete(ChatRequest::default());
-    assert!(tokio::time::timeout(Duration::from_secs(1_000), request).await.is_err());
+    // An attempt is left to the timeouts of the model itself, whether its answer has begun or not.
+    for step in [Step::Hangs, Step::HangsAfterText] {
+        let model = retrying(&Arc::new(Model::new([step])), settings.clone());
+        let request = model.complete(ChatRequest::default());
+        assert!(tokio::time::timeout(Duration::from_secs(1_000), request).await.is_err());
+    }
 }
 
 #[tokio::test(start_paused = true)]
