@@ -237,8 +237,7 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let serve = |folder: &str, serves: &str| {
-            let arguments =
-                ["worker", "--engine", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs, "--payload-key", &key];
+            let arguments = ["worker", "--engine", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs, "--payload-key", &key];
             self.start(folder, &format!("trees-{folder}"), &url, &arguments)
         };
         let _workers = [

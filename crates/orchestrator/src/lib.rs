@@ -64,7 +64,7 @@ pub use {
 pub use brief::{ActorBrief, ReturnedResult};
 
 pub use builder::{BuildError, OrchestratorBuilder};
-pub use check::{Finding, Place, RunCheck, check_run, check_published};
+pub use check::{Finding, Place, RunCheck, check_published, check_run};
 
 pub(crate) use budget::{Budget, BudgetError};
 pub use conversation::LeadConversation;

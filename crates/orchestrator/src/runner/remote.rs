@@ -155,7 +155,9 @@ impl RemoteEffects {
             self.runner.kept_files.around("hook", parts.hooks.stopped(&mut result)).await;
         }
         let lost = self.runner.kept_files.leave().await;
-        let lost = lost.into_iter().filter_map(|fact| if let RunFact::UndoLost { reason } = fact { Some(message!("undo-stopped", reason)) } else { None });
+        let lost = lost
+            .into_iter()
+            .filter_map(|fact| if let RunFact::UndoLost { reason } = fact { Some(message!("undo-stopped", reason)) } else { None });
         result.notes.extend(lost);
         self.redactor().typed(result.notes)
     }

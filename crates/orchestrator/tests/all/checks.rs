@@ -1,6 +1,6 @@
 //! Checks of the stored parts of a run, and repairs from its facts.
 
-use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run, check_published, view};
+use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_published, check_run, view};
 use aime_progress_management::{RunStatus, TimedEvent, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};
@@ -76,8 +76,9 @@ async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
     let seen = view(&bench.journal, &run_id()).unwrap();
     let told: Vec<TimedEvent> =
         seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
-    let places =
-        |told: &[TimedEvent], state| check_published(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect();
+    let places = |told: &[TimedEvent], state| {
+        check_published(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect()
+    };
     let mut other = told.clone();
     other[3].at = Timestamp::from_millis(7);
     let mut elsewhere = seen.state.clone();
