@@ -201,7 +201,7 @@ fn words<M: AsRef<Message>>(messages: &[M]) -> Vec<String> {
     for message in new_results(messages) {
         let text = match message {
             Message::User { content, .. } => content.as_str(),
-            Message::Tool { name, content, .. } if name == TERMINATE => content.strip_prefix("Ended.").unwrap_or(content),
+            Message::Tool { name, content, .. } if name == TERMINATE => content.strip_prefix("Received.").unwrap_or(content),
             Message::Tool { name, content, .. } if name == "update_progress" => content.strip_prefix("Reported.").unwrap_or_default(),
             Message::Tool { name, content, .. } if name == "todo" => content.split_once("completed)").map_or("", |(_, rest)| rest),
             _ => "",
@@ -253,7 +253,7 @@ mod tests {
         assert!(of(vec![answer(), result("bash", "exit code 1"), result("update_progress", "Reported.")]).is_empty());
         assert_eq!(of(vec![answer(), result("update_progress", "Reported.\n\nA person says: hurry")]), ["A person says: hurry"]);
         assert_eq!(of(vec![answer(), result("todo", "[ ] #1: a\n\n(0/1 completed)\n\nhurry")]), ["hurry"]);
-        assert_eq!(of(vec![answer(), result("terminate", "Ended.\n\nnot accepted yet")]), ["not accepted yet"]);
+        assert_eq!(of(vec![answer(), result("terminate", "Received.\n\nnot accepted yet")]), ["not accepted yet"]);
         assert_eq!(of(vec![answer(), result("terminate", "Error: not ended")]), ["Error: not ended"]);
     }
 }

@@ -8,7 +8,7 @@ use crate::{Conclusion, Criterion, EdgeType, ProgressState, Significance, Task, 
 /// Minimum number of tasks for which an overview is useful.
 const FEW: usize = 3;
 /// Maximum length of a title in an overview, in characters.
-const TITLE: usize = 60;
+const TITLE: usize = 100;
 /// Maximum length of a displayed summary, error or reason, in characters.
 const SHOWN: usize = 240;
 

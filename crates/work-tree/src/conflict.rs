@@ -47,7 +47,9 @@ fn kind_of(modes: &Modes) -> Option<ConflictKind> {
 impl WorkTree {
     /// Merges two commits. Returns the merged tree, which contains conflict markers if there are conflicts.
     pub(crate) async fn merge_trees(&self, ours: &Commit, theirs: &Commit) -> Result<(String, Vec<FileConflict>), WorkTreeError> {
-        let merge = ["merge-tree", "--write-tree", "-z", "--no-messages", ours.as_str(), theirs.as_str()];
+        // git writes these names beside the markers. It reads a name as `git describe` prints it, and only its end counts.
+        let [ours, theirs] = [format!("working-folder-0-g{}", ours.as_str()), format!("this-task-0-g{}", theirs.as_str())];
+        let merge = ["merge-tree", "--write-tree", "-z", "--no-messages", &ours, &theirs];
         let said = self.git.run(&merge, Vec::new()).await?;
         if !matches!(said.code, 0 | 1) {
             return Err(said.refused());

@@ -23,6 +23,8 @@ pub(super) const NOT_ENDED: &str =
     "Reported. That does not end the task: call `terminate` with status `success` and the result as its message.";
 /// Statuses that mean "done".
 const DONE: [&str; 9] = ["completed", "complete", "done", "finished", "success", "succeeded", "完成", "已完成", "成功"];
+/// Result of `terminate`. The actor reads it only if its result is not accepted.
+const TERMINATED: &str = "Received.";
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
 impl ActorMachine {
@@ -133,7 +135,7 @@ impl ActorMachine {
         let verdicts = CriterionVerdict::parse_all(parameters, self.input.audits).map_err(|error| error.to_string())?;
         let verdicts = serde_json::to_value(verdicts).map_err(|error| error.to_string())?;
         self.conclude_with(verdicts);
-        Ok("Ended.".to_owned())
+        Ok(TERMINATED.to_owned())
     }
 
     /// Ends the actor, unless it claims success in the same turn as a failed call, whose failure it cannot have seen.
@@ -174,6 +176,6 @@ impl ActorMachine {
             message = "ended without a word".to_owned();
         }
         self.conclude_by_terminate(said, &message, result.unwrap_or_default());
-        Ok("Ended.".to_owned())
+        Ok(TERMINATED.to_owned())
     }
 }

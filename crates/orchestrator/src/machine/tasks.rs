@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_actor_factory::effect_prefix;
+use aime_actor_factory::{effect_prefix, marked};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Origin, Outcome, ProgressEvent, Significance,
@@ -15,6 +15,8 @@ use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, setting
 
 /// The longest tool output in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
+/// Maximum bytes of the hunks of all conflicts that are shown to an actor.
+const HUNKS_BYTES: usize = 8_000;
 const CONFLICT: &str = "two tasks changed the same files at once";
 const OUT_OF_STEPS: &str = "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
 
@@ -305,7 +307,7 @@ impl RunMachine {
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
             let failed = checks.iter().any(CriterionResult::is_fault_of_worker);
             let reason = Message::list("; ", &unmet);
-            if failed && self.return_result(task, &reason.to_string(), out) {
+            if failed && self.return_result(task, &format!("{reason}{}", marked_hunks(task, conflicts)), out) {
                 return self.advance(out);
             }
             conclusion.outcome = Outcome::Failure;
@@ -486,6 +488,22 @@ fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, String) {
         (None, None) => conclusion.summary.clone(),
     };
     (outcome, text)
+}
+
+/// Returns both versions of the open conflicts in texts, for the actor that is to resolve them. They are data of files.
+fn marked_hunks(task: &TaskId, conflicts: &[FoundConflict]) -> String {
+    let (mut shown, mut omitted) = (String::new(), Vec::new());
+    for FoundConflict { conflict, hunks } in conflicts.iter().filter(|found| !found.conflict.resolved && !found.hunks.is_empty()) {
+        if shown.len() + hunks.len() <= HUNKS_BYTES {
+            shown.push_str(&format!("`{}`\n{hunks}", conflict.path));
+        } else {
+            omitted.push(conflict.path.as_str());
+        }
+    }
+    if !omitted.is_empty() {
+        shown.push_str(&format!("[omitted, too long: {}]\n", omitted.join(", ")));
+    }
+    if shown.is_empty() { shown } else { format!("\n\n{}\n", marked("files", task.as_str(), shown.trim_end())) }
 }
 
 /// Returns whether an event is about the actor's own task and decides nothing about the run.

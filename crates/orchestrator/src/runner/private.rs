@@ -479,7 +479,9 @@ fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) ->
     let mut by_state: BTreeMap<&str, Vec<&MergeConflict>> = BTreeMap::new();
     for conflict in open {
         let state = match conflict.kind {
-            ConflictKind::Text => "both versions are there, between <<<<<<< and >>>>>>>: keep the purpose of both, and remove the markers",
+            ConflictKind::Text => {
+                "both versions are there, theirs after <<<<<<< working-folder and yours before >>>>>>> this-task: keep the purpose of both, and remove the markers"
+            }
             ConflictKind::DeleteEdit if conflict.kept.is_some() => "deleted by others, and your changed version is there again",
             ConflictKind::DeleteEdit => "deleted by you, and the version that others changed is there again; delete it again if it must go",
             ConflictKind::Binary | ConflictKind::Symlink | ConflictKind::Place => "it is as the others left it",
@@ -497,7 +499,10 @@ fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) ->
             if versions.is_empty() { String::new() } else { format!(" (commands can read your version: {})", versions.join(", ")) };
         reason.push_str(&format!(" {}: {state}{versions}.", named.join(", ")));
     }
-    reason + " Change what is wrong, or nothing if these versions are right, and end again."
+    if open.iter().all(|conflict| conflict.kind == ConflictKind::Text) {
+        return reason;
+    }
+    reason + " Change what is wrong, or nothing if these versions are right."
 }
 
 #[cfg(test)]

@@ -122,7 +122,8 @@ fn an_attempt_with_an_open_conflict_ends_with_it() {
     assert_eq!((same, conflicts), (conclusion, vec![found(true), found(false)]));
     let [check] = checks.as_slice() else { panic!("{checks:?}") };
     assert!(
-        check.passed == Some(false) && check.reason.to_string().contains("`a.txt`: both versions are there, between <<<<<<< and >>>>>>>"),
+        check.passed == Some(false)
+            && check.reason.to_string().contains("`a.txt`: both versions are there, theirs after <<<<<<< working-folder"),
         "{check:?}"
     );
 }

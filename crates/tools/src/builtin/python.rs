@@ -23,20 +23,16 @@ struct Python {
 }
 
 pub(super) fn tool(time_limit: Duration) -> impl Tool {
-    TypedTool::new(
-        "python",
-        "Run Python 3 code in the working folder; make a script with `write_file`.",
-        move |parameters: Python, context: ToolContext| async move {
-            let command = Command {
-                program: "python3",
-                arguments: ARGUMENTS.iter().map(Into::into).collect(),
-                input: parameters.code.into_bytes(),
-                time_limit: parameters.timeout_seconds.map_or(time_limit, Duration::from_secs),
-                name: "the code",
-            };
-            command::call(command, &context).await
-        },
-    )
+    TypedTool::new("python", "Run Python 3 code in the working folder.", move |parameters: Python, context: ToolContext| async move {
+        let command = Command {
+            program: "python3",
+            arguments: ARGUMENTS.iter().map(Into::into).collect(),
+            input: parameters.code.into_bytes(),
+            time_limit: parameters.timeout_seconds.map_or(time_limit, Duration::from_secs),
+            name: "the code",
+        };
+        command::call(command, &context).await
+    })
     .touches(ToolScope::Processes)
     .time_limit(time_limit)
     .time_limit_chosen_in("timeout_seconds")

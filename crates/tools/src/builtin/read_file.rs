@@ -23,7 +23,7 @@ const USUAL_PAGES: usize = 100;
 struct ReadFile {
     /// File to read
     path: Option<String>,
-    /// Several files to read from their first lines
+    /// Several files, instead of `path`, each from its first line; long ones are cut
     paths: Option<Vec<String>>,
     /// First line to read, from 1
     #[schemars(range(min = 1))]

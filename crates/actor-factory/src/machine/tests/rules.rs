@@ -123,7 +123,7 @@ fn terminate_ends_and_nothing_runs_after_it() {
     assert_eq!(play.open_ids(), ["t/1/1/1"]);
     play.tool("t/1/1/1", "one");
     assert!(play.open.is_empty());
-    assert_eq!(play.results(), ["a: one", "end: Ended.", "b: Error: not run: the task was ended before it"]);
+    assert_eq!(play.results(), ["a: one", "end: Received.", "b: Error: not run: the task was ended before it"]);
     assert_eq!(play.output.as_ref().unwrap().summary, "done");
     assert_eq!(play.machine.status(), ActorStatus::Finished);
 }

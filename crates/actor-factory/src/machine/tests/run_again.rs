@@ -21,7 +21,7 @@ fn a_returned_result_goes_on_in_the_same_conversation() {
     assert_eq!((play.output.clone(), play.machine.status()), (None, ActorStatus::Thinking));
     assert_eq!(play.requests.len(), asked + 1, "the model is asked at once");
     let last = play.results().pop().unwrap();
-    assert!(last.starts_with("end: Ended.") && last.contains("b.txt does not exist") && last.contains("terminate"), "{last}");
+    assert!(last.starts_with("end: Received.") && last.contains("b.txt does not exist") && last.contains("terminate"), "{last}");
     assert_eq!(play.results()[0], "a: written", "what was done before is known");
     assert_eq!(play.nudges(), ["returned"]);
     play.calls(vec![write("b", "2")]).tool("t/1/3/1", "written").calls(vec![terminate("success", "both are there")]);
