@@ -233,10 +233,10 @@ mod tests {
         let known = |run: &str, goal: &str| KnownRun { run: RunId::new(run).unwrap(), goal: goal.to_owned(), updated: format!("of {run}") };
         let runs = [known("a-2", "then that"), known("mend-3", "mend"), known("b", "other"), known("a", "this")];
         let sessions = listed(Path::new("/work"), &runs);
-        let told: Vec<_> =
+        let rows: Vec<_> =
             sessions.iter().map(|session| (&*session.session_id.0, session.title.as_deref(), session.updated_at.as_deref())).collect();
         let expected =
             [("a", Some("this"), Some("of a-2")), ("mend-3", Some("mend"), Some("of mend-3")), ("b", Some("other"), Some("of b"))];
-        assert_eq!(told, expected);
+        assert_eq!(rows, expected);
     }
 }

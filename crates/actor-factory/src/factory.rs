@@ -294,9 +294,9 @@ impl ActorFactory {
         let mut tools = gather(profile, small, task, context, may_delegate, &mut selection.reasons)?;
         tools.iter_mut().for_each(|sheet| *sheet = sheet.for_model(class.simple_tools));
         if let Some(delegates) = tools.iter_mut().find(|sheet| sheet.name() == DELEGATE_TASK) {
-            let told = delegates.with_parameter_text("profile", &self.profiles_in_words());
+            let sheet = delegates.with_parameter_text("profile", &self.profiles_in_words());
             // A direct run has no plan whose tasks it could name.
-            *delegates = Arc::new(if context.plain_answer_ends { told.without_parameters(&["plan_id", "task_id"]) } else { told });
+            *delegates = Arc::new(if context.plain_answer_ends { sheet.without_parameters(&["plan_id", "task_id"]) } else { sheet });
         }
         // These notes and limits are for models that choose their calls from a history of aime's.
         let settings = if profile.agent { settings.without_notes() } else { settings };

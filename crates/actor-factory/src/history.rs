@@ -155,27 +155,27 @@ impl History {
         content.insert_str(result, &words);
     }
 
-    /// Replaces the tool's text in the message `at` if `change` returns a new one, and keeps the appended texts whose speaker `stays`.
-    fn change_result(&mut self, at: usize, stays: impl Fn(Speaker) -> bool, change: impl FnOnce(&str, &str) -> Option<String>) {
+    /// Replaces the tool's text in the message `at` if `change` returns a new one, and keeps the appended texts for whose speakers `keep` is true.
+    fn change_result(&mut self, at: usize, keep: impl Fn(Speaker) -> bool, change: impl FnOnce(&str, &str) -> Option<String>) {
         let Some(message) = self.messages.get_mut(at) else { return };
         let Message::Tool { call_id, name, content, is_error, images } = message.as_ref() else { return };
         let (result, mut after) = result_and_rest(&self.appended, at, content);
         let changed = change(name, result);
         let here = |appended: &Appended| appended.message == at;
-        if changed.is_none() && self.appended.iter().filter(|appended| here(appended)).all(|appended| stays(appended.speaker)) {
+        if changed.is_none() && self.appended.iter().filter(|appended| here(appended)).all(|appended| keep(appended.speaker)) {
             return;
         }
         let mut content = changed.unwrap_or_else(|| result.to_owned());
         for appended in self.appended.iter().filter(|appended| here(appended)) {
             let (text, rest) = after.split_at_checked(appended.bytes).unwrap_or((after, ""));
             after = rest;
-            if stays(appended.speaker) {
+            if keep(appended.speaker) {
                 content.push_str(text);
             }
         }
         let (call_id, name, images) = (call_id.clone(), name.clone(), images.clone());
         *message = Arc::new(Message::Tool { call_id, name, content, is_error: *is_error, images });
-        self.appended.retain(|appended| !here(appended) || stays(appended.speaker));
+        self.appended.retain(|appended| !here(appended) || keep(appended.speaker));
     }
 
     /// Returns the index from which all messages must stay: the last `kept` and the unseen ones, without parting a result from its call.

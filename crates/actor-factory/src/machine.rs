@@ -161,8 +161,8 @@ impl Machine for ActorMachine {
         }
         if let ActorFact::RunAgain { number, missing, answer } = fact {
             self.run_again(at, *number, (missing, *answer), out);
-        } else if let ActorFact::PersonMessage { said } = fact {
-            self.queue_message(said);
+        } else if let ActorFact::PersonMessage { said: message } = fact {
+            self.queue_message(message);
             // A person's message ends nothing: an actor that was stopped or has ended hears it if it continues later.
             return None;
         } else if let ActorFact::Forked {} = fact {

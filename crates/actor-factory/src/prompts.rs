@@ -187,7 +187,7 @@ impl Prompts {
             tried.system(&context)?;
         } else {
             let criteria = ["c".to_owned()];
-            let told = tried.task(&TaskContext {
+            let rendered = tried.task(&TaskContext {
                 environment: "e",
                 knowledge: "k",
                 goal: "g",
@@ -201,7 +201,7 @@ impl Prompts {
                 small_model: false,
             })?;
             // A template may change the case of the text.
-            if !told.to_lowercase().contains(SENTINEL) {
+            if !rendered.to_lowercase().contains(SENTINEL) {
                 return Err(ActorPromptError::MissingDescription);
             }
         }

@@ -233,8 +233,9 @@ mod tests {
             is_error: false,
             images: Vec::new(),
         };
-        let told = [asked.clone(), result("1", "ask_human", "yes"), result("2", "update_progress", "Reported.")].map(std::sync::Arc::new);
-        assert_eq!(answers(&told), [("May I?".to_owned(), "yes".to_owned())].into());
+        let messages =
+            [asked.clone(), result("1", "ask_human", "yes"), result("2", "update_progress", "Reported.")].map(std::sync::Arc::new);
+        assert_eq!(answers(&messages), [("May I?".to_owned(), "yes".to_owned())].into());
         assert!(answers(&[asked].map(std::sync::Arc::new)).is_empty(), "it is not answered yet");
     }
 

@@ -150,12 +150,12 @@ mod tests {
         let edit = |path: &str| asked(ToolKind::Edit, |fields| fields.locations(at(path)));
         let check = |request: &RequestPermissionRequest, approval: Approval, attended: bool, expect: &str| {
             let work = AgentWork { attended, ..AgentWork::new(&context, approval) };
-            let told = match Consents::decide(request, &work) {
+            let decision = match Consents::decide(request, &work) {
                 Ok(RequestPermissionOutcome::Selected(chosen)) => chosen.option_id.0.to_string(),
                 Ok(_) => "cancelled".to_owned(),
                 Err(_) => "asks".to_owned(),
             };
-            assert_eq!(told, expect, "{request:?} with {approval:?}");
+            assert_eq!(decision, expect, "{request:?} with {approval:?}");
         };
         check(&run("cargo test -q"), Approval::Ask, false, "yes");
         check(&run("rm -r ."), Approval::Ask, false, "no");

@@ -112,8 +112,8 @@ impl AgentProcess {
         let input = SinkExt::<String>::sink_map_err(FramedWrite::new(input, LinesCodec::new()), io::Error::other);
         let running = tokio::spawn(connect(Lines::new(input, output), asks.clone(), connected));
         let gone = |service: &Service| {
-            let said = stderr_note(service);
-            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), stderr: said }
+            let stderr = stderr_note(service);
+            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), stderr }
         };
         let agent = match timeout(settings.limits.start, connection).await {
             Ok(Ok(agent)) => agent,
@@ -128,8 +128,8 @@ impl AgentProcess {
             Ok(Err(error)) => {
                 // Give a program that exits at once a moment to write the reason.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let AgentError::Protocol { agent, stderr: said, .. } = gone(&service) else { return Err(gone(&service)) };
-                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), stderr: said });
+                let AgentError::Protocol { agent, stderr, .. } = gone(&service) else { return Err(gone(&service)) };
+                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), stderr });
             }
             Err(_) => {
                 let reason = format!("does not answer its greeting within {} s", settings.limits.start.as_secs());
@@ -191,11 +191,11 @@ pub(crate) fn cancel(agent: &ConnectionTo<Agent>, session: &SessionId) {
 }
 
 fn stderr_note(service: &Service) -> String {
-    let said = service.stderr();
+    let stderr = service.stderr();
     let bound = service.exceeded().map(|bound| format!("\n[aime has killed it: it took {bound}]")).unwrap_or_default();
     let refused = service.refused();
     let refused = if refused.is_empty() { String::new() } else { format!("\n[refused: {}]", refused.join(", ")) };
-    let all = format!("{}{bound}{refused}", said.trim());
+    let all = format!("{}{bound}{refused}", stderr.trim());
     if all.is_empty() { all } else { format!("\n{all}") }
 }
 

@@ -90,8 +90,8 @@ impl Session {
             }
             None => return Err(process.error(format!("begins no session within {} s", settings.limits.start.as_secs()))),
         };
-        let told = id.0.to_string();
-        Ok((Self::of(settings, process, id, number), told))
+        let session_id = id.0.to_string();
+        Ok((Self::of(settings, process, id, number), session_id))
     }
 
     /// Starts the program again and loads a session.
@@ -138,8 +138,8 @@ impl Session {
 
     /// Returns name and version of the program.
     pub(crate) fn software(&self) -> String {
-        let told = self.process.introduced.agent_info.as_ref();
-        told.map_or_else(|| "an agent without a name".to_owned(), |told| format!("{} {}", told.name, told.version))
+        let info = self.process.introduced.agent_info.as_ref();
+        info.map_or_else(|| "an agent without a name".to_owned(), |info| format!("{} {}", info.name, info.version))
     }
 
     /// Adds prompts for the agent.

@@ -99,13 +99,13 @@ pub(crate) async fn carry_out(builder: OrchestratorBuilder, request: RunRequest)
     let before = *commits.borrow();
     let (control, mut events) = RunControl::new();
     // Read the events as they arrive, as the command does; unread ones would be kept to the end.
-    let told = tokio::spawn(async move {
-        let (mut told, mut batch) = (0, Vec::new());
+    let counting = tokio::spawn(async move {
+        let (mut count, mut batch) = (0, Vec::new());
         while events.recv_many(&mut batch, 256).await > 0 {
-            told += batch.len();
+            count += batch.len();
             batch.clear();
         }
-        told
+        count
     });
     let started = Instant::now();
     // Spawned on its own task, as the command does.
@@ -113,7 +113,7 @@ pub(crate) async fn carry_out(builder: OrchestratorBuilder, request: RunRequest)
     let took = started.elapsed();
     ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
     let commits = *commits.borrow() - before;
-    Ok(Carried { took, events: told.await?, commits })
+    Ok(Carried { took, events: counting.await?, commits })
 }
 
 /// Returns the milliseconds with bare tokio: a task each, a channel for each end, a semaphore for the slots, first come first served, no

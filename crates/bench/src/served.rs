@@ -105,8 +105,8 @@ mod tests {
     #[tokio::test]
     async fn rounds_over_http_are_sent_again_as_they_were() {
         let server = RoundsServer::try_start(Duration::ZERO).unwrap();
-        let told = actors::rounds_over_http(&server.url(), 3).await.unwrap();
-        assert!(told["ms"].as_f64().unwrap() > 0.0, "{told}");
+        let measured = actors::rounds_over_http(&server.url(), 3).await.unwrap();
+        assert!(measured["ms"].as_f64().unwrap() > 0.0, "{measured}");
         let floor = answer(&server, "floor").await.unwrap();
         assert_eq!(floor["requests"], 4, "three calls and the end: {floor}");
         assert!(answer(&server, "floor").await.is_err(), "all of them were taken");
@@ -117,7 +117,7 @@ mod tests {
         let server = RoundsServer::try_start(Duration::ZERO).unwrap();
         actors::rounds_over_http(&server.url(), 3).await.unwrap();
         let (served, own) = (answer(&server, "tokens").await.unwrap(), actors::rounds(3).await.unwrap());
-        let of = |told: &Value| told["prompt_tokens"].as_f64().unwrap();
+        let of = |measured: &Value| measured["prompt_tokens"].as_f64().unwrap();
         assert_eq!(served["requests"], 4);
         assert!((of(&served) / of(&own) - 1.0).abs() < 0.02, "{served} {own}");
     }

@@ -118,7 +118,7 @@ impl Access {
     /// Checks that a changing request comes from the dashboard's own pages. `form` is the token in the form, if there is one.
     pub(crate) fn meant(&self, who: Requester, method: &Method, form: Option<&str>) -> Result<(), Denied> {
         let harmless = who == Requester::Program || matches!(*method, Method::GET | Method::HEAD);
-        if harmless || form.is_some_and(|brought| same(brought, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
+        if harmless || form.is_some_and(|token| same(token, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
     }
 }
 

@@ -129,12 +129,12 @@ async fn run_details(State(shared): State<Shared>, Path(run): Path<String>) -> R
 }
 
 async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
-    let said = if body.is_empty() { Ok(MessageBody::default()) } else { document(&body) };
-    let done = match said.and_then(|said: MessageBody| said.act(&act)) {
+    let message = if body.is_empty() { Ok(MessageBody::default()) } else { document(&body) };
+    let done = match message.and_then(|message: MessageBody| message.act(&act)) {
         Ok(act) => shared.runs.act(&run, act).await,
         Err(refusal) => Err(refusal),
     };
-    answered(StatusCode::OK, done.map(|told| json!({"told": told})))
+    answered(StatusCode::OK, done.map(|note| json!({"told": note})))
 }
 
 async fn plan(State(shared): State<Shared>, body: Bytes) -> Response {

@@ -148,9 +148,9 @@ impl Page {
     }
 
     async fn has_moved(&self) -> Result<bool, Refusal> {
-        let (run, told) = (self.run.clone(), self.updated_at);
+        let (run, last_update) = (self.run.clone(), self.updated_at);
         reading(&self.shared, move |runs| {
-            let Some((seq, driven)) = told else { return Ok(true) };
+            let Some((seq, driven)) = last_update else { return Ok(true) };
             Ok(!runs.events(&run, seq, 1)?.is_empty() || runs.is_driven(&run)? != driven)
         })
         .await

@@ -255,11 +255,15 @@ impl Prompts {
         }
         let messages = self.render(name, &sample)?;
         // Compared in lower case, because a template may change the case of the value.
-        let told = |message: &Message| match message {
+        let has_sentinel = |message: &Message| match message {
             Message::System { content } | Message::User { content, .. } => content.to_lowercase().contains(SENTINEL),
             Message::Assistant { .. } | Message::Tool { .. } => false,
         };
-        if messages.iter().any(told) { Ok(()) } else { Err(PlannerPromptError::MissingVariable { name: name.to_owned(), variable }) }
+        if messages.iter().any(has_sentinel) {
+            Ok(())
+        } else {
+            Err(PlannerPromptError::MissingVariable { name: name.to_owned(), variable })
+        }
     }
 
     pub(crate) fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PlannerPromptError> {

@@ -391,9 +391,9 @@ mod tests {
         // The complex mode was not tried on both.
         let one = |mode: &str, tokens: u64| OneMode { way: mode.to_owned(), reached: 1.0, tokens: Some(tokens) };
         assert_eq!(summary.auto, [AutoMode { tasks: 2, auto: one("auto", 30), best: Some(one("direct", 20)), by_hand_once: 2 }]);
-        let told = "`auto` reached 1 of 2 tasks; the median is 30 tokens.\n\n`direct`, the best single mode chosen by hand, reached 1 of 2 tasks; the median is \
+        let expected = "`auto` reached 1 of 2 tasks; the median is 30 tokens.\n\n`direct`, the best single mode chosen by hand, reached 1 of 2 tasks; the median is \
                     20 tokens.\n\nModes chosen by hand reached 2 of these 2 tasks at least once.";
-        assert!(summary.to_markdown(Language::English).contains(told), "{}", summary.to_markdown(Language::English));
+        assert!(summary.to_markdown(Language::English).contains(expected), "{}", summary.to_markdown(Language::English));
         let (by_hand, others) = variants.split_at(2);
         assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, []);
         let of_others = Summary::new(&suite, others, &outcomes);
@@ -429,15 +429,18 @@ mod tests {
         outcomes.extend((1..=4).map(|repeat| trial("complex", repeat, repeat != 1, None)));
         let variants = [way("auto"), way("direct"), way("complex")];
         let summary = Summary::new(&suite, &variants, &outcomes);
-        let told = summary.to_markdown(Language::English);
-        assert!(told.contains("`auto` reached 0.5 of 1 tasks; the median is 18 tokens."), "{told}");
-        assert!(told.contains("`complex`, the best single mode chosen by hand, reached 0.8 of 1 tasks; the median is – tokens"), "{told}");
+        let markdown = summary.to_markdown(Language::English);
+        assert!(markdown.contains("`auto` reached 0.5 of 1 tasks; the median is 18 tokens."), "{markdown}");
+        assert!(
+            markdown.contains("`complex`, the best single mode chosen by hand, reached 0.8 of 1 tasks; the median is – tokens"),
+            "{markdown}"
+        );
         for row in [
             "| auto | 1 of 2 | 50% (9–91) | 0 | 18 | – | 0 | – | 0 | 0 |",
             "| direct | 1 of 4 | 25% (5–70) | 0 | 2 | 8 | 0 | – | 0 | 0 |",
             "| complex | 3 of 4 | 75% (30–95) | 0 | – | – | 0 | – | 0 | 0 |",
         ] {
-            assert!(told.contains(row), "{told}");
+            assert!(markdown.contains(row), "{markdown}");
         }
     }
 }

@@ -147,11 +147,11 @@ mod tests {
 
     #[test]
     fn a_conversation_is_counted_as_each_of_its_requests_would_be() {
-        let said = |text: &str| Arc::new(Message::user(text.to_owned()));
+        let user = |text: &str| Arc::new(Message::user(text.to_owned()));
         let tool =
             |name: &str| ToolDefinition { name: name.into(), description: "d".into(), parameters: serde_json::json!({"a": name}).into() };
         let (one, other): (Arc<[_]>, Arc<[_]>) = ([tool("one")].into(), [tool("other"), tool("more")].into());
-        let [a, b, c, d] = ["a", "bb bb", "ccc ccc ccc", "d"].map(said);
+        let [a, b, c, d] = ["a", "bb bb", "ccc ccc ccc", "d"].map(user);
         let mut counted = RequestTokens::default();
         for (messages, tools) in [
             (vec![&a], &one),
@@ -188,8 +188,8 @@ mod tests {
         assert_eq!((searching.searches(3), prices(None, None).searches(3)), (0.03, 0.0));
         // More cached or written than sent is a server's slip, not a discount and not a charge.
         let free = Prices { input: 1.0, cached_input: Some(0.0), cache_write: Some(9.0), ..Prices::default() };
-        let odd = Usage { cached_input_tokens: 20, cache_write_tokens: 20, ..Usage::new(10, 0) };
-        assert!(free.cost(&odd).abs() < f64::EPSILON);
+        let inconsistent = Usage { cached_input_tokens: 20, cache_write_tokens: 20, ..Usage::new(10, 0) };
+        assert!(free.cost(&inconsistent).abs() < f64::EPSILON);
     }
 
     #[test]

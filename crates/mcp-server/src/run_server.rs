@@ -254,12 +254,12 @@ fn drive(model: Option<String>, context: &ToolContext, wait: bool) -> Drive {
 /// Reports the events of a run to the client, if it waits for the run.
 fn forward_events(offered: &Arc<RunServer>, mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
     let mut news = driven.take_news();
-    let tell = event_reporter(offered.texts, if wait { context.progress.clone() } else { None });
+    let report = event_reporter(offered.texts, if wait { context.progress.clone() } else { None });
     let offered = Arc::clone(offered);
     tokio::spawn(async move {
         while let Some(news) = news.recv().await {
             match news {
-                RunNews::Event(event) => tell(*event),
+                RunNews::Event(event) => report(*event),
                 RunNews::Note(note) => offered.runs.setup().note(note),
             }
         }

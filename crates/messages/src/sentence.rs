@@ -115,23 +115,23 @@ fn of_help() -> &'static [Sentence] {
 /// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
 #[must_use]
 pub fn translate_question(language: Language, question: &str) -> Cow<'_, str> {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for line in question.split('\n') {
-        let said = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line) };
-        told.push(said.map_or(Cow::Borrowed(line), Cow::Owned));
+        let translated = if line.starts_with(' ') { None } else { translate_known(language, (of_questions(), true), line) };
+        lines.push(translated.map_or(Cow::Borrowed(line), Cow::Owned));
     }
-    Cow::Owned(told.join("\n"))
+    Cow::Owned(lines.join("\n"))
 }
 
 /// Translates a text about arguments line by line, and keeps the indents.
 #[must_use]
 pub fn typed(language: Language, text: &str) -> String {
-    let told = text.split('\n').map(|line| {
+    let lines = text.split('\n').map(|line| {
         let bare = line.trim_start();
         let indent = line.strip_suffix(bare).unwrap_or_default();
-        translate_known(language, (of_help(), false), bare).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
+        translate_known(language, (of_help(), false), bare).map_or_else(|| line.to_owned(), |translated| format!("{indent}{translated}"))
     });
-    told.collect::<Vec<_>>().join("\n")
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Translates a text if it is a known sentence whose values have the required form.

@@ -149,9 +149,9 @@ pub(crate) fn replaced<'a>(state: &'a ProgressState, task: &TaskId) -> impl Iter
 fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
     let error = conclusion.error.as_ref()?.to_string();
     let mut lines = vec![error.clone()];
-    let said = conclusion.text().trim();
-    if !said.is_empty() && !error.contains(said) && !said.contains(error.as_str()) {
-        lines.push(format!("It had reported:\n{said}"));
+    let text = conclusion.text().trim();
+    if !text.is_empty() && !error.contains(text) && !text.contains(error.as_str()) {
+        lines.push(format!("It had reported:\n{text}"));
     }
     if !conclusion.references.is_empty() {
         lines.push(format!("It made or changed: {}", conclusion.references.join(", ")));

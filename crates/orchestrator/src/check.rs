@@ -150,17 +150,18 @@ fn load_begun_run(journal: &Journal, run: &RunId) -> Result<Result<RunView, Mess
 }
 
 /// Checks the parts of a run that an engine keeps beside its journal, of which `seen` is the view: the published events
-/// in `told`, and the state if the caller knows that the run has made no progress meanwhile. Repairs nothing, because
+/// in `published_events`, and the state if the caller knows that the run has made no progress meanwhile. Repairs nothing, because
 /// the engine rebuilds these parts from its history.
 #[must_use]
-pub fn check_published(run: &RunId, seen: &RunView, told: &[TimedEvent], state: Option<&ProgressState>) -> RunCheck {
+pub fn check_published(run: &RunId, seen: &RunView, published_events: &[TimedEvent], state: Option<&ProgressState>) -> RunCheck {
     let wrong = |place: Place, detail: Message| Finding { place, detail, repair: None, repaired: false };
     let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
-    let follow = seen.events.iter().zip(told);
-    if let Some((published, _)) = follow.clone().find(|(follows, told)| follows.event != told.event || follows.at != told.at) {
+    let follow = seen.events.iter().zip(published_events);
+    if let Some((published, _)) = follow.clone().find(|(follows, event)| follows.event != event.event || follows.at != event.at) {
         findings.push(wrong(Place::Journal, not_following(published.seq)));
-    } else if follow.len() < told.len() {
-        findings.push(wrong(Place::Journal, message!("find-published", number = told.len(), follow = follow.len().to_string())));
+    } else if follow.len() < published_events.len() {
+        findings
+            .push(wrong(Place::Journal, message!("find-published", number = published_events.len(), follow = follow.len().to_string())));
     }
     if state.is_some_and(|state| *state != seen.state) {
         findings.push(wrong(Place::State, message!("find-published-state")));

@@ -16,8 +16,8 @@ pub(crate) fn read_criterion(text: &str) -> Option<FileCheck> {
     };
     let (path, rest) = rest.split_first()?;
     let path = path_of(path)?;
-    let said = rest.join(" ").to_lowercase();
-    match said.as_str() {
+    let value = rest.join(" ").to_lowercase();
+    match value.as_str() {
         "exists" | "exist" | "is created" | "was created" | "has been created" | "is present" | "is written" | "has been written"
         | "file exists" | "is saved" | "must exist" | "should exist" => Some(FileCheck { path, fact: FileFact::Exists }),
         "does not exist" | "is deleted" | "is removed" | "has been deleted" | "has been removed" => {

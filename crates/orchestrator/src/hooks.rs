@@ -114,36 +114,36 @@ impl Hooks {
     /// Calls every hook of the event's point in order. Each sees the changes of those before it. After a block no
     /// further hook is called.
     pub(crate) async fn ask(&self, event: HookEvent) -> HookResponse {
-        let mut heard = HookResponse { event, acts: Vec::new(), blocked: None };
+        let mut response = HookResponse { event, acts: Vec::new(), blocked: None };
         for hook in self.list.iter() {
-            if !hook.points().contains(&heard.event.point) || !hook.wants(&heard.event) {
+            if !hook.points().contains(&response.event.point) || !hook.wants(&response.event) {
                 continue;
             }
             let (limit, name) = (hook.time_limit(), hook.name());
             let late = |_| Err(HookError(format!("it took longer than {} s", limit.as_secs())));
-            let answer = timeout(limit, hook.ask(&heard.event)).await.unwrap_or_else(late);
+            let answer = timeout(limit, hook.ask(&response.event)).await.unwrap_or_else(late);
             let problem = match answer {
                 Ok(HookAnswer::Continue) => continue,
-                Ok(HookAnswer::Change(change)) => match heard.event.change(&change) {
+                Ok(HookAnswer::Change(change)) => match response.event.change(&change) {
                     Ok(()) => {
-                        heard.record(name, HookOutcome::Changed, &change.to_string());
+                        response.record(name, HookOutcome::Changed, &change.to_string());
                         continue;
                     }
                     Err(fault) => fault,
                 },
                 Ok(HookAnswer::Block { reason }) => {
-                    heard.block(name, &reason);
+                    response.block(name, &reason);
                     break;
                 }
                 Err(HookError(problem)) => problem,
             };
             if hook.required() {
-                heard.block(name, &format!("it is required and failed: {problem}"));
+                response.block(name, &format!("it is required and failed: {problem}"));
                 break;
             }
-            heard.record(name, HookOutcome::Failed, &problem);
+            response.record(name, HookOutcome::Failed, &problem);
         }
-        heard
+        response
     }
 
     /// Reports to hooks that the run, or this process's part of it, has ended. The journal is already closed, so
@@ -153,7 +153,7 @@ impl Hooks {
             return;
         }
         let payload = HookPayload::Stop { result: Box::new(result.clone()) };
-        let heard = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
+        let response = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
         let note = |act: HookAct| match act.did {
             HookOutcome::Failed => {
                 message!("hook-failed-after-end", hook = act.hook, point = act.point, reason = Message::text(act.detail))
@@ -163,7 +163,7 @@ impl Hooks {
                 message!("hook-blocks-after-end", hook = act.hook, point = act.point, reason = Message::text(act.detail))
             }
         };
-        result.notes.extend(heard.acts.into_iter().map(note));
+        result.notes.extend(response.acts.into_iter().map(note));
     }
 }
 

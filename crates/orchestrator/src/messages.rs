@@ -40,9 +40,9 @@ pub(crate) struct MessageChannel {
 impl MessageChannel {
     /// Creates the channel with the messages from before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
-        let told = |said: &RunMessage| (said.task.clone(), said.for_actor());
+        let addressed = |message: &RunMessage| (message.task.clone(), message.for_actor());
         Self {
-            messages: watch::Sender::new(run.person_messages().iter().map(told).collect()),
+            messages: watch::Sender::new(run.person_messages().iter().map(addressed).collect()),
             working: Mutex::new(run.working()),
             cancels: Mutex::default(),
             state: watch::Sender::default(),
@@ -64,9 +64,9 @@ impl MessageChannel {
     }
 
     fn add(&self, mut new: Vec<ActorMessage>) {
-        self.messages.send_if_modified(|said| {
-            new.retain(|message| !said.contains(message));
-            said.append(&mut new.clone());
+        self.messages.send_if_modified(|messages| {
+            new.retain(|message| !messages.contains(message));
+            messages.append(&mut new.clone());
             !new.is_empty()
         });
     }
@@ -98,23 +98,23 @@ impl MessageChannel {
 
     /// Returns true if the run's journal contains this message.
     pub(crate) fn contains(&self, id: &EvidenceId) -> bool {
-        self.messages.borrow().iter().any(|(_, told)| told.id == *id)
+        self.messages.borrow().iter().any(|(_, message)| message.id == *id)
     }
 
     /// Returns the messages to one actor so far.
     pub(crate) fn messages_for(&self, listener: &Listener) -> Vec<PersonMessage> {
-        let said = self.messages.borrow();
-        let theirs = said.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
-        theirs.map(|(_, told)| told.clone()).collect()
+        let messages = self.messages.borrow();
+        let theirs = messages.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
+        theirs.map(|(_, message)| message.clone()).collect()
     }
 
-    /// Forwards to an actor the messages that arrive while it works and are not in `heard` yet. Ends with the actor.
-    pub(crate) async fn pass_on(&self, listener: &Listener, mut heard: BTreeSet<EvidenceId>, actor: &FactSender<ActorMachine>) {
+    /// Forwards to an actor the messages that arrive while it works and are not in `delivered` yet. Ends with the actor.
+    pub(crate) async fn pass_on(&self, listener: &Listener, mut delivered: BTreeSet<EvidenceId>, actor: &FactSender<ActorMachine>) {
         let mut changes = self.messages.subscribe();
         loop {
             changes.mark_unchanged();
-            for said in self.messages_for(listener) {
-                if heard.insert(said.id.clone()) && !actor.send(ActorFact::PersonMessage { said }) {
+            for message in self.messages_for(listener) {
+                if delivered.insert(message.id.clone()) && !actor.send(ActorFact::PersonMessage { said: message }) {
                     return;
                 }
             }

@@ -57,13 +57,13 @@ mod tests {
 
     #[test]
     fn whole_lines_are_kept_and_the_rest_is_told() {
-        let said = |left_out| format!("({left_out} more lines of AGENTS.md are left out here: read the file where they matter)");
+        let note = |left_out| format!("({left_out} more lines of AGENTS.md are left out here: read the file where they matter)");
         let cases = [
             ("", 0, String::new(), 0),
             ("one\ntwo\n", 7, "one\ntwo".to_owned(), 0),
-            ("one\ntwo\nthree", 12, format!("one\ntwo\n{}", said(1)), 1),
-            ("一二三\n四五\n\n六", 7, format!("一二三\n四五\n{}", said(2)), 2),
-            ("a line that is longer than all that may stand here", 10, said(1), 1),
+            ("one\ntwo\nthree", 12, format!("one\ntwo\n{}", note(1)), 1),
+            ("一二三\n四五\n\n六", 7, format!("一二三\n四五\n{}", note(2)), 2),
+            ("a line that is longer than all that may stand here", 10, note(1), 1),
         ];
         for (text, most, kept, left_out) in cases {
             assert_eq!(ProjectWords::of(text, most), ProjectWords { text: kept, left_out }, "{text:?}");

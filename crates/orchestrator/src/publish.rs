@@ -59,8 +59,8 @@ impl Sink<RunMachine> for PublishingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
-        let said = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. } | RunFact::LeadRested { .. });
-        self.pending.0.extend(commit.facts.iter().filter(said).map(|recorded| recorded.fact.clone()));
+        let is_message = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. } | RunFact::LeadRested { .. });
+        self.pending.0.extend(commit.facts.iter().filter(is_message).map(|recorded| recorded.fact.clone()));
         self.pending.1.extend_from_slice(commit.events);
         self.facts += commit.facts.len();
         Sink::<RunMachine>::append(&mut self.writer, commit).await

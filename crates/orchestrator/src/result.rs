@@ -210,9 +210,9 @@ fn unused_words(state: &ProgressState, output: &RunOutput) -> Vec<Message> {
         None => output.status == RunStatus::Completed,
         Some(error) => error.code == FailureCode::GoalNotReached,
     };
-    let said = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
-    let said = said.filter(|evidence| evidence.task.is_none());
-    said.map(|evidence| message!("words-unused", text = Message::text(&evidence.content))).collect()
+    let messages = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
+    let messages = messages.filter(|evidence| evidence.task.is_none());
+    messages.map(|evidence| message!("words-unused", text = Message::text(&evidence.content))).collect()
 }
 
 impl fmt::Display for FailureCode {

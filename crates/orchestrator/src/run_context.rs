@@ -23,8 +23,8 @@ pub(crate) fn messages_in(fact: &RunFact) -> Vec<ActorMessage> {
             let tells = rest.commands.iter().enumerate().filter_map(|(number, command)| match command {
                 LeadCommand::TellTask { task, text } => {
                     let id = EvidenceId::new(lead_words_id(rest.wake, number)).ok()?;
-                    let said = RunMessage { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
-                    Some((Some(task.clone()), said.for_actor()))
+                    let message = RunMessage { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
+                    Some((Some(task.clone()), message.for_actor()))
                 }
                 _ => None,
             });
@@ -63,7 +63,7 @@ pub(crate) fn words_of_cancels(decision: &Decision, working: &BTreeSet<TaskId>) 
         }
         _ => None,
     });
-    cancels.flat_map(|told| working.iter().map(move |task| (Some(task.clone()), told.clone()))).collect()
+    cancels.flat_map(|message| working.iter().map(move |task| (Some(task.clone()), message.clone()))).collect()
 }
 
 /// The bounds, costs and messages of people so far: a fold of the facts and events of a run.
@@ -91,8 +91,8 @@ impl RunContext {
     #[must_use]
     pub fn new(input: &RunInput) -> Self {
         let bounds = input.settings.bounds.clone();
-        let (answers, said, working) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { bounds, spent: ModelCost::default(), tool_calls: 0, actors: 0, answers, said, working }
+        let (answers, messages, working) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { bounds, spent: ModelCost::default(), tool_calls: 0, actors: 0, answers, said: messages, working }
     }
 
     /// Adds facts and the events that followed from them. Returns the new messages to actors.
@@ -102,7 +102,7 @@ impl RunContext {
             if let RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } = &recorded.fact {
                 self.bounds = bounds.clone();
             }
-            let new = messages_in(&recorded.fact).into_iter().filter(|said| !self.said.contains(said));
+            let new = messages_in(&recorded.fact).into_iter().filter(|message| !self.said.contains(message));
             self.said.extend(new.collect::<Vec<_>>());
         }
         for recorded in events {
@@ -123,6 +123,6 @@ impl RunContext {
     #[must_use]
     pub fn messages_to(&self, task: &TaskId, alone: bool) -> Vec<PersonMessage> {
         let theirs = self.said.iter().filter(|(whom, _)| whom.as_ref().map_or(alone, |whom| whom == task));
-        theirs.map(|(_, told)| told.clone()).collect()
+        theirs.map(|(_, message)| message.clone()).collect()
     }
 }

@@ -27,16 +27,16 @@ pub(crate) fn undelivered_reports(parts: &Parts, machine: &RunMachine, run: &str
                 continue;
             }
             let Some(loaded) = parts.journal.load::<ActorMachine>(run, &stream)? else { continue };
-            let heard = machine.reports_of(&stream);
-            let told = replay::<ActorMachine>(&loaded.input, &loaded.facts).events.into_iter().map(|recorded| recorded.fact);
+            let delivered = machine.reports_of(&stream);
+            let events = replay::<ActorMachine>(&loaded.input, &loaded.facts).events.into_iter().map(|recorded| recorded.fact);
             let made = parts.actor_created(Some(task), &loaded.input.fact, Vec::new());
-            for (number, event) in (0..).zip(std::iter::once(made).chain(told)) {
+            for (number, event) in (0..).zip(std::iter::once(made).chain(events)) {
                 if let ProgressEvent::ToolCallStarted { call, tool, .. } = &event
                     && tool == DELEGATE_TASK
                 {
                     calls.push(Some(call.clone()));
                 }
-                if number >= heard {
+                if number >= delivered {
                     reports.push(ActorReport { task: task.clone(), execution, call: call.clone(), number, event });
                 }
             }

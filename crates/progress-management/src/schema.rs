@@ -48,8 +48,9 @@ fn with_open_kind(mut schema: Value) -> Value {
         required.retain(|member| member != "kind");
     }
     if let Some(Value::Object(kind)) = schema.pointer_mut("/$defs/TaskSpec/properties/kind") {
-        let told = "Who carries it out. Without it: `tool` where `tool` is given, `group` where others name it as `parent`, else `actor`.";
-        kind.insert("description".to_owned(), told.into());
+        let description =
+            "Who carries it out. Without it: `tool` where `tool` is given, `group` where others name it as `parent`, else `actor`.";
+        kind.insert("description".to_owned(), description.into());
     }
     schema
 }

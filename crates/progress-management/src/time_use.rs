@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn each_millisecond_has_its_user() {
         let asked = json!({"type": "question_asked", "id": "q", "kind": "question", "question": "?"});
-        let told = json!({"type": "question_answered", "id": "q", "answer": "yes"});
+        let answer = json!({"type": "question_answered", "id": "q", "answer": "yes"});
         let merged = json!({"type": "changes_merged", "task": "a", "duration_ms": 30, "files": 0});
         let cases = [
             ("nothing", vec![], [0; 7]),
@@ -253,7 +253,11 @@ mod tests {
                 vec![(0, started()), (90, model("act", 50)), (100, tool("delegate_task", 80))],
                 [100, 50, 0, 0, 0, 0, 50],
             ),
-            ("a person", vec![(0, started()), (10, asked.clone()), (40, tool("bash", 20)), (60, told.clone())], [60, 0, 20, 0, 0, 30, 10]),
+            (
+                "a person",
+                vec![(0, started()), (10, asked.clone()), (40, tool("bash", 20)), (60, answer.clone())],
+                [60, 0, 20, 0, 0, 30, 10],
+            ),
             (
                 "the pause before a resume",
                 vec![
@@ -261,7 +265,7 @@ mod tests {
                     (10, asked),
                     (20, model("act", 5)),
                     (9_000, json!({"type": "run_resumed"})),
-                    (9_010, told),
+                    (9_010, answer),
                     (9_020, answered()),
                 ],
                 [40, 5, 0, 0, 0, 15, 20],

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(happens(&mut state, added("e3", Significance::Critical)), ("e1 e2 e3".to_owned(), "e1 e3".to_owned()));
         let processed = ProgressEvent::EvidenceProcessed { evidence: vec!["e1".parse().unwrap()], reason: "".into() };
         assert_eq!(happens(&mut state, processed), ("e2 e3".to_owned(), "e3".to_owned()));
-        let told = ProgressEvent::ActorTold { task: Some(id("a")), evidence: "e3".parse().unwrap() };
-        assert_eq!(happens(&mut state, told), ("e2".to_owned(), String::new()));
+        let delivered = ProgressEvent::ActorTold { task: Some(id("a")), evidence: "e3".parse().unwrap() };
+        assert_eq!(happens(&mut state, delivered), ("e2".to_owned(), String::new()));
     }
 }

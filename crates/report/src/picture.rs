@@ -112,10 +112,10 @@ fn head(end: Point) -> String {
 fn boxed(node: &Node, place: Point, marked: &str) -> Markup {
     let (x, y) = (round(place.x), round(place.y));
     let mark = if node.marked { " marked" } else { "" };
-    let told = if node.more.is_empty() { node.status.to_string() } else { format!("{} · {}", node.status, node.more) };
+    let state = if node.more.is_empty() { node.status.to_string() } else { format!("{} · {}", node.status, node.more) };
     let lines = wrap(&node.title, COLUMNS, 2);
     let top = if lines.len() > 1 { 21.0 } else { 29.0 };
-    let label = format!("{}: {told}{}", node.title, if node.marked { format!(", {marked}") } else { String::new() });
+    let label = format!("{}: {state}{}", node.title, if node.marked { format!(", {marked}") } else { String::new() });
     let round_corner = if node.kind == TaskKind::Group { "33" } else { "8" };
     html! {
         a class=(format!("node {}{mark}", class(node.status))) href=(format!("#task-{}", node.number + 1)) aria-label=(label) {
@@ -124,7 +124,7 @@ fn boxed(node: &Node, place: Point, marked: &str) -> Markup {
             @for (number, line) in lines.iter().enumerate() {
                 text.name x=(x + BOX.0 / 2.0) y=(y + top + 16.0 * number as f64) { (line) }
             }
-            text.state x=(x + BOX.0 / 2.0) y=(y + 56.0) { (sign(node.status)) " " (told) }
+            text.state x=(x + BOX.0 / 2.0) y=(y + 56.0) { (sign(node.status)) " " (state) }
         }
     }
 }

@@ -58,10 +58,10 @@ mod tests {
 
     #[test]
     fn spans_and_numbers_are_read_at_a_glance() {
-        for (millis, told) in
+        for (millis, expected) in
             [(0, "0 ms"), (350, "350 ms"), (4_260, "4.2 s"), (185_000, "3 m 05 s"), (7_800_000, "2 h 10 m"), (273_600_000, "3 d 4 h")]
         {
-            assert_eq!(span(millis), told);
+            assert_eq!(span(millis), expected);
         }
         assert_eq!([0, 999, 1000, 1_234_567].map(number), ["0", "999", "1\u{2009}000", "1\u{2009}234\u{2009}567"]);
         assert_eq!(moment(Timestamp::from_millis(0)), "1970-01-01 00:00:00");

@@ -82,8 +82,8 @@ mod tests {
             !some.enforced && some.detail.to_string().contains("may send signals") && some.detail.to_string().contains("may empty files"),
             "{some:?}"
         );
-        let told = probe(&nobody()).into_iter().find(|protection| protection.name == "kernel confinement").unwrap();
-        assert_eq!(told, confinement(&unkept_here()));
+        let protection = probe(&nobody()).into_iter().find(|protection| protection.name == "kernel confinement").unwrap();
+        assert_eq!(protection, confinement(&unkept_here()));
     }
 
     // Requirement: 15.5

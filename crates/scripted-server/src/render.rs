@@ -89,8 +89,8 @@ struct Call {
 }
 
 impl Answer<'_> {
-    fn has_quirk(&self, odd: ServerQuirk) -> bool {
-        self.reply.has_quirk(odd)
+    fn has_quirk(&self, quirk: ServerQuirk) -> bool {
+        self.reply.has_quirk(quirk)
     }
 
     fn text(&self) -> String {

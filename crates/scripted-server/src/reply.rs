@@ -314,8 +314,8 @@ impl Reply {
 
     /// Adds a deviation.
     #[must_use]
-    pub fn odd(mut self, odd: ServerQuirk) -> Self {
-        self.odd.insert(odd);
+    pub fn odd(mut self, quirk: ServerQuirk) -> Self {
+        self.odd.insert(quirk);
         self
     }
 

@@ -309,7 +309,7 @@ async fn hold(shared: &Shared, reply: &Reply) -> Result<(), String> {
         let mut arrivals = shared.arrived.subscribe();
         let arrived = |_: &usize| {
             let record = shared.record();
-            record.received.iter().any(|one| one.view().texts().iter().any(|said| said.contains(text)))
+            record.received.iter().any(|one| one.view().texts().iter().any(|content| content.contains(text)))
         };
         let in_vain = |_| format!("held in vain: no request with {text:?} arrived within 30 s");
         // The sender lives in `shared`, so the only possible error is the timeout.

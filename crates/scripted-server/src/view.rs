@@ -187,9 +187,9 @@ impl<'a> View<'a> {
     pub(crate) fn in_short(&self) -> String {
         let last = self.entries().last();
         let role = last.map_or("no message", |entry| text(entry, "role").or_else(|| text(entry, "type")).unwrap_or("no role"));
-        let said: String = self.texts().last().map(String::as_str).unwrap_or_default().chars().take(160).collect();
+        let last_text: String = self.texts().last().map(String::as_str).unwrap_or_default().chars().take(160).collect();
         format!(
-            "schema {}, tools [{}], turn {}, stream {}, last message ({role}): {said:?}",
+            "schema {}, tools [{}], turn {}, stream {}, last message ({role}): {last_text:?}",
             self.schema_name().unwrap_or("none"),
             self.tool_names().join(", "),
             self.turns(),
@@ -236,19 +236,19 @@ pub(crate) fn content_text(content: Option<&Value>) -> String {
 
 /// Returns the text of a chat message or of an item, including its tool calls.
 fn entry_text(entry: &Value) -> String {
-    let mut said = content_text(entry.get("content"));
-    said.push_str(&content_text(entry.get("output")));
+    let mut lines = content_text(entry.get("content"));
+    lines.push_str(&content_text(entry.get("output")));
     let calls = list(entry.get("tool_calls")).iter().filter_map(|call| call.get("function"));
     for function in calls.chain((item_type(entry) == "function_call").then_some(entry)) {
         for part in ["name", "arguments"].into_iter().filter_map(|key| text(function, key)) {
-            push_line(&mut said, part);
+            push_line(&mut lines, part);
         }
     }
-    said
+    lines
 }
 
 /// Appends a line to the text of an entry.
-fn push_line(said: &mut String, line: &str) {
-    said.push('\n');
-    said.push_str(line);
+fn push_line(lines: &mut String, line: &str) {
+    lines.push('\n');
+    lines.push_str(line);
 }

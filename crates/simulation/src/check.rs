@@ -157,28 +157,28 @@ pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mu
     }
     story.events = seen.events.len();
     story.record = journal.events(RUN, 1, usize::MAX).unwrap_or_default().into_iter().map(|event| event.body).collect();
-    let told = calls(world, seen);
-    story.in_doubt = told.values().map(|told| told.in_doubt as usize).sum();
+    let recorded = calls(world, seen);
+    story.in_doubt = recorded.values().map(|entries| entries.in_doubt as usize).sum();
     for (key, tally) in world.effects() {
         if key.contains(NEVER) {
             world.fault(format!("a call that was cut off was made: {key}"));
         }
-        let Some(told) = told.get(&key) else {
+        let Some(entries) = recorded.get(&key) else {
             world.fault(format!("{key} was done, and nothing is told of it"));
             continue;
         };
         let shown = format!(
             "{key}: begun {}, done {}, told: started {}, ok {}, failed {}, in doubt {}",
-            tally.begun, tally.done, told.started, told.ok, told.errors, told.in_doubt
+            tally.begun, tally.done, entries.started, entries.ok, entries.errors, entries.in_doubt
         );
         let repeats = !key.starts_with(MARK);
-        if tally.begun > told.started && !repeats {
+        if tally.begun > entries.started && !repeats {
             world.fault(format!("repeated in silence: {shown}"));
         }
-        if told.ok > tally.done {
+        if entries.ok > tally.done {
             world.fault(format!("told and not done: {shown}"));
         }
-        if tally.done > told.ok + told.errors + told.in_doubt && !repeats {
+        if tally.done > entries.ok + entries.errors + entries.in_doubt && !repeats {
             world.fault(format!("done and not told: {shown}"));
         }
     }
@@ -191,13 +191,13 @@ fn named(task: Option<&TaskId>) -> String {
 
 /// Returns the calls of the three tools by key. Checks that each has exactly one end.
 fn calls(world: &World, seen: &RunView) -> BTreeMap<String, CallEntries> {
-    let mut told: BTreeMap<String, CallEntries> = BTreeMap::new();
+    let mut entries: BTreeMap<String, CallEntries> = BTreeMap::new();
     let mut open: BTreeMap<(String, String), String> = BTreeMap::new();
     for published in &seen.events {
         match &published.event {
             ProgressEvent::ToolCallStarted { task, call, tool, parameters } if [MARK, NOTE, LOOK].contains(&tool.as_str()) => {
                 let key = format!("{tool} {}", parameters.get("key").and_then(|key| key.as_str()).unwrap_or_default());
-                told.entry(key.clone()).or_default().started += 1;
+                entries.entry(key.clone()).or_default().started += 1;
                 if open.insert((named(task.as_ref()), call.clone()), key).is_some() {
                     world.fault(format!("the call {call} of {} was started twice", named(task.as_ref())));
                 }
@@ -207,11 +207,11 @@ fn calls(world: &World, seen: &RunView) -> BTreeMap<String, CallEntries> {
                     // The call was refused before it was started.
                     continue;
                 };
-                let told = told.entry(key).or_default();
+                let entry = entries.entry(key).or_default();
                 match outcome {
-                    CallOutcome::Ok => told.ok += 1,
-                    CallOutcome::Error => told.errors += 1,
-                    CallOutcome::InDoubt | CallOutcome::Cancelled => told.in_doubt += 1,
+                    CallOutcome::Ok => entry.ok += 1,
+                    CallOutcome::Error => entry.errors += 1,
+                    CallOutcome::InDoubt | CallOutcome::Cancelled => entry.in_doubt += 1,
                 }
             }
             _ => {}
@@ -220,5 +220,5 @@ fn calls(world: &World, seen: &RunView) -> BTreeMap<String, CallEntries> {
     for ((task, call), key) in open {
         world.fault(format!("the call {call} of {task} ({key}) has no end"));
     }
-    told
+    entries
 }

@@ -134,12 +134,12 @@ impl Looker {
     fn answer(&self, request: &ChatRequest) -> ChatResponse {
         let turn = request.messages.iter().filter(|message| matches!(message.as_ref(), Message::Assistant { .. })).count();
         let look = |number: usize| ("look", json!({"key": format!("{turn}-{number}")}));
-        let said: Vec<(&str, Value)> = match request.tools.is_empty() {
+        let calls: Vec<(&str, Value)> = match request.tools.is_empty() {
             true => Vec::new(),
             false if turn < TURNS => (0..self.calls).map(look).collect(),
             false => vec![("terminate", json!({"status": "success", "message": "looked at all of it"}))],
         };
-        let calls = said.into_iter().zip(0..).map(|((name, arguments), number)| ToolCall {
+        let calls = calls.into_iter().zip(0..).map(|((name, arguments), number)| ToolCall {
             id: format!("c{turn}-{number}"),
             name: name.to_owned(),
             arguments: arguments.to_string(),

@@ -84,24 +84,24 @@ impl WorldModel {
         if rng.u32(0..1_000) < world.scenario.odds.model_fails {
             return Err(failure(&mut rng));
         }
-        let said = match request.schema_name() {
+        let reply = match request.schema_name() {
             Some(schema) => self.document(schema, &mut rng),
             None if request.tools.is_empty() => text_answer("All of it is done."),
             None => self.act(&request, &asked, turn, &mut rng),
         };
         let usage = Usage::new(estimate_request_tokens(&request), ANSWER);
         world.tokens.fetch_add(usage.input_tokens + usage.output_tokens, Ordering::Relaxed);
-        let calls = said.calls.into_iter().zip(1..);
+        let calls = reply.calls.into_iter().zip(1..);
         let tool_calls: Vec<ToolCall> = calls
             .map(|((name, arguments), number)| ToolCall { id: format!("c{turn}-{number}"), name: name.to_owned(), arguments })
             .collect();
-        let finish = match (said.cut, tool_calls.is_empty()) {
+        let finish = match (reply.cut, tool_calls.is_empty()) {
             (true, _) => FinishReason::Length,
             (_, true) => FinishReason::Stop,
             _ => FinishReason::ToolCalls,
         };
         Ok(ChatResponse {
-            content: said.words,
+            content: reply.words,
             reasoning: String::new(),
             tool_calls,
             native: None,

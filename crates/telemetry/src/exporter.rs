@@ -164,11 +164,11 @@ impl WatchedRun {
     }
 
     fn hand_on(&self, all: impl IntoIterator<Item = Payload>) {
-        for told in all {
+        for payload in all {
             self.owed.fetch_add(1, Ordering::Relaxed);
             if let Some(send) = &self.send {
                 // If the queue is full, the item counts as not accepted.
-                drop(send.try_send(told));
+                drop(send.try_send(payload));
             }
         }
     }
@@ -210,8 +210,8 @@ impl Sender {
                 gather(&mut waiting, &mut batch).await;
             }
             let (mut spans, mut records) = (Vec::new(), Vec::new());
-            for told in batch.drain(..) {
-                match told {
+            for payload in batch.drain(..) {
+                match payload {
                     Payload::Span(span) => spans.push(span),
                     Payload::Record(record) => records.push(record),
                 }
@@ -269,7 +269,7 @@ async fn gather(waiting: &mut mpsc::Receiver<Payload>, batch: &mut Vec<Payload>)
     let until = Instant::now() + TOGETHER;
     while batch.len() < BATCH {
         match timeout_at(until, waiting.recv()).await {
-            Ok(Some(told)) => batch.push(told),
+            Ok(Some(payload)) => batch.push(payload),
             _ => break,
         }
     }

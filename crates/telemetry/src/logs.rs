@@ -116,10 +116,10 @@ fn record_content(event: &ProgressEvent, providers: &Providers, content: bool) -
             ];
             RecordContent::new("aime.task.status", severity, attributes).words(reason.clone().unwrap_or_default())
         }
-        E::ModelCalled { text: said, .. } => {
+        E::ModelCalled { text: output, .. } => {
             let mut attributes = chat(event, providers);
-            if content && !said.is_empty() {
-                attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
+            if content && !output.is_empty() {
+                attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", output)));
             }
             RecordContent::new("gen_ai.client.inference.operation.details", Info, attributes)
         }

@@ -150,14 +150,14 @@ mod tests {
             let event = serde_json::from_value(event).unwrap();
             measures.take(&PublishedEvent { seq, at: Timestamp::from_millis(i64::try_from(seq).unwrap()), event });
         }
-        let mut told = Vec::new();
+        let mut counted = Vec::new();
         for metric in measures.metrics() {
             let Some(Data::Histogram(histogram)) = metric.data else { panic!() };
             for point in histogram.data_points {
                 assert_eq!(point.bucket_counts.iter().sum::<u64>(), point.count);
                 assert_eq!((point.start_time_unix_nano, point.time_unix_nano), (1_000_000, 5_000_000));
                 let filled: Vec<usize> = (0..point.bucket_counts.len()).filter(|bucket| point.bucket_counts[*bucket] > 0).collect();
-                told.push((metric.name.clone(), point.count, point.sum.unwrap(), filled));
+                counted.push((metric.name.clone(), point.count, point.sum.unwrap(), filled));
             }
         }
         let expected = [
@@ -167,6 +167,6 @@ mod tests {
             ("aime.tool.duration", 2, 0.04, vec![1]),
             ("aime.tool.duration", 1, 0.02, vec![1]),
         ];
-        assert_eq!(told, expected.map(|(name, count, sum, filled)| (name.to_owned(), count, sum, filled)));
+        assert_eq!(counted, expected.map(|(name, count, sum, filled)| (name.to_owned(), count, sum, filled)));
     }
 }

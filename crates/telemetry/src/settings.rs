@@ -70,9 +70,9 @@ impl TelemetrySettings {
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> (Option<Self>, Vec<String>) {
         let variable = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let says = |name: &str, word: &str| variable(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
+        let is_set_to = |name: &str, word: &str| variable(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
         let mut notes = Vec::new();
-        if says("OTEL_SDK_DISABLED", "true") {
+        if is_set_to("OTEL_SDK_DISABLED", "true") {
             return (None, notes);
         }
         let traces = signal("TRACES", "v1/traces", &variable, &mut notes);
@@ -90,8 +90,9 @@ impl TelemetrySettings {
             resource.push(("service.name".to_owned(), "aime".to_owned()));
         }
         // The conventions have used `true`, and name where content goes since.
-        let content =
-            ["true", "SPAN_ONLY", "SPAN_AND_EVENT"].iter().any(|word| says("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word));
+        let content = ["true", "SPAN_ONLY", "SPAN_AND_EVENT"]
+            .iter()
+            .any(|word| is_set_to("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word));
         (Some(Self { traces, metrics, logs, resource, content }), notes)
     }
 

@@ -173,10 +173,10 @@ impl Spans {
     }
 
     fn model_called(&self, seq: u64, at: Timestamp, event: &ProgressEvent) -> Span {
-        let ProgressEvent::ModelCalled { task, purpose, model, duration_ms, text: said, .. } = event else { return Span::default() };
+        let ProgressEvent::ModelCalled { task, purpose, model, duration_ms, text: output, .. } = event else { return Span::default() };
         let mut attributes = chat(event, &self.providers);
-        if self.content && !said.is_empty() {
-            attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
+        if self.content && !output.is_empty() {
+            attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", output)));
         }
         let began = Timestamp::from_millis(at.as_millis().saturating_sub(i64::try_from(*duration_ms).unwrap_or(0)));
         let mut span = self.span(&format!("chat {model}"), ("chat", &seq.to_string()), began, attributes);

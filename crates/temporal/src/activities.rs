@@ -87,25 +87,25 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let apart = match &issue.effect {
+        let effects = match &issue.effect {
             RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
-                apart.with_progress(progress(context, None).await?)
+                effects.with_progress(progress(context, None).await?)
             }
-            _ => apart,
+            _ => effects,
         };
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         // The changes that a call makes in a folder of its own are lost unless the whole effect ends.
         let is_lasting = workspace.folder.is_none();
-        let work = |mut told: Box<dyn FnMut(RunFact) + Send>| async move {
-            let told = move |fact| {
+        let work = |mut on_fact: Box<dyn FnMut(RunFact) + Send>| async move {
+            let on_lasting_fact = move |fact| {
                 if is_lasting || !matches!(fact, RunFact::ToolCalled { .. }) {
-                    told(fact);
+                    on_fact(fact);
                 }
             };
-            apart.run(issue, cancel.cancelled(), told).await
+            effects.run(issue, cancel.cancelled(), on_lasting_fact).await
         };
         let fact = with_heartbeat(context, None, work).await?;
         Ok((fact, workspace))
@@ -125,14 +125,14 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let apart = match &issue.effect {
-            ActorEffect::Plan { .. } => apart.with_progress(progress(context, Some(order.run.clone())).await?),
+        let effects = match &issue.effect {
+            ActorEffect::Plan { .. } => effects.with_progress(progress(context, Some(order.run.clone())).await?),
             ActorEffect::Tool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
-                apart.with_progress(progress(context, Some(order.run.clone())).await?)
+                effects.with_progress(progress(context, Some(order.run.clone())).await?)
             }
-            _ => apart,
+            _ => effects,
         };
         if cancel.is_cancelled() {
             return Ok((ActorFact::Revoked { id: issue.id, why: Reason::Cancelled }, workspace));
@@ -140,7 +140,8 @@ impl Effects {
         let begun = context.info().scheduled_time.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
         let begun = begun.map(|at| i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
         let fact =
-            with_heartbeat(context, Some(order.run), |told| async move { apart.act(actor, (issue, begun), cancel, told).await }).await?;
+            with_heartbeat(context, Some(order.run), |on_fact| async move { effects.act(actor, (issue, begun), cancel, on_fact).await })
+                .await?;
         Ok((fact, workspace))
     }
 }
@@ -197,8 +198,8 @@ impl Effects {
     ) -> Result<Wire<Vec<Message>>, ActivityError> {
         let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
-        Ok(Wire(alive(&context, apart.end(order.result, &state, order.over)).await))
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
+        Ok(Wire(alive(&context, effects.end(order.result, &state, order.over)).await))
     }
 
     /// Merges work into the state of a folder.
@@ -223,8 +224,8 @@ impl Effects {
     ) -> Result<Wire<WakeComposition>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
-        Ok(Wire(match alive(&context, apart.wake_lead(&order.order, order.is_new)).await {
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
+        Ok(Wire(match alive(&context, effects.wake_lead(&order.order, order.is_new)).await {
             Ok(lead) => WakeComposition::Woken { lead },
             Err(message) => WakeComposition::Failed { message },
         }))
@@ -240,11 +241,15 @@ impl Effects {
     ) -> Result<Wire<RunFact>, ActivityError> {
         let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let rested =
-            with_heartbeat(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await });
+            with_heartbeat(
+                &context,
+                None,
+                |on_fact| async move { effects.lead_rested(order.id, order.rest, state, cancel, on_fact).await },
+            );
         rested.await.map(Wire)
     }
 
@@ -258,11 +263,11 @@ impl Effects {
     ) -> Result<Wire<ActorCreation>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
-        let MakeOrder { id, order, said, .. } = order;
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let MakeOrder { id, order, said: messages, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let made = with_heartbeat(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
+        let made = with_heartbeat(&context, None, |on_fact| async move { effects.make_actor(id, order, messages, cancel, on_fact).await });
         Ok(Wire(match made.await? {
             Ok(made) => ActorCreation::Made { actor: Box::new(made) },
             Err(fact) => ActorCreation::Ended { fact: Box::new(fact) },
@@ -300,12 +305,12 @@ impl Effects {
     ) -> Result<Wire<RunFact>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let effects = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let judged = with_heartbeat(&context, None, |told| async move {
+        let judged = with_heartbeat(&context, None, |on_fact| async move {
             let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
-            apart.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, told).await
+            effects.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, on_fact).await
         });
         judged.await.map(Wire)
     }
@@ -369,12 +374,12 @@ async fn with_heartbeat<T, F>(
 where
     F: Future<Output = T>,
 {
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     // The receiver exists until the work is done.
-    let work = work(Box::new(move |fact| drop(tell.send(fact))));
+    let work = work(Box::new(move |fact| drop(sender.send(fact))));
     let run = run.or_else(|| context.info().workflow_id.clone());
     let signals = async {
-        while let Some(fact) = told.recv().await {
+        while let Some(fact) = receiver.recv().await {
             let Some(run) = &run else { continue };
             let run = context.client().get_workflow_handle::<RunWorkflow>(run.clone());
             let mut tries = 1;

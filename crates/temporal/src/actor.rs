@@ -67,8 +67,8 @@ impl ActorWorkflow {
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<ActorBegin>) -> WorkflowResult<Wire<ActorEnd>> {
         let Wire(mut begin) = begin;
         let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
-        let told = Some(journaled(&begin));
-        ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.published) = (begin.tree.clone(), stopped, told));
+        let published = Some(journaled(&begin));
+        ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.published) = (begin.tree.clone(), stopped, published));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
         let carried = carry(resume, &mut carrier).await.map_err(unless_of_another_version)?;
@@ -79,7 +79,7 @@ impl ActorWorkflow {
         }
         let tree = tree_now(ctx);
         let below: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
-        let facts = ctx.state(|actor| actor.published.as_ref().map(|told| told.facts.clone()).unwrap_or_default());
+        let facts = ctx.state(|actor| actor.published.as_ref().map(|published| published.facts.clone()).unwrap_or_default());
         let ActorCarrier { begin, events, reports, context: mut so_far, .. } = carrier;
         so_far
             .answers
@@ -130,8 +130,8 @@ impl ActorWorkflow {
 fn journaled(begin: &ActorBegin) -> ActorJournaled {
     let journal = begin.begin.journal.as_ref();
     let facts = journal.map(|journal| journal.facts.clone()).unwrap_or_default();
-    let told = journal.map_or(0, |journal| u64::try_from(journal.events).unwrap_or(u64::MAX));
-    let first = (begin.reports + u64::from(begin.created.is_some())).saturating_sub(told);
+    let reported = journal.map_or(0, |journal| u64::try_from(journal.events).unwrap_or(u64::MAX));
+    let first = (begin.reports + u64::from(begin.created.is_some())).saturating_sub(reported);
     let (input, created, text_limit) = (begin.begin.input.clone(), begin.created.clone(), begin.text_limit);
     ActorJournaled { input, created, first, text_limit, all: facts.len(), facts }
 }
@@ -383,9 +383,9 @@ impl Carrier<ActorMachine> for ActorCarrier {
 
     fn took(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
         self.ctx.state_mut(|actor| {
-            if let Some(told) = &mut actor.published {
-                told.facts.extend(facts.iter().cloned().map(Timestamped::from));
-                told.all = told.facts.len();
+            if let Some(published) = &mut actor.published {
+                published.facts.extend(facts.iter().cloned().map(Timestamped::from));
+                published.all = published.facts.len();
             }
         });
         self.events += events.len();

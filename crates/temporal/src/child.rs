@@ -33,14 +33,14 @@ pub(crate) async fn drive_child<W: 'static>(
     let started = started.map_err(|error| message!("actor-not-begun", reason = error))?;
     // The signal goes by name, so that it also reaches an actor in a new history. An ended actor needs no signal.
     let actor = ctx.external_workflow(workflow, None);
-    let tell = |fact| {
+    let signal = |fact| {
         let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
         actor.signal(ActorWorkflow::told, Wire(fact), options)
     };
-    let told = join_all(begun().into_iter().map(tell));
+    let signals = join_all(begun().into_iter().map(signal));
     let stopped = async {
         stop.cancelled().await;
-        drop(tell(ActorFact::Stopped { why: Reason::Stopped }).await);
+        drop(signal(ActorFact::Stopped { why: Reason::Stopped }).await);
     };
     let ended = async {
         match select(stopped.boxed_local(), started.result().boxed_local()).await {
@@ -48,6 +48,6 @@ pub(crate) async fn drive_child<W: 'static>(
             Either::Right((ended, _)) => ended,
         }
     };
-    let (_, ended) = join(told, ended).await;
+    let (_, ended) = join(signals, ended).await;
     ended.map(|ended| ended.0).map_err(|error| message!("actor-broken-off", reason = error))
 }

@@ -332,19 +332,19 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn check(&self, run: &RunId) -> Result<RunCheck, EngineError> {
-        let mut told: Vec<TimedEvent> = Vec::new();
+        let mut published: Vec<TimedEvent> = Vec::new();
         loop {
-            let WatchReply { events, all, .. } = self.watch(run, told.len()).await?;
+            let WatchReply { events, all, .. } = self.watch(run, published.len()).await?;
             let nothing = events.is_empty();
-            told.extend(events.into_iter().map(|Timestamped { at, what }| TimedEvent { at: Timestamp::from_millis(at), event: what }));
-            if told.len() >= all || nothing {
+            published.extend(events.into_iter().map(|Timestamped { at, what }| TimedEvent { at: Timestamp::from_millis(at), event: what }));
+            if published.len() >= all || nothing {
                 break;
             }
         }
         let (seen, state) = (self.view(run).await?, self.progress(run).await?);
         // A run in progress may continue during the query.
         let all = self.watch(run, usize::MAX).await?.all;
-        Ok(check_published(run, &seen, &told, state.as_ref().filter(|_| all == seen.events.len())))
+        Ok(check_published(run, &seen, &published, state.as_ref().filter(|_| all == seen.events.len())))
     }
 
     /// Returns the state of a run.
@@ -365,8 +365,8 @@ impl Runs {
     /// # Errors
     /// [`EngineError`].
     pub async fn send_facts(&self, run: &RunId, facts: Vec<RunFact>) -> Result<(), EngineError> {
-        let told = self.handle(run).signal(RunWorkflow::facts, Wire(facts), WorkflowSignalOptions::default()).await;
-        told.map_err(|error| match error {
+        let signalled = self.handle(run).signal(RunWorkflow::facts, Wire(facts), WorkflowSignalOptions::default()).await;
+        signalled.map_err(|error| match error {
             WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
             error => EngineError::refused(message!("engine-to-signal"), error),
         })

@@ -46,13 +46,13 @@ impl<M: Machine> TemporalHost<M> {
     /// Creates a host and its desk.
     #[must_use]
     pub fn new() -> (Self, EffectQueue<M>) {
-        let laid = Arc::new(Mutex::new(QueueState { commands: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
-        (Self(Arc::clone(&laid)), EffectQueue(laid))
+        let state = Arc::new(Mutex::new(QueueState { commands: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
+        (Self(Arc::clone(&state)), EffectQueue(state))
     }
 }
 
-fn open<M: Machine>(laid: &Mutex<QueueState<M>>) -> MutexGuard<'_, QueueState<M>> {
-    laid.lock().unwrap_or_else(PoisonError::into_inner)
+fn open<M: Machine>(state: &Mutex<QueueState<M>>) -> MutexGuard<'_, QueueState<M>> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<M: Machine> EffectQueue<M> {

@@ -124,8 +124,8 @@ impl RunWorkflow {
                 CarryOutcome::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
                     let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
-                    let heard = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
-                    let last = SuspendedState::of(&ended.output, state, heard, carrier.undelivered);
+                    let has_answer = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
+                    let last = SuspendedState::of(&ended.output, state, has_answer, carrier.undelivered);
                     let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
                     if ends {
                         let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
@@ -197,12 +197,12 @@ struct SuspendedState {
 }
 
 impl SuspendedState {
-    /// Returns the state of a run that was suspended with this output; `heard` is true if a person had answered.
-    fn of(output: &RunOutput, state: &ProgressState, heard: bool, undelivered: Vec<RunFact>) -> Self {
+    /// Returns the state of a run that was suspended with this output; `has_answer` is true if a person had answered.
+    fn of(output: &RunOutput, state: &ProgressState, has_answer: bool, undelivered: Vec<RunFact>) -> Self {
         let waits = output.status == RunStatus::WaitingForHuman;
         let open = state.questions.iter().filter(|question| question.answer.is_none());
         let open: Vec<String> = open.map(|question| question.question.to_string()).collect();
-        let answered = waits && heard && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
+        let answered = waits && has_answer && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
         Self { waits, answered, undelivered }
     }
 }
@@ -236,18 +236,18 @@ async fn left(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<R
         _ => Poll::Pending,
     })
     .await;
-    let said = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-    if ended { vec![cancel()] } else { going_on(said, undelivered, waits) }
+    let received = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
+    if ended { vec![cancel()] } else { going_on(received, undelivered, waits) }
 }
 
 /// Returns the first facts of a suspended run: that it is resumed or given up, and then the messages received.
-fn going_on(said: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
+fn going_on(received: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
     // Resuming a run cancels earlier requests to stop it; later requests count.
-    let moved = said.iter().position(|fact| moves_on(fact, waits)).unwrap_or(said.len());
-    let said = said.into_iter().enumerate();
-    let said = said.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
+    let moved = received.iter().position(|fact| moves_on(fact, waits)).unwrap_or(received.len());
+    let received = received.into_iter().enumerate();
+    let received = received.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
     let (mut more, mut then) = (None, undelivered);
-    for fact in said {
+    for fact in received {
         match fact {
             // Several people may resume it at once. It continues once, with the bounds of the last one.
             RunFact::Resumed { bounds } => more = bounds.or(more),
@@ -381,7 +381,7 @@ impl RunCarrier {
     fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
         self.events += events.len();
         let mut ledger = self.ledger.borrow_mut();
-        let said = ledger.context.take(facts, events);
+        let messages = ledger.context.take(facts, events);
         for recorded in facts {
             if let RunFact::ActorReported { task, event, .. } = &recorded.fact {
                 ledger.calls.entry(task.clone()).or_default().take(event);
@@ -401,7 +401,7 @@ impl RunCarrier {
                 }
             }
         });
-        said
+        messages
     }
 
     /// Passes on to actors what the run has learnt for them.
@@ -428,11 +428,11 @@ impl RunCarrier {
     }
 
     /// Passes messages on to the actors at work.
-    fn signal_actors(&mut self, said: Vec<ActorMessage>) {
+    fn signal_actors(&mut self, messages: Vec<ActorMessage>) {
         let (alone, lead) = (self.is_direct(), lead_workflow(self.ctx.workflow_id()));
-        for (task, said) in said {
+        for (task, message) in messages {
             for actor in self.workflows(|of, workflow| task.as_ref().map_or(alone || workflow == lead, |task| task == of)) {
-                self.signal(actor, ActorWorkflow::told, Wire(aime_actor_factory::ActorFact::PersonMessage { said: said.clone() }));
+                self.signal(actor, ActorWorkflow::told, Wire(aime_actor_factory::ActorFact::PersonMessage { said: message.clone() }));
             }
         }
     }
@@ -556,13 +556,13 @@ impl Carrier<RunMachine> for RunCarrier {
 
     fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
         for recorded in facts.iter().filter(|recorded| is_said(&recorded.fact)) {
-            if let Some(place) = self.undelivered.iter().position(|said| *said == recorded.fact) {
+            if let Some(place) = self.undelivered.iter().position(|fact| *fact == recorded.fact) {
                 self.undelivered.remove(place);
             }
         }
         self.pass_on(facts, events);
-        let said = self.remember(facts, events);
-        self.signal_actors(said);
+        let messages = self.remember(facts, events);
+        self.signal_actors(messages);
         for event in events {
             if let ProgressEvent::TaskConcluded { task, .. } = &event.fact {
                 // The lead outlives the task of its own work.
@@ -578,11 +578,11 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn wants_to_leave(&self) -> bool {
-        let wants = self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY;
-        if wants && self.wanted_to_leave.get().is_none() {
+        let is_wanted = self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY;
+        if is_wanted && self.wanted_to_leave.get().is_none() {
             self.wanted_to_leave.set(Some(self.ctx.history_length()));
         }
-        wants
+        is_wanted
     }
 
     /// Postpones new tasks if the history has grown to twice its intended length. While a person is asked, tasks are

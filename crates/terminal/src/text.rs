@@ -238,8 +238,8 @@ mod tests {
             (3_600_000, "1 h 00 m", "1:00:00"),
             (90_061_000, "25 h 01 m", "25:01:01"),
         ];
-        for (millis, told, running) in table {
-            assert_eq!((span(millis).as_str(), clock(millis).as_str()), (told, running));
+        for (millis, expected, running) in table {
+            assert_eq!((span(millis).as_str(), clock(millis).as_str()), (expected, running));
         }
     }
 

@@ -51,14 +51,14 @@ impl View {
     ///
     /// # Errors
     /// Fails if the terminal cannot be configured or written.
-    pub fn open(screen: Screen, theme: Theme, tty: Tty, heard: ActHandler) -> io::Result<Option<Self>> {
+    pub fn open(screen: Screen, theme: Theme, tty: Tty, on_act: ActHandler) -> io::Result<Option<Self>> {
         if !device::in_foreground() {
             return Ok(None);
         }
         let mut device = Device::new(tty, theme.has_color());
         device.enter()?;
-        let (news, told) = mpsc::channel();
-        let showing = ViewState { screen, theme, device, messages: told, listener: Listener(heard), changed: true, drawn_at: None };
+        let (news, messages) = mpsc::channel();
+        let showing = ViewState { screen, theme, device, messages, listener: Listener(on_act), changed: true, drawn_at: None };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || showing.show())?;
         Ok(Some(Self { messages: news, showing: Mutex::new(Some(thread)) }))
     }
@@ -156,8 +156,8 @@ impl ViewState {
 
     fn take(&mut self, news: ViewMessage) -> bool {
         match news {
-            ViewMessage::Event(told) => {
-                let (at, event, words) = *told;
+            ViewMessage::Event(shown) => {
+                let (at, event, words) = *shown;
                 self.screen.take(at, &event, words.as_deref());
             }
             ViewMessage::Note(words) => self.screen.log_note(now(), &words),
@@ -240,9 +240,9 @@ mod tests {
         let screen = Screen::new(RunId::new("r").unwrap(), Part::Drives, Limits::default());
         let device = Device::new(|| Box::new(io::sink()), false);
         thread::spawn(|| panic!("on purpose")).join().unwrap_err();
-        let ((news, told), (heard, acts)) = (mpsc::channel(), mpsc::channel());
-        let heard = Listener(Box::new(move |act| heard.send(act).unwrap()));
-        (ViewState { screen, theme: Theme::new(false), device, messages: told, listener: heard, changed: true, drawn_at: None }, news, acts)
+        let ((news, messages), (sender, acts)) = (mpsc::channel(), mpsc::channel());
+        let listener = Listener(Box::new(move |act| sender.send(act).unwrap()));
+        (ViewState { screen, theme: Theme::new(false), device, messages, listener, changed: true, drawn_at: None }, news, acts)
     }
 
     #[test]

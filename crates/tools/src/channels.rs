@@ -34,9 +34,9 @@ impl fmt::Debug for AskPerson {
 pub struct TellProgress(Arc<dyn Fn(String) + Send + Sync>);
 
 impl TellProgress {
-    /// Creates the channel. `tell` must not block.
-    pub fn new(tell: impl Fn(String) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    /// Creates the channel. `report` must not block.
+    pub fn new(report: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
     }
 
     /// Reports one step of progress.

@@ -60,9 +60,9 @@ impl ToolContext {
     }
 }
 
-/// Replaces a path in a text, also as the beginning of other paths, unless `stays` holds for the text behind it.
-fn replaced<'a>(text: Cow<'a, str>, from: &str, to: &str, stays: impl Fn(&str) -> bool) -> Cow<'a, str> {
-    rewritten(text, from, |rest| if stays(rest) { None } else { Some((to, 0)) })
+/// Replaces a path in a text, also as the beginning of other paths, unless `keep` holds for the text behind it.
+fn replaced<'a>(text: Cow<'a, str>, from: &str, to: &str, keep: impl Fn(&str) -> bool) -> Cow<'a, str> {
+    rewritten(text, from, |rest| if keep(rest) { None } else { Some((to, 0)) })
 }
 
 /// Makes the paths in `folder` relative, except those of the folder of the runs.

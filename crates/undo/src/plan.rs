@@ -121,9 +121,9 @@ pub(crate) fn plan(
 /// Keeps a folder if an entry in it stays.
 fn keep_needed_folders(plan: &mut UndoPlan) {
     let left: Vec<PathBuf> = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let goes =
+    let is_removed =
         |change: &Change| change.before.as_ref().is_some_and(Entry::is_folder) && !change.after.as_ref().is_some_and(Entry::is_folder);
-    let needed = |change: &Change| goes(change) && left.iter().any(|path| path != &change.path && path.starts_with(&change.path));
+    let needed = |change: &Change| is_removed(change) && left.iter().any(|path| path != &change.path && path.starts_with(&change.path));
     let stay = plan.changes.extract_if(.., |change| needed(change));
     plan.conflicts.extend(stay.map(|change| Conflict { path: change.path, kind: ConflictKind::NotEmpty }));
     plan.conflicts.sort_by(|one, other| one.path.cmp(&other.path));

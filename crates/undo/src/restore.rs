@@ -57,8 +57,8 @@ pub(crate) fn restore(
             if !folders(&change.before) {
                 stands(change, &mut now)?;
             }
-            let goes = change.before.is_some() && (change.after.is_none() || folders(&change.before) != folders(&change.after));
-            if goes { folder.remove_entry(&change.path).map_err(UndoError::from) } else { Ok(()) }
+            let is_removed = change.before.is_some() && (change.after.is_none() || folders(&change.before) != folders(&change.after));
+            if is_removed { folder.remove_entry(&change.path).map_err(UndoError::from) } else { Ok(()) }
         });
     }
     // Then create entries, the outermost first.

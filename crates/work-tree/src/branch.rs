@@ -186,8 +186,8 @@ impl NewBranch {
     /// Returns the filter of each path by the attributes in the folder; `None` if it has none.
     async fn filters(&self, group: &[&(PathBuf, Option<Content>)]) -> Result<Vec<Option<String>>, WorkTreeError> {
         let all = group.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
-        let said = self.git.must_read(&["check-attr", "--stdin", "-z", "filter"], all).await?;
-        let values = said.split(|byte| *byte == 0).skip(2).step_by(3);
+        let output = self.git.must_read(&["check-attr", "--stdin", "-z", "filter"], all).await?;
+        let values = output.split(|byte| *byte == 0).skip(2).step_by(3);
         let filter =
             |value: &[u8]| (![&b"unspecified"[..], b"unset", b"set"].contains(&value)).then(|| String::from_utf8_lossy(value).into_owned());
         let mut filters: Vec<_> = values.map(filter).collect();

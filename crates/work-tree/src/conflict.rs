@@ -50,15 +50,15 @@ impl WorkTree {
         // git writes these names beside the markers. It reads a name as `git describe` prints it, and only its end counts.
         let [ours, theirs] = [format!("working-folder-0-g{}", ours.as_str()), format!("this-task-0-g{}", theirs.as_str())];
         let merge = ["merge-tree", "--write-tree", "-z", "--no-messages", &ours, &theirs];
-        let said = self.git.run(&merge, Vec::new()).await?;
-        if !matches!(said.code, 0 | 1) {
-            return Err(said.refused());
+        let output = self.git.run(&merge, Vec::new()).await?;
+        if !matches!(output.code, 0 | 1) {
+            return Err(output.refused());
         }
-        let (has_conflicts, mut parts) = (said.code == 1, paths(&said.stdout).map(|part| String::from_utf8_lossy(part).into_owned()));
+        let (has_conflicts, mut parts) = (output.code == 1, paths(&output.stdout).map(|part| String::from_utf8_lossy(part).into_owned()));
         let tree = parts.next().unwrap_or_default();
         let found = listed(parts);
         if has_conflicts && found.is_empty() {
-            return Err(said.refused());
+            return Err(output.refused());
         }
         let mut conflicts = Vec::new();
         for (path, modes) in found {

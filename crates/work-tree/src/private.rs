@@ -435,9 +435,9 @@ impl WorkTree {
         let mut clone: Vec<OsString> = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"].map(OsString::from).into();
         clone.extend([original.clone().into(), copy.clone().into()]);
         let plain = Git { index: None, ..self.git.clone() };
-        let said = plain.run_plain(clone, Vec::new()).await?;
-        if said.code != 0 {
-            return Err(said.refused());
+        let output = plain.run_plain(clone, Vec::new()).await?;
+        if output.code != 0 {
+            return Err(output.refused());
         }
         let own = folder.join(".git");
         create_folder(&folder).await?;
@@ -464,8 +464,8 @@ impl WorkTree {
 async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTreeError> {
     let run = async |place: OsString, arguments: &[&OsStr]| {
         let arguments = std::iter::once(place).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect();
-        let said = git.run_plain(arguments, Vec::new()).await?;
-        if said.code == 0 { Ok(said.stdout) } else { Err(said.refused()) }
+        let output = git.run_plain(arguments, Vec::new()).await?;
+        if output.code == 0 { Ok(output.stdout) } else { Err(output.refused()) }
     };
     let of_clone = || {
         let mut place = OsString::from("--git-dir=");

@@ -193,8 +193,8 @@ impl WorkTree {
                 let config: [OsString; 6] =
                     ["config".into(), "--file".into(), file, "--null".into(), "--get-regexp".into(), r"^submodule\..*\.path$".into()];
                 // A file that cannot be read names no submodule.
-                let said = self.git.run(&config, Vec::new()).await?;
-                for named in paths(&said.stdout).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\n').nth(1)) {
+                let output = self.git.run(&config, Vec::new()).await?;
+                for named in paths(&output.stdout).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\n').nth(1)) {
                     let path = outer.join(as_path(named));
                     let is_new = !found.contains(&path);
                     if is_new && is_within(&path) && is_there(&self.git.folder, &path) && is_there(&self.git.folder, &path.join(".git")) {
@@ -384,8 +384,8 @@ impl WorkTree {
     /// [`WorkTreeError`] if `git` cannot be run.
     pub async fn remembered(&self, name: &str) -> Result<Option<Commit>, WorkTreeError> {
         let name = format!("refs/aime/{name}");
-        let said = self.git.run(&["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?;
-        if said.code == 0 { Ok(Some(line(said.stdout).try_into()?)) } else { Ok(None) }
+        let output = self.git.run(&["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?;
+        if output.code == 0 { Ok(Some(line(output.stdout).try_into()?)) } else { Ok(None) }
     }
 
     pub(crate) async fn joined(&self, tree: &str, ours: &Commit, theirs: &Commit) -> Result<Commit, WorkTreeError> {

@@ -122,11 +122,11 @@ fn before(earlier: &[EarlierRun]) -> String {
     let cut = |text: &str| {
         if text.chars().count() <= REMEMBERED { text.to_owned() } else { text.chars().take(REMEMBERED).chain(['…']).collect() }
     };
-    let told = earlier.iter().map(|EarlierRun { goal: asked, answered }| match answered.trim() {
+    let lines = earlier.iter().map(|EarlierRun { goal: asked, answered }| match answered.trim() {
         "" => format!("- The user asked: {}\n  There is no answer yet.", indented(&cut(asked))),
         answered => format!("- The user asked: {}\n  You answered: {}", indented(&cut(asked)), indented(&cut(answered))),
     });
-    format!("\n\n## Earlier in this conversation\n\n{}\n", told.collect::<Vec<_>>().join("\n"))
+    format!("\n\n## Earlier in this conversation\n\n{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Indents a text as part of a list item.
@@ -142,11 +142,11 @@ mod tests {
     fn what_was_said_before_is_a_list() {
         assert_eq!(before(&[]), "");
         let earlier = |asked: &str, answered: &str| EarlierRun { goal: asked.to_owned(), answered: answered.to_owned() };
-        let told = before(&[earlier("Which\ncolour?", "Blue."), earlier(&"x".repeat(REMEMBERED + 1), "")]);
+        let text = before(&[earlier("Which\ncolour?", "Blue."), earlier(&"x".repeat(REMEMBERED + 1), "")]);
         let expected = format!(
             "\n\n## Earlier in this conversation\n\n- The user asked: Which\n  colour?\n  You answered: Blue.\n- The user asked: {}…\n  There is no answer yet.\n",
             "x".repeat(REMEMBERED)
         );
-        assert_eq!(told, expected);
+        assert_eq!(text, expected);
     }
 }

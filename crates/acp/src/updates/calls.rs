@@ -107,8 +107,8 @@ impl Updates {
         let mut fields = ToolCallUpdateFields::new().status(if good { ToolCallStatus::Completed } else { ToolCallStatus::Failed });
         fields.raw_output = Some(Value::from(output));
         // The change says more than that it was made.
-        let told = good && self.with_diff.contains(&id);
-        if !told && !output.trim().is_empty() {
+        let shows_diff = good && self.with_diff.contains(&id);
+        if !shows_diff && !output.trim().is_empty() {
             fields.content = Some(vec![ToolCallContent::from(fenced(tool, output))]);
         }
         Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&id), fields)))

@@ -38,35 +38,35 @@ impl ActorMachine {
     }
 
     /// Ends the actor by its `terminate` call, with this message and structured result.
-    pub(super) fn conclude_by_terminate(&mut self, said: Terminate, message: &str, result: Value) {
-        let success = said.status == TerminateStatus::Success;
+    pub(super) fn conclude_by_terminate(&mut self, arguments: Terminate, message: &str, result: Value) {
+        let success = arguments.status == TerminateStatus::Success;
         let outcome = if success { Outcome::Success } else { Outcome::Failure };
-        let told = std::mem::take(&mut self.plain_text);
-        let text = match (told.trim(), message) {
+        let answers = std::mem::take(&mut self.plain_text);
+        let text = match (answers.trim(), message) {
             ("", message) if message.chars().count() > SUMMARY => Some(message.to_owned()),
             ("", _) => None,
-            (told, message) if told == message.trim() => None,
-            (told, message) if message.trim().is_empty() => Some(told.to_owned()),
-            (told, message) => Some(format!("{told}\n\n{message}")),
+            (answers, message) if answers == message.trim() => None,
+            (answers, message) if message.trim().is_empty() => Some(answers.to_owned()),
+            (answers, message) => Some(format!("{answers}\n\n{message}")),
         };
         let summary = if message.trim().is_empty() { text.as_deref().unwrap_or_default() } else { message };
         let mut conclusion = Conclusion::new(outcome, cut(summary.trim(), SUMMARY));
         conclusion.text = text;
         conclusion.result = result;
-        conclusion.references = said.references;
-        conclusion.checks = said.checks;
+        conclusion.references = arguments.references;
+        conclusion.checks = arguments.checks;
         for made in &self.references {
             if !conclusion.references.contains(made) {
                 conclusion.references.push(made.clone());
             }
         }
         if !success {
-            conclusion.error = Some(match &said.needs {
+            conclusion.error = Some(match &arguments.needs {
                 Some(needs) => message!("actor-needs", summary = conclusion.summary, needs),
                 None => Message::text(&conclusion.summary),
             });
-            conclusion.needs = said.needs;
-            conclusion.cause = match said.status {
+            conclusion.needs = arguments.needs;
+            conclusion.cause = match arguments.status {
                 TerminateStatus::Blocked if !self.input.class.retry_reported_failures => Some(FailureCause::Blocked),
                 _ if self.denied => Some(FailureCause::Denied),
                 _ if self.input.class.retry_reported_failures => None,
@@ -84,9 +84,9 @@ impl ActorMachine {
 
     /// Takes the actor's plain answer as the result.
     pub(super) fn conclude_by_answer(&mut self) {
-        let told = std::mem::take(&mut self.plain_text);
-        let mut conclusion = Conclusion::new(Outcome::Success, cut(told.trim(), SUMMARY));
-        conclusion.text = (told.trim() != conclusion.summary).then_some(told);
+        let text = std::mem::take(&mut self.plain_text);
+        let mut conclusion = Conclusion::new(Outcome::Success, cut(text.trim(), SUMMARY));
+        conclusion.text = (text.trim() != conclusion.summary).then_some(text);
         conclusion.references.clone_from(&self.references);
         self.end(ActorStep::Finish, conclusion);
     }

@@ -21,9 +21,9 @@ const KEPT: usize = 500;
 
 impl ActorMachine {
     /// Keeps a person's message for the next request, each message once.
-    pub(super) fn queue_message(&mut self, told: &PersonMessage) {
-        if !self.heard.iter().chain(&self.said).any(|known| known.id == told.id) {
-            self.said.push(told.clone());
+    pub(super) fn queue_message(&mut self, message: &PersonMessage) {
+        if !self.heard.iter().chain(&self.said).any(|known| known.id == message.id) {
+            self.said.push(message.clone());
         }
     }
 
@@ -42,10 +42,10 @@ impl ActorMachine {
             return false;
         }
         let mut parts = Vec::new();
-        for told in std::mem::take(&mut self.said) {
-            out.emit(ProgressEvent::ActorTold { task: self.works_for(), evidence: told.id.clone() });
-            parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
-            self.heard.push(told);
+        for message in std::mem::take(&mut self.said) {
+            out.emit(ProgressEvent::ActorTold { task: self.works_for(), evidence: message.id.clone() });
+            parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(message.text.trim(), LONGEST))]));
+            self.heard.push(message);
         }
         self.history.append_text(&parts.join("\n\n"), Speaker::Person);
         self.must_conclude = false;
@@ -57,7 +57,7 @@ impl ActorMachine {
 
     /// Summarizes the messages of people so far, for a compacted history; empty if there are none.
     pub(super) fn heard_in_short(&self) -> String {
-        let lines: Vec<String> = self.heard.iter().map(|told| format!("- {}", cut(told.text.trim(), KEPT))).collect();
+        let lines: Vec<String> = self.heard.iter().map(|message| format!("- {}", cut(message.text.trim(), KEPT))).collect();
         if lines.is_empty() { String::new() } else { format!("The person you work for has said:\n{}", lines.join("\n")) }
     }
 }

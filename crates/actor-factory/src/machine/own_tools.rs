@@ -140,8 +140,8 @@ impl ActorMachine {
 
     /// Ends the actor, unless it claims success in the same turn as a failed call, whose failure it cannot have seen.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
-        let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
-        let success = said.status == TerminateStatus::Success;
+        let arguments = Terminate::parse(parameters).map_err(|error| error.to_string())?;
+        let success = arguments.status == TerminateStatus::Success;
         if self.has_unread_messages() {
             return Err(SAID_MEANWHILE.to_owned());
         }
@@ -166,8 +166,8 @@ impl ActorMachine {
         }
         let result = parameters.get("message").filter(|message| message.is_object() || message.is_array()).cloned();
         let mut message = match &result {
-            Some(structured) if said.message.trim().is_empty() => structured.to_string(),
-            _ => said.message.clone(),
+            Some(structured) if arguments.message.trim().is_empty() => structured.to_string(),
+            _ => arguments.message.clone(),
         };
         if message.trim().is_empty() && self.plain_text.is_empty() {
             if success && self.calls_ok == 0 {
@@ -175,7 +175,7 @@ impl ActorMachine {
             }
             message = "ended without a word".to_owned();
         }
-        self.conclude_by_terminate(said, &message, result.unwrap_or_default());
+        self.conclude_by_terminate(arguments, &message, result.unwrap_or_default());
         Ok(TERMINATED.to_owned())
     }
 }

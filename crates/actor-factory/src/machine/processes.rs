@@ -20,8 +20,8 @@ impl ActorMachine {
 
     /// Records a command that keeps running after its call, or that has ended.
     pub(super) fn note_process(&mut self, tool: &str, outcome: CallOutcome, value: &Value) {
-        let told = value.get("id").and_then(Value::as_str).zip(value.get("running").and_then(Value::as_bool));
-        let Some((id, runs)) = told.filter(|_| outcome == CallOutcome::Ok && TOOLS.contains(&tool)) else { return };
+        let process = value.get("id").and_then(Value::as_str).zip(value.get("running").and_then(Value::as_bool));
+        let Some((id, runs)) = process.filter(|_| outcome == CallOutcome::Ok && TOOLS.contains(&tool)) else { return };
         self.processes.retain(|known| known != id);
         if runs {
             self.processes.push(id.to_owned());

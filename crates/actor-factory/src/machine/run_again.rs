@@ -68,9 +68,9 @@ impl ActorMachine {
             (false, missing) => Some((Note::Returned, missing.to_owned())),
         };
         if let Some((note, text)) = note {
-            let said = note.text(&self.input.notes, &[("text", &text)]);
-            self.nudged(note.name(), &said, out);
-            self.history.append_text(&said, Speaker::Runtime);
+            let message = note.text(&self.input.notes, &[("text", &text)]);
+            self.nudged(note.name(), &message, out);
+            self.history.append_text(&message, Speaker::Runtime);
         }
         self.next_step(at, out);
     }

@@ -43,10 +43,10 @@ impl ActorMachine {
             self.out_of_steps();
             return;
         }
-        let heard = self.append_messages(out);
+        let has_messages = self.append_messages(out);
         // A request that is repeated after a stop or a refusal as too long already has its note.
         if std::mem::take(&mut self.note_due)
-            && let Some(note) = self.step_note(heard)
+            && let Some(note) = self.step_note(has_messages)
         {
             self.history.append_text(&note, Speaker::Runtime);
         }
@@ -94,7 +94,7 @@ impl ActorMachine {
     }
 
     /// Returns the note after the results of a turn: hints and how to continue. After a person's message it leaves out how to continue.
-    fn step_note(&mut self, heard: bool) -> Option<String> {
+    fn step_note(&mut self, has_messages: bool) -> Option<String> {
         let mut lines = std::mem::take(&mut self.notes);
         let left = self.steps_left();
         if self.must_conclude {
@@ -102,7 +102,7 @@ impl ActorMachine {
         }
         if left <= LAST_STEPS {
             lines.push(Note::StepsLeft.text(&self.input.notes, &[("left", &left.to_string())]));
-        } else if self.input.class.step_notes && !heard {
+        } else if self.input.class.step_notes && !has_messages {
             let note = if self.last_failed { Note::AfterError } else { Note::EachStep };
             lines.push(note.text(&self.input.notes, &[]));
         }

@@ -23,13 +23,13 @@ pub(crate) fn print_usage_error(fault: clap::Error) {
     }
     match fault.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let told = command().try_get_matches_from(std::env::args_os()).err();
-            drop(told.as_ref().unwrap_or(fault).print());
+            let localized = command().try_get_matches_from(std::env::args_os()).err();
+            drop(localized.as_ref().unwrap_or(fault).print());
         }
         ErrorKind::DisplayVersion | ErrorKind::Io | ErrorKind::Format => drop(fault.print()),
         _ => {
-            let told = explained(fault);
-            let (first, rest) = told.split_once('\n').unwrap_or((&told, ""));
+            let explanation = explained(fault);
+            let (first, rest) = explanation.split_once('\n').unwrap_or((&explanation, ""));
             output::failure(&Message::text(first), None);
             rest.lines().for_each(output::alert);
         }

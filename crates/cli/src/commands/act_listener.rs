@@ -55,15 +55,15 @@ impl ActListener {
     /// Carries out acts one after another until the channel closes.
     pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<Act>) {
         while let Some(act) = acts.recv().await {
-            let (message, said) = match act {
+            let (message, note) = match act {
                 Act::Tell { task, text } => {
-                    let said = format!("{}{}", head(BOLD, "head-told"), plain(&text));
-                    (InboxMessage::Say { task, text }, Some(said))
+                    let note = format!("{}{}", head(BOLD, "head-told"), plain(&text));
+                    (InboxMessage::Say { task, text }, Some(note))
                 }
                 Act::Pause => (InboxMessage::Pause {}, None),
                 Act::Cancel { task } => {
-                    let said = task.as_ref().map(|task| format!("{}{task}", head(BOLD, "head-cancel")));
-                    (InboxMessage::Cancel { task }, said)
+                    let note = task.as_ref().map(|task| format!("{}{task}", head(BOLD, "head-cancel")));
+                    (InboxMessage::Cancel { task }, note)
                 }
                 Act::Answer { question, text } => {
                     let asked = self.person.as_ref();
@@ -88,7 +88,7 @@ impl ActListener {
                 Act::Suspend | Act::Redraw => continue,
             };
             match self.put(&message).await {
-                Ok(()) => said.iter().for_each(|said| self.screen.note(said)),
+                Ok(()) => note.iter().for_each(|note| self.screen.note(note)),
                 Err(error) => self.screen.note(&msg!("view-not-done", error)),
             }
         }

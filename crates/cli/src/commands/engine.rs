@@ -112,16 +112,16 @@ pub(super) async fn watch(run: &str, form: Output, runs: &EngineRuns<'_>) -> Res
 
 /// Reports each Ctrl-C and TERM from now on, so that none is missed during other work.
 fn interruptions() -> mpsc::UnboundedReceiver<()> {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         loop {
             interrupted().await;
-            if tell.send(()).is_err() {
+            if sender.send(()).is_err() {
                 return;
             }
         }
     });
-    told
+    receiver
 }
 
 /// Serves an engine until Ctrl-C or TERM.

@@ -117,9 +117,9 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         }
     });
     let mut why = None;
-    let told = |outcome: &Outcome, evaluated| print_trial(outcome, evaluated, &mut why);
+    let on_outcome = |outcome: &Outcome, evaluated| print_trial(outcome, evaluated, &mut why);
     let evaluated = program
-        .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, told)
+        .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, on_outcome)
         .await
         .map_err(|error| Failure::new(code::USAGE, error.to_string()))?;
     let outcomes = program.outcomes_of(&all, &log);
@@ -220,7 +220,7 @@ fn scripts(setup: &Setup) -> Scripts {
 }
 
 /// Prints one line for a finished trial. The reason why one could not be made follows below, unless it was printed last.
-fn print_trial(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
+fn print_trial(outcome: &Outcome, evaluated: Evaluated, last_error: &mut Option<String>) {
     let how = match outcome.failure {
         None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
         Some(failure) => format!("{RED}{}{RED:#}", print(&failure.describe())),
@@ -231,9 +231,9 @@ fn print_trial(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String
     let cost = msg!("eval-cost", seconds = outcome.seconds, tokens);
     output::note(&format!("{DIM}{done}/{all}{DIM:#} {trial} {DIM}{cost}{DIM:#}"));
     let why = outcome.error.as_ref().filter(|_| outcome.failure.is_some_and(TrialFailure::is_of_the_set_up));
-    if let Some(why) = why.filter(|why| told.as_ref() != Some(*why)) {
+    if let Some(why) = why.filter(|why| last_error.as_ref() != Some(*why)) {
         why.lines().for_each(|line| output::note(&format!("  {line}")));
-        *told = Some(why.clone());
+        *last_error = Some(why.clone());
     }
 }
 
@@ -244,10 +244,10 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
     let bad = proofs.iter().filter(|proof| !proof.is_proven()).count();
     match form {
         EvalFormat::Json => {
-            let told = proofs
+            let reports = proofs
                 .iter()
                 .map(|proof| json!({"task": proof.task, "solved": proof.solved, "undone": proof.undone, "holds": proof.is_proven()}));
-            output::json(&json!({"schema": "aime.proofs/v1", "proofs": told.collect::<Vec<_>>()}), false)?;
+            output::json(&json!({"schema": "aime.proofs/v1", "proofs": reports.collect::<Vec<_>>()}), false)?;
         }
         EvalFormat::Text => {
             for proof in &proofs {
@@ -259,8 +259,8 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
                 };
                 output::result(&format!("{}: {came_to}", proof.task));
                 // The end of the output explains the failure.
-                let said: Vec<&str> = proof.output.iter().flat_map(|said| said.trim_end().lines()).collect();
-                said.iter().skip(said.len().saturating_sub(PROOF_LINES)).for_each(|line| output::result(&format!("  {line}")));
+                let lines: Vec<&str> = proof.output.iter().flat_map(|text| text.trim_end().lines()).collect();
+                lines.iter().skip(lines.len().saturating_sub(PROOF_LINES)).for_each(|line| output::result(&format!("  {line}")));
             }
         }
     }

@@ -91,7 +91,7 @@ fn checks(result: &RunResult) -> Option<String> {
     let passed = of(Some(true)).count();
     let judged = of(Some(true)).filter(|known| known.how == CheckMethod::Audited).count();
     let (failed, open, amended) = (of(Some(false)).count(), of(None).count(), result.amended.len());
-    let told = row([
+    let counts = row([
         (passed > 0).then(|| msg!("run-checks-passed", checks = checks(passed))),
         (judged > 0).then(|| msg!("run-checks-judged", number = judged)),
         (failed > 0).then(|| msg!("run-checks-failed", checks = checks(failed))),
@@ -100,7 +100,7 @@ fn checks(result: &RunResult) -> Option<String> {
     ]
     .into_iter()
     .flatten());
-    (!told.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
+    (!counts.is_empty()).then(|| format!("{DIM}{counts}{DIM:#}"))
 }
 
 /// Maximum width of the reason why a criterion was not checked.
@@ -123,7 +123,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
     let amended = result.amended.iter().map(|known| {
         msg!("run-amended", from = plain(&known.from.to_string()), to = plain(&known.to.to_string()), evidence = reason(&known.evidence))
     });
-    result.criteria.iter().filter_map(line).chain(amended).map(|said| format!("{DIM}{said}{DIM:#}")).collect()
+    result.criteria.iter().filter_map(line).chain(amended).map(|text| format!("{DIM}{text}{DIM:#}")).collect()
 }
 
 /// Returns the last line: the outcome and the cost of the run.
@@ -133,18 +133,18 @@ pub(super) fn summary(result: &RunResult) -> String {
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
     let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.word().replace('_', " "));
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let told = [
+    let parts = [
         (!result.tasks.is_empty()).then(|| msg!("run-done", done, tasks = count(result.tasks.len(), "task"))),
         (result.replans > 0).then(|| count(number(result.replans.into()), "replan")),
         Some(msg!("run-span", span = span(result.duration_ms))),
         (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests), "request"))),
     ];
-    let told = told.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
-    let told = msg!("run-summary", run = result.run_id, ended = word_name("ended", &ended), told);
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
+    let summary = msg!("run-summary", run = result.run_id, ended = word_name("ended", &ended), parts);
     let cached = match result.usage.cached_input_tokens {
         0 => String::new(),
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens)),
     };
     let by_who = output::by_who(&result.usage_by).map(|text| format!(" · {text}")).unwrap_or_default();
-    format!("{DIM}{told}{cached}{cost}{by_who}{DIM:#}")
+    format!("{DIM}{summary}{cached}{cost}{by_who}{DIM:#}")
 }

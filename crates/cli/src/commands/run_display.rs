@@ -49,13 +49,13 @@ impl RunDisplay {
         let (run, stops) = (&carry.run, Arc::new(Notify::new()));
         let form = Form::of(carry.output, sight(global, setup, attended));
         if form == Form::Whole {
-            let (heard, acts) = acts();
+            let (on_act, acts) = acts();
             let mut screen = aime_terminal::Screen::new(run.clone(), aime_terminal::Part::Drives, limits_of(&carry.bounds));
             if let Some(before) = before {
                 screen = screen.with_state(before.clone());
             }
             // If the whole-screen view is unavailable, another display is used.
-            if let Ok(Some(whole)) = Whole::open(screen, heard) {
+            if let Ok(Some(whole)) = Whole::open(screen, on_act) {
                 let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(ScreenPerson::default()));
                 let hearing = ActListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
                 return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.handle_acts(acts))), stops });

@@ -135,8 +135,8 @@ fn show((run, mut seen, driven): (RunId, RunView, bool), at: Option<u32>, (form,
     lines.extend(state.tasks.values().filter_map(actor_of));
     for decision in &state.decisions {
         let why = why_changed(&decision.triggers);
-        let told = msg!("run-decided", version = decision.version, why, reasoning = decision.patch.reasoning);
-        lines.push(head("head-decided", &told));
+        let text = msg!("run-decided", version = decision.version, why, reasoning = decision.patch.reasoning);
+        lines.push(head("head-decided", &text));
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
         lines.extend(
             decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = print(&lowered.describe())))),
@@ -191,7 +191,7 @@ fn criterion_line(known: &CriterionOutcome) -> String {
 fn actor_of(task: &Task) -> Option<String> {
     let actor = task.actor.as_ref()?;
     let model = actor.effort.as_ref().map_or_else(|| actor.model.clone(), |effort| format!("{} ({effort})", actor.model));
-    let mut told = msg!(
+    let mut text = msg!(
         "run-actor",
         task = task.spec.id,
         profile = actor.profile,
@@ -200,17 +200,17 @@ fn actor_of(task: &Task) -> Option<String> {
         steps = actor.max_steps
     );
     if !actor.skills.is_empty() {
-        told = format!("{told}; {}", msg!("run-actor-skills", skills = row(&actor.skills)));
+        text = format!("{text}; {}", msg!("run-actor-skills", skills = row(&actor.skills)));
     }
     for reason in &actor.reasons {
-        told = format!("{told}; {reason}");
+        text = format!("{text}; {reason}");
     }
-    Some(head("head-actor", &plain(&told)))
+    Some(head("head-actor", &plain(&text)))
 }
 
 /// Formats a line with its leading word.
-fn head(id: &str, told: &str) -> String {
-    format!("{}{told}", column(&format!("{BOLD}{}{BOLD:#}", plain_message(id)), 8))
+fn head(id: &str, text: &str) -> String {
+    format!("{}{text}", column(&format!("{BOLD}{}{BOLD:#}", plain_message(id)), 8))
 }
 
 /// Lists the changes that file tools made, each with its lines, within a limit.
@@ -220,11 +220,11 @@ fn file_changes(seen: &RunView) -> Vec<String> {
     let changes: Vec<&FileChange> = changes.collect();
     let (mut lines, mut shown) = (Vec::new(), 0);
     for change in &changes {
-        let told = describe_file_change(change);
-        if lines.len() + told.lines().count() > MAX_CHANGE_LINES {
+        let text = describe_file_change(change);
+        if lines.len() + text.lines().count() > MAX_CHANGE_LINES {
             break;
         }
-        lines.extend(told.lines().map(str::to_owned));
+        lines.extend(text.lines().map(str::to_owned));
         shown += 1;
     }
     if shown < changes.len() {

@@ -43,7 +43,7 @@ fn text(stats: &RunStats) -> String {
         (msg!("stats-execution"), carried_out),
     ];
     let lines = planning.into_iter().chain(time_lines(&stats.time));
-    lines.map(|(what, said)| format!("{}{said}", column(&format!("{BOLD}{what}{BOLD:#}"), 11))).collect::<Vec<_>>().join("\n")
+    lines.map(|(what, value)| format!("{}{value}", column(&format!("{BOLD}{what}{BOLD:#}"), 11))).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the lines about the use of time, each with its heading.

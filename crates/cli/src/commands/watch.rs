@@ -29,9 +29,9 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
     let stops = Arc::new(Notify::new());
     let mut watch = runs.watch(&run)?;
     if Form::of(form, sight(global, setup, output::can_type())) == Form::Whole {
-        let (heard, acts) = acts();
+        let (on_act, acts) = acts();
         let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&watch.bounds()?));
-        if let Ok(Some(whole)) = Whole::open(screen, heard) {
+        if let Ok(Some(whole)) = Whole::open(screen, on_act) {
             let screen = Arc::new(Screen::Whole(whole));
             let hearing = tokio::spawn(ActListener::new(&run, &screen, setup, None, &stops)?.handle_acts(acts));
             let ended = tokio::select! {

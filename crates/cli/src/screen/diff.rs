@@ -51,9 +51,9 @@ mod tests {
     // Requirement: 8.25
     #[test]
     fn each_line_has_its_colour_and_none_moves_the_cursor() {
-        let told = describe_file_change(&change(FileChangeKind::Changed, "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
-        insta::assert_snapshot!(told.replace('\u{1b}', "<"));
-        assert!(!told.replace("\u{1b}[", "").contains('\u{1b}'), "nothing but colours: {told:?}");
+        let text = describe_file_change(&change(FileChangeKind::Changed, "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
+        insta::assert_snapshot!(text.replace('\u{1b}', "<"));
+        assert!(!text.replace("\u{1b}[", "").contains('\u{1b}'), "nothing but colours: {text:?}");
         for did in [FileChangeKind::Created, FileChangeKind::Deleted] {
             assert_eq!(describe_file_change(&change(did, "-a")).lines().count(), 1, "{did:?}");
         }

@@ -73,11 +73,11 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt, faults = plain(&messages(faults))))
         }
         E::PlanReused { run } => {
-            let told = match run.as_deref() {
+            let origin = match run.as_deref() {
                 Some(run) => msg!("line-reused-of", run = plain(run)),
                 None => msg!("line-reused"),
             };
-            head(BOLD, "head-plan") + &told
+            head(BOLD, "head-plan") + &origin
         }
         E::PlanCreated { plan, repairs, fallback } => {
             let notes = plan_notes(repairs, fallback.as_ref());
@@ -186,8 +186,8 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::LeadGaveUp {} => format!("{}{}", head(YELLOW, "head-lead"), msg!("line-lead-gave-up")),
         E::PatchRepaired { repairs } => {
-            let told: Vec<String> = repairs.iter().map(|repair| msg!("line-repaired", repair = print(repair))).collect();
-            format!("{}{DIM}{}{DIM:#}", head(BOLD, "head-replan"), told.join("; "))
+            let notes: Vec<String> = repairs.iter().map(|repair| msg!("line-repaired", repair = print(repair))).collect();
+            format!("{}{DIM}{}{DIM:#}", head(BOLD, "head-replan"), notes.join("; "))
         }
         _ => return None,
     };
@@ -211,13 +211,13 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
 pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
     let MergeConflict { task, path, kind, kept, resolved } = conflict;
     let kind = word_name("conflict", kind.name());
-    let (style, told) = if *resolved {
+    let (style, text) = if *resolved {
         (GREEN, msg!("line-conflict-resolved", task, path, kind))
     } else {
         (RED, msg!("line-conflict-open", task, path, kind))
     };
     let kept = kept.as_ref().map_or_else(String::new, |kept| format!("; {}", msg!("line-conflict-kept", kept)));
-    format!("{}{}", head(style, "head-conflict"), plain(&format!("{told}{kept}")))
+    format!("{}{}", head(style, "head-conflict"), plain(&format!("{text}{kept}")))
 }
 
 /// Formats the notes on a new plan: repaired faults, and the reason for a fallback.
@@ -243,9 +243,9 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
         }
     };
     let of = |from: RecalledFrom| items.iter().filter(|item| item.from == from).map(named).collect::<Vec<_>>().join("; ");
-    let told = [("head-recall", of(RecalledFrom::Memory)), ("head-known", of(RecalledFrom::Document))];
+    let sources = [("head-recall", of(RecalledFrom::Memory)), ("head-known", of(RecalledFrom::Document))];
     let mut lines: Vec<String> =
-        told.into_iter().filter(|(_, told)| !told.is_empty()).map(|(id, told)| format!("{}{told}", head(BOLD, id))).collect();
+        sources.into_iter().filter(|(_, titles)| !titles.is_empty()).map(|(id, titles)| format!("{}{titles}", head(BOLD, id))).collect();
     if left_out > 0 {
         lines.push(format!("{DIM}{}{DIM:#}", msg!("line-left-out", number = left_out)));
     }

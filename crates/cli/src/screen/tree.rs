@@ -27,14 +27,14 @@ pub(crate) fn describe_plan(plan: &Plan) -> String {
 pub(crate) fn describe_tasks(state: &ProgressState, width: usize) -> String {
     let lines = tasks(state).into_iter().map(|(depth, task)| {
         // The actor wrote the summary itself, so it is not translated.
-        let said = match &task.conclusion {
+        let detail = match &task.conclusion {
             Some(conclusion) => Some(conclusion.error.as_ref().map_or_else(|| conclusion.summary.clone(), print)),
             None => task.reason.as_ref().map(print),
         };
-        let said = said.map(|text| format!(" {DIM}{}{DIM:#}", first_line(&text, WIDTH))).unwrap_or_default();
+        let detail = detail.map(|text| format!(" {DIM}{}{DIM:#}", first_line(&text, WIDTH))).unwrap_or_default();
         let attempts = if task.attempts > 1 { format!(" {}", msg!("attempt", number = task.attempts)) } else { String::new() };
-        let most = if said.is_empty() { WIDTH } else { (width / 2).clamp(10, WIDTH) };
-        format!("  {}{} {} {}{attempts}{said}", "  ".repeat(depth), mark(task.status), task.spec.id, first_line(task.spec.title(), most))
+        let most = if detail.is_empty() { WIDTH } else { (width / 2).clamp(10, WIDTH) };
+        format!("  {}{} {} {}{attempts}{detail}", "  ".repeat(depth), mark(task.status), task.spec.id, first_line(task.spec.title(), most))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

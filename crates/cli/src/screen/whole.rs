@@ -53,9 +53,9 @@ pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
 
 impl Whole {
     /// Takes over the terminal; `None` in the background.
-    pub(crate) fn open(screen: Screen, heard: ActHandler) -> io::Result<Option<Self>> {
+    pub(crate) fn open(screen: Screen, on_act: ActHandler) -> io::Result<Option<Self>> {
         let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::phrase_text);
-        let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), heard)?;
+        let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), on_act)?;
         Ok(view.map(|view| Self { view, log: Mutex::default() }))
     }
 

@@ -25,9 +25,9 @@ pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, R
         Ok(looked) => looked,
         Err(refusal) => return failed(&refusal, access, &home(access)),
     };
-    let told = query.as_deref().is_some_and(|query| url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "said"));
+    let is_done = query.as_deref().is_some_and(|query| url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "said"));
     let content = html! {
-        @if told { p.note role="status" { "Done." } }
+        @if is_done { p.note role="status" { "Done." } }
         (asks(&looked, access))
         div #now data-live=(format!("{}/live", address(access, &looked.run))) data-seq=(looked.seq) data-over[looked.is_settled()] { (PreEscaped(looked.view.fragment())) }
         script src=(format!("{}/static/report.js", access.base())) defer {}
@@ -116,7 +116,7 @@ fn steering(looked: &RunDetails, form: &impl Fn(&str, &Markup) -> Markup) -> Mar
 /// Handles a message or command to a run.
 pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
     let access = &shared.access;
-    let done = match parse_form(&body).and_then(|said| said.act(&act)) {
+    let done = match parse_form(&body).and_then(|message| message.act(&act)) {
         Ok(act) => shared.runs.act(&run, act).await,
         Err(refusal) => Err(refusal),
     };

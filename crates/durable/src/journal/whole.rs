@@ -16,8 +16,8 @@ impl Journal {
     pub fn faults_of_file(&self) -> Result<Vec<String>, JournalError> {
         self.read(|connection| {
             let mut check = connection.prepare(&format!("PRAGMA integrity_check({MOST})"))?;
-            let told = check.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-            let mut faults: Vec<String> = told.into_iter().filter(|line| line != "ok").collect();
+            let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut faults: Vec<String> = lines.into_iter().filter(|line| line != "ok").collect();
             let mut orphans = connection.prepare("PRAGMA foreign_key_check")?;
             let orphan = |row: &Row<'_>| Ok(format!("a row of {} belongs to no {}", row.get::<_, String>(0)?, row.get::<_, String>(2)?));
             for orphan in orphans.query_map([], orphan)?.take(MOST as usize) {

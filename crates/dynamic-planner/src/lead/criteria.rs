@@ -34,6 +34,6 @@ fn status_of(criterion: &Criterion, state: &ProgressState) -> String {
     };
     let failed = state.unmet_criteria.contains(criterion).then_some("did not hold");
     let before = (state.held_before(None, &criterion.to_string()) == Some(true)).then_some("held already before the work");
-    let said: Vec<&str> = owner.into_iter().chain(before).chain(failed).collect();
-    if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) }
+    let notes: Vec<&str> = owner.into_iter().chain(before).chain(failed).collect();
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
 }

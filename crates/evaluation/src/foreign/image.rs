@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn files_lie_where_an_image_has_them() {
         let names = ["data.csv", "deps/a.txt", "deps/in/b.txt", "conf/x.ini", "left.txt"];
-        let laid = |text: &str| {
+        let paths = |text: &str| {
             let files = TaskFiles::of_names(&names);
-            let laid = Image::of(text).install_files(files);
-            laid.iter().map(|(name, _)| name.display().to_string()).collect::<Vec<_>>().join(" ")
+            let files = Image::of(text).install_files(files);
+            files.iter().map(|(name, _)| name.display().to_string()).collect::<Vec<_>>().join(" ")
         };
         for (text, expected) in [
             ("", "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt"),
@@ -139,7 +139,7 @@ mod tests {
                 "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt",
             ),
         ] {
-            assert_eq!(laid(text), expected, "{text}");
+            assert_eq!(paths(text), expected, "{text}");
         }
     }
 

@@ -223,14 +223,14 @@ impl TaskTable {
         if let Some(fault) = name_fault(&name) {
             faults.push(fault);
         }
-        let mut laid = |texts, folder: TaskFiles| match TaskFiles::of_texts(texts) {
+        let mut add_texts = |texts, folder: TaskFiles| match TaskFiles::of_texts(texts) {
             Ok(files) => folder.with(files),
             Err(found) => {
                 faults.extend(found);
                 folder
             }
         };
-        let (files, hidden) = (laid(self.files, files), laid(self.hidden, hidden));
+        let (files, hidden) = (add_texts(self.files, files), add_texts(self.hidden, hidden));
         faults.extend(
             self.late
                 .iter()

@@ -64,7 +64,7 @@ impl Next {
 pub(super) struct Run {
     /// Each bracket with the place of its end in the text.
     pub(super) closers: Vec<(char, usize)>,
-    /// The oddities between the brackets, each with the number of brackets before it.
+    /// The deviations between the brackets, each with the number of brackets before it.
     between: Vec<(usize, JsonDeviation)>,
     pub(super) next: Next,
 }
@@ -84,7 +84,7 @@ impl Run {
             match cursor.next().map(ascii) {
                 Some(c @ ('}' | ']')) if run.closers.len() < LONGEST_RUN => {
                     let behind = run.closers.len();
-                    run.between.extend(gap.drain(..).map(|oddity| (behind, oddity)));
+                    run.between.extend(gap.drain(..).map(|deviation| (behind, deviation)));
                     run.closers.push((c, cursor.at));
                     comma = false;
                 }
@@ -105,9 +105,9 @@ impl Run {
         self.closers.iter().map(|(kind, _)| *kind)
     }
 
-    /// Returns the oddities between the first `used` brackets.
-    pub(super) fn oddities(&self, used: usize) -> impl Iterator<Item = JsonDeviation> {
-        self.between.iter().filter(move |(behind, _)| *behind < used).map(|(_, oddity)| *oddity)
+    /// Returns the deviations between the first `used` brackets.
+    pub(super) fn deviations(&self, used: usize) -> impl Iterator<Item = JsonDeviation> {
+        self.between.iter().filter(move |(behind, _)| *behind < used).map(|(_, deviation)| *deviation)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) const LONGEST_SECOND_TRY: usize = 64 * 1_024;
 /// Backslashes are cared for first, because the repair library drops those it does not know, and a path or a pattern that
 /// lost them is worse than no answer.
 pub(super) fn repair(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
-    let mut repairs: Vec<String> = span.oddities.iter().map(|oddity| words(*oddity).to_owned()).collect();
+    let mut repairs: Vec<String> = span.deviations.iter().map(|deviation| words(*deviation).to_owned()).collect();
     if span.ending == Ending::Cut {
         repairs.push("closed what was cut off".to_owned());
     }
@@ -33,7 +33,7 @@ pub(super) fn repair(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     if span.edits.iter().any(|edit| edit.full_width) {
         repairs.push("replaced full-width punctuation".to_owned());
     }
-    if span.oddities.contains(&JsonDeviation::TripleQuotes) {
+    if span.deviations.contains(&JsonDeviation::TripleQuotes) {
         text = triple_quotes_as_strings(&text);
     }
     let escaped = with_whole_escapes(&text);
@@ -59,8 +59,8 @@ pub(super) fn repair(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     (same_kind && span.keeps_parts(&value)).then_some((value, repairs))
 }
 
-fn words(oddity: JsonDeviation) -> &'static str {
-    match oddity {
+fn words(deviation: JsonDeviation) -> &'static str {
+    match deviation {
         JsonDeviation::SingleQuotes => "replaced single quotes",
         JsonDeviation::CurlyQuotes => "replaced curly quotes",
         JsonDeviation::Backticks => "replaced backticks",

@@ -54,7 +54,7 @@ pub(super) struct Span {
     /// The place up to which the scanner read, which may be behind the end.
     pub(super) scanned: usize,
     pub(super) ending: Ending,
-    pub(super) oddities: BTreeSet<JsonDeviation>,
+    pub(super) deviations: BTreeSet<JsonDeviation>,
     /// True if the span begins a code fence.
     pub(super) fenced: bool,
     /// True if the span is inside another span that is not closed.
@@ -133,7 +133,7 @@ impl Span {
 
     /// Returns true if the model left a part out.
     pub(super) fn elided(&self) -> bool {
-        self.oddities.contains(&JsonDeviation::Ellipsis)
+        self.deviations.contains(&JsonDeviation::Ellipsis)
     }
 }
 

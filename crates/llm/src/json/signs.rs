@@ -33,7 +33,7 @@ pub(super) fn ascii(c: char) -> char {
     meant(c).and_then(|meant| meant.chars().next()).unwrap_or(c)
 }
 
-/// Returns the oddity of a quote that is not a plain double quote.
+/// Returns the deviation of a quote that is not a plain double quote.
 pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<JsonDeviation> {
     match quote {
         '"' if rest.starts_with("\"\"") => Some(JsonDeviation::TripleQuotes),
@@ -45,7 +45,7 @@ pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<JsonDeviation> {
     }
 }
 
-/// Returns the oddity of a word outside of strings.
+/// Returns the deviation of a word outside of strings.
 pub(super) fn word_oddity(word: &str) -> Option<JsonDeviation> {
     match word {
         "true" | "false" | "null" | "e" | "E" => None,

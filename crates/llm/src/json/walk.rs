@@ -48,7 +48,7 @@ struct Walk<'t> {
     start: usize,
     cursor: Cursor<'t>,
     open: Vec<Level>,
-    oddities: BTreeSet<JsonDeviation>,
+    deviations: BTreeSet<JsonDeviation>,
     edits: Vec<Edit>,
     dangling: Option<usize>,
     /// The last character outside of strings, white space and comments; a string counts as its quote.
@@ -70,7 +70,7 @@ impl<'t> Walk<'t> {
             start,
             cursor: Cursor { text, at: start },
             open: Vec::new(),
-            oddities: BTreeSet::new(),
+            deviations: BTreeSet::new(),
             edits: Vec::new(),
             dangling: None,
             before: '\0',
@@ -94,7 +94,7 @@ impl<'t> Walk<'t> {
                 return Ok(Ending::Cut);
             }
         }
-        self.oddities.insert(JsonDeviation::Bracket);
+        self.deviations.insert(JsonDeviation::Bracket);
         Ok(self.ending())
     }
 
@@ -113,7 +113,7 @@ impl<'t> Walk<'t> {
             end,
             scanned: end,
             ending,
-            oddities: self.oddities,
+            deviations: self.deviations,
             edits: self.edits,
             dangling: self.dangling.filter(|_| cut),
             doubt: self.doubt,
@@ -139,7 +139,7 @@ impl<'t> Walk<'t> {
         let at = self.cursor.at - c.len_utf8();
         let surplus = matches!((ascii(c), self.before), (',', ',') | (':', ':'));
         if surplus {
-            self.oddities.insert(JsonDeviation::Surplus);
+            self.deviations.insert(JsonDeviation::Surplus);
         }
         if surplus || meant(c).is_some() {
             let new = meant(c).filter(|_| !surplus).unwrap_or_default();
@@ -159,11 +159,11 @@ impl<'t> Walk<'t> {
             '/' if self.cursor.rest().starts_with('*') => return Ok(self.comment("*/")),
             '#' => return Ok(self.comment("\n")),
             '.' if self.cursor.rest().starts_with("..") => {
-                self.oddities.insert(JsonDeviation::Ellipsis);
+                self.deviations.insert(JsonDeviation::Ellipsis);
                 self.cursor.pass("..");
             }
             '…' => {
-                self.oddities.insert(JsonDeviation::Ellipsis);
+                self.deviations.insert(JsonDeviation::Ellipsis);
             }
             _ if c.is_alphabetic() || c == '_' => self.word(at),
             _ if c.is_whitespace() => return Ok(true),
@@ -176,7 +176,7 @@ impl<'t> Walk<'t> {
     fn string(&mut self, quote: char) -> bool {
         let in_object = self.open.last().is_some_and(|level| level.closer == '}');
         self.after_value = matches!(self.before, ':' | '[' | ',') && !(self.before == ',' && in_object);
-        self.oddities.extend(quote_oddity(quote, self.cursor.rest()));
+        self.deviations.extend(quote_oddity(quote, self.cursor.rest()));
         self.parts.texts += 1;
         if !pass_string(&mut self.cursor, quote) {
             return false;
@@ -190,7 +190,7 @@ impl<'t> Walk<'t> {
     }
 
     fn comment(&mut self, end: &str) -> bool {
-        self.oddities.extend(comment(self.cursor.rest()));
+        self.deviations.extend(comment(self.cursor.rest()));
         self.cursor.pass(end);
         true
     }
@@ -199,10 +199,10 @@ impl<'t> Walk<'t> {
     fn word(&mut self, at: usize) {
         let rest = self.cursor.rest();
         self.cursor.at += rest.len() - rest.trim_start_matches(is_word).len();
-        let oddity = word_oddity(self.text.get(at..self.cursor.at).unwrap_or_default());
+        let deviation = word_oddity(self.text.get(at..self.cursor.at).unwrap_or_default());
         // A word at the end may be the beginning of a literal.
-        self.words += usize::from(oddity == Some(JsonDeviation::Unquoted) && !self.cursor.rest().is_empty());
-        self.oddities.extend(oddity);
+        self.words += usize::from(deviation == Some(JsonDeviation::Unquoted) && !self.cursor.rest().is_empty());
+        self.deviations.extend(deviation);
     }
 
     fn edit(&mut self, at: usize, len: usize, new: Cow<'static, str>, full_width: bool) {
@@ -246,14 +246,14 @@ impl<'t> Walk<'t> {
         let full_width = self.text.get(at..end).is_some_and(|text| text.contains(['｝', '］', '，', '、']));
         let closers: String = closers_down_to(&self.open, meaning.depth).collect();
         if self.before == ',' && !closers.is_empty() {
-            self.oddities.insert(JsonDeviation::TrailingComma);
+            self.deviations.insert(JsonDeviation::TrailingComma);
         }
-        self.oddities.extend(run.oddities(meaning.used));
+        self.deviations.extend(run.deviations(meaning.used));
         self.misplaced |= !meaning.exact || meaning.misfit || meaning.used < run.closers.len();
         self.doubt = self.doubt.max(meaning.doubt);
         self.before = closers.chars().last().unwrap_or(self.before);
         if !meaning.exact {
-            self.oddities.insert(JsonDeviation::Bracket);
+            self.deviations.insert(JsonDeviation::Bracket);
         }
         if !meaning.exact || full_width {
             self.edit(at, end - at, Cow::Owned(closers), full_width);

@@ -66,9 +66,9 @@ impl PackageClient {
     /// [`SourceError::NoClient`] if it is missing.
     pub async fn version(&self, folder: &Path) -> Result<String, SourceError> {
         let outcome = self.run(&["--version"], folder).await?;
-        let said = String::from_utf8_lossy(&outcome.stdout.bytes).trim().to_owned();
+        let output = String::from_utf8_lossy(&outcome.stdout.bytes).trim().to_owned();
         match outcome.end {
-            ProcessEnd::Exited(0) => Ok(said.split(" from ").next().unwrap_or_default().to_owned()),
+            ProcessEnd::Exited(0) => Ok(output.split(" from ").next().unwrap_or_default().to_owned()),
             _ => Err(no_client(last_lines(&outcome))),
         }
     }
@@ -208,8 +208,8 @@ fn lacks_pip(outcome: &ProcessOutcome) -> bool {
 
 /// Returns the last output of a process, on one line.
 fn last_lines(outcome: &ProcessOutcome) -> String {
-    let said = String::from_utf8_lossy(&outcome.stderr.bytes);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(2)..).unwrap_or_default().join("; ");
     if last.is_empty() { format!("it ended with {:?} and said nothing", outcome.end) } else { last }
 }

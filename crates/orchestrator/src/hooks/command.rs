@@ -195,11 +195,11 @@ impl CommandHook {
         };
         // A caller that stops waiting drops this future, which ends the process.
         let outcome = run(request, &CancellationToken::new()).await.map_err(|error| HookError(error.to_string()))?;
-        let said = outcome.stderr.text();
-        let explained = self.confinement.explain(&said, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
-        let told = match said.trim() {
+        let stderr = outcome.stderr.text();
+        let explained = self.confinement.explain(&stderr, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
+        let detail = match stderr.trim() {
             "" => String::new(),
-            said => format!(": {}{explained}", shortened(said, OUTPUT_CHARS)),
+            text => format!(": {}{explained}", shortened(text, OUTPUT_CHARS)),
         };
         match outcome.end {
             ProcessEnd::Exited(0) if outcome.stdout.total > OUTPUT_LIMIT as u64 => {
@@ -207,14 +207,14 @@ impl CommandHook {
             }
             ProcessEnd::Exited(0) => answer(outcome.stdout.text().trim()),
             ProcessEnd::Exited(BLOCKS) => {
-                let reason = if told.is_empty() { "it gave no reason".to_owned() } else { shortened(said.trim(), OUTPUT_CHARS) };
+                let reason = if detail.is_empty() { "it gave no reason".to_owned() } else { shortened(stderr.trim(), OUTPUT_CHARS) };
                 Ok(HookAnswer::Block { reason })
             }
-            ProcessEnd::Exited(code) => Err(HookError(format!("it ended with exit code {code}{told}"))),
-            ProcessEnd::Signalled(signal) => Err(HookError(format!("it was ended by signal {signal}{told}"))),
-            ProcessEnd::Exceeded(bound) => Err(HookError(format!("it took {bound} and was stopped{told}"))),
+            ProcessEnd::Exited(code) => Err(HookError(format!("it ended with exit code {code}{detail}"))),
+            ProcessEnd::Signalled(signal) => Err(HookError(format!("it was ended by signal {signal}{detail}"))),
+            ProcessEnd::Exceeded(bound) => Err(HookError(format!("it took {bound} and was stopped{detail}"))),
             ProcessEnd::TimedOut | ProcessEnd::Cancelled => {
-                Err(HookError(format!("it took longer than {} s and was stopped{told}", self.time_limit.as_secs())))
+                Err(HookError(format!("it took longer than {} s and was stopped{detail}", self.time_limit.as_secs())))
             }
         }
     }

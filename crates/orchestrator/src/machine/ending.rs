@@ -174,24 +174,24 @@ impl RunMachine {
     /// Returns the answer without a model: the failure, then the first line of each result, then the criteria. The result of a single task
     /// that succeeded is the answer, with the criteria that were not confirmed.
     pub(super) fn report(&self, failure: Option<&RunFailure>) -> String {
-        let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
-        if let ([task], None) = (told.as_slice(), failure) {
+        let tasks: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
+        if let ([task], None) = (tasks.as_slice(), failure) {
             let conclusion = task.conclusion.as_ref();
             let text = conclusion.map(|conclusion| conclusion.text.clone().unwrap_or_else(|| conclusion.summary.clone()));
             let doubts = doubtful_lines(&self.state);
             let doubts = if doubts.is_empty() { String::new() } else { format!("\n\nCriteria:\n{}", doubts.join("\n")) };
             return text.unwrap_or_default() + &doubts;
         }
-        let (mut lines, is_single): (Vec<String>, bool) = (Vec::new(), told.len() == 1);
+        let (mut lines, is_single): (Vec<String>, bool) = (Vec::new(), tasks.len() == 1);
         if let Some(failure) = failure {
             lines.push(format!("The goal was not reached: {}", failure.message));
         }
-        for task in told.into_iter().filter(|_| failure.is_none() || !is_single) {
+        for task in tasks.into_iter().filter(|_| failure.is_none() || !is_single) {
             let summary = task.conclusion.as_ref().map(Conclusion::explanation);
-            let said = summary.or_else(|| task.reason.clone()).unwrap_or_default().to_string();
-            let first = said.lines().next().unwrap_or("");
-            let is_said = first.is_empty() || failure.is_some_and(|failure| failure.message.to_string().contains(first));
-            let first = if is_said { String::new() } else { format!(": {first}") };
+            let explanation = summary.or_else(|| task.reason.clone()).unwrap_or_default().to_string();
+            let first = explanation.lines().next().unwrap_or("");
+            let is_known = first.is_empty() || failure.is_some_and(|failure| failure.message.to_string().contains(first));
+            let first = if is_known { String::new() } else { format!(": {first}") };
             lines.push(format!("- {} ({}){first}", task.spec.title(), task.status));
         }
         let is_new = |text: &str| failure.is_none_or(|failure| !failure.message.to_string().contains(text));

@@ -282,8 +282,8 @@ impl RunMachine {
     /// Returns the messages of people that no change of the plan has dealt with.
     fn unhandled_words(&self) -> Vec<PersonWords> {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
-        let said = self.person_messages().iter().filter(|said| !said.by_lead && open(&said.id));
-        said.map(|said| PersonWords { id: said.id.clone(), task: said.task.clone(), text: said.text.clone() }).collect()
+        let messages = self.person_messages().iter().filter(|message| !message.by_lead && open(&message.id));
+        messages.map(|message| PersonWords { id: message.id.clone(), task: message.task.clone(), text: message.text.clone() }).collect()
     }
 
     fn budget_left(&self) -> BudgetLeft {
@@ -410,16 +410,16 @@ impl RunMachine {
     }
 
     /// Handles an answer of the lead without commands.
-    fn record_lead_message(&mut self, wake: &Wake, said: &str, category: &str, out: &mut Out) {
+    fn record_lead_message(&mut self, wake: &Wake, text: &str, category: &str, out: &mut Out) {
         match wake.kind {
-            _ if self.state.version == 0 => self.plan_by_category(said, category, out),
+            _ if self.state.version == 0 => self.plan_by_category(text, category, out),
             WakeKind::Done => {
-                self.lead.ending = Some(Conclusion::new(Outcome::Success, said));
+                self.lead.ending = Some(Conclusion::new(Outcome::Success, text));
                 self.advance(out);
             }
             _ => {
                 self.handle(&wake.reasons);
-                let why = message!("plan-stays", reason = said);
+                let why = message!("plan-stays", reason = text);
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 let words: BTreeSet<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
                 let looked_at = wake.reasons.iter().flat_map(|reason| reason.evidence.iter());
@@ -431,8 +431,8 @@ impl RunMachine {
     }
 
     /// Handles a lead that had to plan and made no plan: the actor of the goal's category does the whole goal.
-    fn plan_by_category(&mut self, said: &str, category: &str, out: &mut Out) {
-        let why = format!("category: the lead submitted no plan: {said}");
+    fn plan_by_category(&mut self, text: &str, category: &str, out: &mut Out) {
+        let why = format!("category: the lead submitted no plan: {text}");
         self.report_lead_route(PlanMode::Direct, "the lead submitted no plan", category, out);
         self.adopt(aime_dynamic_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(Message::text(why)), out);
     }

@@ -83,15 +83,15 @@ impl RunMachine {
     /// Lets blocked work continue. `spoke` is true if a message to the run took the place of the answer.
     pub(super) fn need_answered(&mut self, question: &QuestionId, task: Option<&TaskId>, (text, spoke): (&str, bool), out: &mut Out) {
         let led = self.is_led() && task.is_none_or(|task| self.is_main(task));
-        let said = text.trim();
-        let says_nothing = spoke || said.is_empty() || said == NOTHING_SAID;
+        let answer = text.trim();
+        let says_nothing = spoke || answer.is_empty() || answer == NOTHING_SAID;
         if let (true, false, Ok(id)) = (led, spoke, EvidenceId::new(format!("answer-{question}"))) {
-            self.record_person_message(&id, if says_nothing { NOTHING_SAID } else { said }, out);
+            self.record_person_message(&id, if says_nothing { NOTHING_SAID } else { answer }, out);
         }
         let Some(task) = task else { return };
         let status = self.state.tasks.get(task).map(|known| known.status);
         if !led && status == Some(TaskStatus::Blocked) {
-            self.executions.return_answer(task, if says_nothing { String::new() } else { said.to_owned() });
+            self.executions.return_answer(task, if says_nothing { String::new() } else { answer.to_owned() });
         }
         if matches!(status, Some(TaskStatus::Blocked | TaskStatus::Failed)) {
             self.set_task(task, TaskStatus::Pending, Some(message!("task-answered")), out);

@@ -109,15 +109,15 @@ impl People {
 
     /// Stores a message, each once.
     fn add_message(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
-        if !self.said.iter().any(|said| said.id == *id) {
+        if !self.said.iter().any(|message| message.id == *id) {
             self.said.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
     }
 
     /// Stores messages of the run to actors.
     pub(super) fn add_run_messages(&mut self, messages: Vec<ActorMessage>) {
-        let said = messages.into_iter().map(|(task, PersonMessage { id, text })| RunMessage { id, task, text, by_lead: false });
-        self.said.extend(said);
+        let messages = messages.into_iter().map(|(task, PersonMessage { id, text })| RunMessage { id, task, text, by_lead: false });
+        self.said.extend(messages);
     }
 
     /// Stores a message of the lead to the actor of a task.
@@ -329,6 +329,6 @@ mod tests {
         for (id, text) in [("p-1", "slowly"), ("p-1", "slowly"), ("p-2", "faster")] {
             people.add_message(&id.parse().unwrap(), None, text);
         }
-        assert_eq!(people.messages().iter().map(|said| said.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
+        assert_eq!(people.messages().iter().map(|message| message.text.as_str()).collect::<Vec<_>>(), ["slowly", "faster"]);
     }
 }

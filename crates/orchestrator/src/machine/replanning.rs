@@ -48,19 +48,19 @@ impl RunMachine {
         }
         // User input without a task is a message to the run itself. It is processed regardless of the frequency
         // control.
-        let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
-        let said: Vec<&Evidence> = trigger_index.unused(state, Significance::High).into_iter().filter(said).collect();
-        if !said.is_empty() {
+        let is_message = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
+        let messages: Vec<&Evidence> = trigger_index.unused(state, Significance::High).into_iter().filter(is_message).collect();
+        if !messages.is_empty() {
             // The same words are no evidence that the plan is in trouble.
-            let is_said = |id: &EvidenceId| said.iter().any(|evidence| evidence.id == *id);
-            reasons.retain(|reason| reason.kind != TriggerKind::Evidence || !reason.evidence.iter().all(is_said));
-            let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
+            let is_among = |id: &EvidenceId| messages.iter().any(|evidence| evidence.id == *id);
+            reasons.retain(|reason| reason.kind != TriggerKind::Evidence || !reason.evidence.iter().all(is_among));
+            let words: Vec<&str> = messages.iter().map(|evidence| evidence.content.as_str()).collect();
             reasons.push(TriggerReason {
                 kind: TriggerKind::Person,
                 priority: PERSON_PRIORITY,
                 detail: message!("trigger-person", text = words.join("; ")),
                 tasks: Vec::new(),
-                evidence: said.iter().map(|evidence| evidence.id.clone()).collect(),
+                evidence: messages.iter().map(|evidence| evidence.id.clone()).collect(),
             });
         }
         if self.is_emergent() {

@@ -77,8 +77,8 @@ pub(crate) fn origins_of(memory: &Memory) -> Vec<Origin> {
     if memory.tags.iter().any(|tag| tag == OWN) {
         return Vec::new();
     }
-    let told = memory.tags.iter().filter_map(|tag| tag.strip_prefix(FROM)).map(|origin| Origin::from(origin.to_owned()));
-    [Origin::Memory].into_iter().chain(told).collect()
+    let origins = memory.tags.iter().filter_map(|tag| tag.strip_prefix(FROM)).map(|origin| Origin::from(origin.to_owned()));
+    [Origin::Memory].into_iter().chain(origins).collect()
 }
 
 /// Appends a heading with a line for each entry, if there are any.
@@ -88,11 +88,11 @@ fn section<'a>(lines: &mut Vec<String>, heading: &str, entries: impl Iterator<It
         return;
     }
     lines.push(heading.to_owned());
-    let told = |(what, how): (&str, Option<&str>)| match how.map(str::trim).filter(|how| !how.is_empty() && *how != what.trim()) {
+    let entry_line = |(what, how): (&str, Option<&str>)| match how.map(str::trim).filter(|how| !how.is_empty() && *how != what.trim()) {
         Some(how) => format!("- {}: {}", line(what), line(how)),
         None => format!("- {}", line(what)),
     };
-    lines.extend(entries.by_ref().take(LINES).map(told));
+    lines.extend(entries.by_ref().take(LINES).map(entry_line));
     let more = entries.count();
     if more > 0 {
         lines.push(format!("- and {more} more"));

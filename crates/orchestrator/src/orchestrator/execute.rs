@@ -126,12 +126,12 @@ impl Orchestrator {
         })?;
         let state = ended.machine.state();
         // The two files are written concurrently.
-        let told = self.list(&run, state);
+        let listed = self.list(&run, state);
         self.parts.keep_snapshot(state);
         if ended.machine.is_over() {
             runner.end_plan(state).await;
         }
-        told.await?;
+        listed.await?;
         let mut result = RunResult::new(run, state, &ended.output);
         if self.parts.hooks.are_at(HookPoint::Stop) {
             kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;

@@ -241,15 +241,15 @@ impl Attempt {
         let now = self.runner.parts.clock.now();
         // Messages of people on the task also concern the actors below its own.
         let listener = self.listener();
-        let said = self.runner.words.messages_for(&listener);
-        let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
+        let messages = self.runner.words.messages_for(&listener);
+        let delivered: BTreeSet<_> = messages.iter().map(|message| message.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
         // The wakes of the lead already contain these messages.
-        let said = if self.leads || self.audit.is_some() { Vec::new() } else { said };
+        let messages = if self.leads || self.audit.is_some() { Vec::new() } else { messages };
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
                 let NewActor { mut input, created } = make.await?;
-                input.told = said;
+                input.told = messages;
                 let input = input.without_secrets(&self.runner.parts.redactor);
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
                 reports.send(created);
@@ -271,7 +271,7 @@ impl Attempt {
                 let input = loaded.input.fact.clone();
                 let writer = journal.stream(run, &input.effect_prefix()).after(&loaded);
                 let go_on = wake.filter(|_| !is_woken).map_or(ActorFact::Resumed {}, |wake| ActorFact::Woken { wake });
-                let then = undelivered(said, &loaded).map(|said| ActorFact::PersonMessage { said });
+                let then = undelivered(messages, &loaded).map(|message| ActorFact::PersonMessage { said: message });
                 let then = then.chain(again).chain([go_on]);
                 let then = then.map(|fact| Recorded { at: now, fact }).collect();
                 (input, reports, writer, loaded.resume(then))
@@ -296,7 +296,7 @@ impl Attempt {
         let (words, sender, listens) = (Arc::clone(&self.runner.words), host.sender(), self.audit.is_none());
         let listen = tokio::spawn(async move {
             if listens {
-                words.pass_on(&listener, heard, &sender).await;
+                words.pass_on(&listener, delivered, &sender).await;
             }
         });
         let ended = drive(&mut host, resume).await.map(|ended| ended.output);
@@ -316,13 +316,13 @@ impl Attempt {
         match ended {
             Ok(output) => Ok(output),
             Err(DriveError::Host(error)) => {
-                let told = Message::text(&error);
+                let reason = Message::text(&error);
                 // A call may have taken effect without a record. Another attempt would silently repeat it; a resume
                 // asks a person about it.
                 if self.runner.broken.send(error).is_ok() {
                     given_up.cancelled().await;
                 }
-                Err(told)
+                Err(reason)
             }
             Err(other) => Err(Message::text(other)),
         }
@@ -497,13 +497,13 @@ pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, Message> {
 }
 
 /// Returns the messages to an actor that its journal does not contain.
-fn undelivered(said: Vec<PersonMessage>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
+fn undelivered(messages: Vec<PersonMessage>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
     let facts = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
-        ActorFact::PersonMessage { said } => Some(said.id.clone()),
+        ActorFact::PersonMessage { said: message } => Some(message.id.clone()),
         _ => None,
     });
-    let heard: BTreeSet<_> = loaded.input.fact.told.iter().map(|told| told.id.clone()).chain(facts).collect();
-    said.into_iter().filter(move |told| !heard.contains(&told.id))
+    let delivered: BTreeSet<_> = loaded.input.fact.told.iter().map(|message| message.id.clone()).chain(facts).collect();
+    messages.into_iter().filter(move |message| !delivered.contains(&message.id))
 }
 
 #[cfg(test)]

@@ -245,14 +245,14 @@ mod tests {
     fn only_others_beside_the_task_make_a_check_fail() {
         let open = CriterionResult { passed: Some(false), reason: "exit code 1".into(), ..CriterionResult::open(&Criterion::command("x")) };
         let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
-        for (beside, after, passed, told) in [
+        for (beside, after, passed, expected) in [
             (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
             (&[][..], &["`d`"][..], None, "does not since `d`, which the plan puts after it: exit code 1"),
         ] {
             let later = LaterChanges { concurrent_tasks: of(beside), after: of(after), paths: BTreeSet::new() };
             let result = judged(open.clone(), &later);
             assert_eq!(result.passed, passed);
-            assert!(result.reason.to_string().ends_with(told), "{}", result.reason);
+            assert!(result.reason.to_string().ends_with(expected), "{}", result.reason);
             let held = CriterionResult { passed: Some(true), ..open.clone() };
             assert_eq!(judged(held.clone(), &later), held);
         }

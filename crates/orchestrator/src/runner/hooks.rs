@@ -80,16 +80,16 @@ impl HookCaller {
     async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<HookedEvent, String> {
         let asked = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload));
         // File changes by hooks around a tool call are part of that call.
-        let heard = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
+        let response = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
             asked.await
         } else {
             let window = self.kept_files.open(author(self.task.as_ref(), "hook"), &self.facts).await;
-            let heard = asked.await;
+            let response = asked.await;
             self.kept_files.close(window, &self.facts).await;
-            heard
+            response
         };
-        let changed_by = heard.changed_by();
-        let HookResponse { event, acts, blocked } = heard;
+        let changed_by = response.changed_by();
+        let HookResponse { event, acts, blocked } = response;
         for act in acts {
             // Sending fails only if the run is gone, and then nobody needs the report.
             let _gone = self.facts.send(RunFact::HookActed { act });

@@ -142,8 +142,8 @@ impl KeptFiles {
     /// be handed back after that.
     pub(super) async fn load_past_changes(&self) -> Option<(PathBuf, WorkspaceLease)> {
         let (passing, recorder) = (self.passing.as_ref()?, self.recorder.as_ref()?);
-        let brought = passing.load_past_changes(Arc::clone(recorder), Scope::Run {}).await;
-        let lease = brought.inspect_err(|error| tracing::warn!(%error, "the changes of the run are not shown")).ok()?;
+        let loaded = passing.load_past_changes(Arc::clone(recorder), Scope::Run {}).await;
+        let lease = loaded.inspect_err(|error| tracing::warn!(%error, "the changes of the run are not shown")).ok()?;
         Some((passing.recording_folder().to_owned(), lease))
     }
 
@@ -230,13 +230,13 @@ impl KeptFiles {
         let named = |path: &Path| path.to_string_lossy().into_owned();
         let done = undone.changes.iter().map(|change| (named(&change.path), None));
         let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(("changed", failed.error.to_string()))));
-        let stays = left.iter().map(|conflict| {
+        let conflicts = left.iter().map(|conflict| {
             // The command of another task may have made the change.
             let is_shared = matches!(conflict.kind, ConflictKind::AlsoBy(_));
             (named(&conflict.path), Some((if is_shared { "may have changed" } else { "changed" }, conflict.kind.describe().to_string())))
         });
         let mut lines = Vec::new();
-        for (path, why) in done.chain(failed).chain(stays) {
+        for (path, why) in done.chain(failed).chain(conflicts) {
             let (did, line) = match why {
                 None => (FileChangeKind::PutBack, format!("it changed `{path}`, which was put back")),
                 Some((did, why)) => (FileChangeKind::NotPutBack, format!("it {did} `{path}`, which could not be put back: {why}")),
@@ -313,13 +313,13 @@ impl KeptFiles {
     /// Reports the changes of file tools and other pending messages to the run. The changes of a passing folder are reported when they are merged.
     pub(super) async fn report_changes(&self, facts: &Facts) {
         let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return };
-        let told = spawn_blocking(move || {
+        let reading = spawn_blocking(move || {
             let changes = recorder.exact_changes();
             let changes: Vec<FileChange> =
                 changes.into_iter().filter_map(|(author, change)| file_change(&recorder, author, change)).collect();
             (changes, recorder.notes())
         });
-        let (changes, notes) = told.await.unwrap_or_default();
+        let (changes, notes) = reading.await.unwrap_or_default();
         let changes = changes.into_iter().map(|change| RunFact::FileChanged { change });
         for fact in changes.chain(self.worth_telling(notes)) {
             // Sending fails only if the run is gone, and then nobody needs the report.

@@ -24,8 +24,8 @@ impl Patching {
             .edges
             .iter()
             .map(|edge| {
-                let brought = self.edge_places.iter().find(|(_, brought)| brought == edge);
-                PlacedEdge { place: brought.map_or_else(|| format!("edges.{}→{}", edge.from, edge.to), |(place, _)| place.clone()), edge }
+                let placed = self.edge_places.iter().find(|(_, placed)| placed == edge);
+                PlacedEdge { place: placed.map_or_else(|| format!("edges.{}→{}", edge.from, edge.to), |(place, _)| place.clone()), edge }
             })
             .collect();
         check_rules(&tasks, &edges, &mut found);

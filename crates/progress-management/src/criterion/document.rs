@@ -46,15 +46,15 @@ struct Members {
 impl Members {
     fn read<E: Error>(self) -> Result<Criterion, E> {
         let Self { command, expect, file, exists, contains, matches, unchanged, text, owner } = self;
-        let said = [exists.is_some(), contains.is_some(), matches.is_some(), unchanged.is_some()];
-        let of_a_file = said.contains(&true);
+        let given = [exists.is_some(), contains.is_some(), matches.is_some(), unchanged.is_some()];
+        let of_a_file = given.contains(&true);
         let check = match (command, file, text) {
             (Some(command), None, None) if !of_a_file => match command.trim() {
                 "" => return Err(E::custom("`command` is empty")),
                 _ => Check::Command(CommandCheck { command, expect: expect.unwrap_or_default() }),
             },
             (None, Some(path), None) if expect.is_none() => {
-                if said.iter().filter(|said| **said).count() > 1 {
+                if given.iter().filter(|given| **given).count() > 1 {
                     return Err(E::custom("a criterion of a file has one of `exists`, `contains`, `matches` and `unchanged`"));
                 }
                 Check::File(FileCheck { path, fact: fact(exists, contains, matches, unchanged)? })

@@ -108,7 +108,7 @@ fn task(pair: &Pair<TaskSide>) -> Markup {
 }
 
 fn file(pair: &Pair<FileView>) -> Markup {
-    let told = |side: &Option<FileView>| match side {
+    let change = |side: &Option<FileView>| match side {
         Some(file) if file.note.is_empty() => format!("{}, +{} −{}", file.did, file.added, file.removed),
         Some(file) => format!("{}, {}", file.did, file.note),
         None => "not changed".to_owned(),
@@ -117,14 +117,14 @@ fn file(pair: &Pair<FileView>) -> Markup {
         details.file data-item open[!pair.same] {
             summary {
                 code { (name(&pair.name)) } " "
-                @if pair.same { span.quiet { "the same change" } } @else { @let [one, other] = pair.sides.each_ref().map(told); span.quiet { (one) " | " (other) } }
+                @if pair.same { span.quiet { "the same change" } } @else { @let [one, other] = pair.sides.each_ref().map(change); span.quiet { (one) " | " (other) } }
             }
             div.beside {
                 @for side in &pair.sides {
                     div {
                         @match side {
                             Some(file) if !file.lines.is_empty() => { (lines(&file.lines)) (rest(file.left_out, "more line", "")) },
-                            _ => { p.quiet { (told(side)) } }
+                            _ => { p.quiet { (change(side)) } }
                         }
                     }
                 }

@@ -14,15 +14,15 @@ use crate::{text::Reader, time::count};
 const MOST: usize = 2_000;
 
 pub(super) fn story(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, reader: &Reader<'_>) -> (Vec<Moment>, usize) {
-    let told = events.iter().zip(1_u64..).filter_map(|((at, event), seq)| Some((seq, *at, *event, words(event, titles)?)));
-    let (told, left_out) = first_and_last(told.collect::<Vec<_>>(), MOST);
+    let moments = events.iter().zip(1_u64..).filter_map(|((at, event), seq)| Some((seq, *at, *event, words(event, titles)?)));
+    let (moments, left_out) = first_and_last(moments.collect::<Vec<_>>(), MOST);
     let moment = |(seq, at, event, words): (u64, Timestamp, &ProgressEvent, String)| Moment {
         seq,
         at,
         kind: event.name().replace('_', " "),
         text: reader.text(&words, LONG),
     };
-    (told.into_iter().map(moment).collect(), left_out)
+    (moments.into_iter().map(moment).collect(), left_out)
 }
 
 fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
@@ -73,12 +73,12 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             format!("{criterion}: {held}; {reason}")
         }
         ProgressEvent::MergeConflicted { task, conflicts } => {
-            let told = conflicts.iter().map(|conflict| {
+            let texts = conflicts.iter().map(|conflict| {
                 let state = if conflict.resolved { "resolved" } else { "not resolved: it is as the others left it" };
                 let kept = conflict.kept.as_ref().map(|kept| format!("; the version of the task is kept in {kept}")).unwrap_or_default();
                 format!("{} ({}): {state}{kept}", conflict.path, word(&conflict.kind))
             });
-            format!("{} and others changed the same files: {}", titles.title(task), told.collect::<Vec<_>>().join("; "))
+            format!("{} and others changed the same files: {}", titles.title(task), texts.collect::<Vec<_>>().join("; "))
         }
         ProgressEvent::CriterionTried { criterion, held: true, .. } => {
             format!("{criterion}: held already before the work, so it proves nothing about the work")

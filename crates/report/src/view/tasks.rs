@@ -106,7 +106,7 @@ impl<'a> Work<'a> {
     }
 
     fn turn(&self, event: &ProgressEvent, reader: &Reader<'_>) -> TurnKind {
-        let told = |who: &str, text: &str| TurnKind::Told { who: reader.line(who, TITLE), text: reader.text(text, LONG) };
+        let note = |who: &str, text: &str| TurnKind::Told { who: reader.line(who, TITLE), text: reader.text(text, LONG) };
         match event {
             ProgressEvent::ActorCreated { profile, model, tools, skills, effort, max_steps, reasons, .. } => {
                 let names = |names: &[String]| names.iter().take(REFERENCES).map(|name| reader.line(name, TITLE)).collect();
@@ -140,26 +140,26 @@ impl<'a> Work<'a> {
                 };
                 TurnKind::Called { tool: reader.line(tool, TITLE), parameters, outcome, output, origin, duration_ms }
             }
-            ProgressEvent::ProgressReported { report, .. } => told("report", &format!("{}: {}", report.status, report.message)),
-            ProgressEvent::ActorNudged { kind, text, .. } => told(&format!("aime ({})", kind.replace('_', " ")), text),
+            ProgressEvent::ProgressReported { report, .. } => note("report", &format!("{}: {}", report.status, report.message)),
+            ProgressEvent::ActorNudged { kind, text, .. } => note(&format!("aime ({})", kind.replace('_', " ")), text),
             ProgressEvent::HistoryCompacted { tokens_before, tokens_after, .. } => {
-                told("aime", &format!("the conversation was shortened from {tokens_before} to {tokens_after} tokens"))
+                note("aime", &format!("the conversation was shortened from {tokens_before} to {tokens_after} tokens"))
             }
             ProgressEvent::TaskStatusChanged { from, to, attempt, reason, .. } => {
                 let attempt = if *to == TaskStatus::Running { format!(", attempt {attempt}") } else { String::new() };
                 let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                told("status", &format!("{from} → {to}{attempt}{reason}"))
+                note("status", &format!("{from} → {to}{attempt}{reason}"))
             }
             ProgressEvent::TaskConcluded { conclusion, .. } => {
                 let error = conclusion.error.as_ref().map(|error| format!("\n{error}")).unwrap_or_default();
-                told("conclusion", &format!("{}: {}{error}", word(&conclusion.outcome), conclusion.summary))
+                note("conclusion", &format!("{}: {}{error}", word(&conclusion.outcome), conclusion.summary))
             }
             ProgressEvent::QuestionAsked { id, kind, question, .. } => {
                 let answer = self.answers.get(id).map(|answer| format!("\n→ {answer}")).unwrap_or_default();
-                told(kind, &format!("{question}{answer}"))
+                note(kind, &format!("{question}{answer}"))
             }
-            ProgressEvent::EvidenceAdded { evidence } => told("evidence", &evidence.content),
-            _ => told("", ""),
+            ProgressEvent::EvidenceAdded { evidence } => note("evidence", &evidence.content),
+            _ => note("", ""),
         }
     }
 }

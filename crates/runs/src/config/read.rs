@@ -177,8 +177,8 @@ impl Format {
                 // YAML permits more than JSON.
                 let parsed: Result<IgnoredAny, _> = serde_json::from_str(text);
                 parsed.map_err(|error| {
-                    let said = error.to_string();
-                    let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
+                    let error_text = error.to_string();
+                    let message = error_text.rsplit_once(" at line ").map_or(error_text.as_str(), |(message, _)| message).to_owned();
                     // At the beginning of a line the parser reports column 0.
                     Fault { message, place: Some((error.line(), error.column().max(1))) }
                 })?;

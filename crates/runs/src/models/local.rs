@@ -154,9 +154,9 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
         return Ok(file);
     }
     setup.caller().on_notice(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
-    let told = FetchProgress(setup);
+    let progress = FetchProgress(setup);
     let fetched = tokio::select! {
-        fetched = store.fetch(model, &settings, &told) => fetched.map_err(|error| failure_of(error, model)),
+        fetched = store.fetch(model, &settings, &progress) => fetched.map_err(|error| failure_of(error, model)),
         () = setup.caller().interrupted() => Err(RunsError::new(
             ErrorKind::Run(FailureCode::Interrupted),
             message!("models-not-whole", model = model.name),

@@ -172,7 +172,7 @@ impl Runs {
     }
 
     /// Plans a goal as a run would, without carrying out the plan. With a `review` the lead changes its former plan in the
-    /// conversation of the request; a planner without a conversation gets that plan and the person's comments. `tell` gets
+    /// conversation of the request; a planner without a conversation gets that plan and the person's comments. `on_event` gets
     /// each event.
     pub async fn plan(
         &self,
@@ -180,7 +180,7 @@ impl Runs {
         models: Models,
         review: Option<&Review>,
         stop: CancellationToken,
-        tell: impl Fn(PublishedEvent),
+        on_event: impl Fn(PublishedEvent),
     ) -> Result<PlanResult, RunsError> {
         let scratch = tempfile::tempdir().map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         // Rules, or a lead whose conversation is lost, make the plan again.
@@ -189,7 +189,7 @@ impl Runs {
         let (control, mut watched) = RunControl::new();
         let telling = async {
             while let Some(event) = watched.recv().await {
-                tell(event);
+                on_event(event);
             }
         };
         let control = RunControl { stop, ..control };
@@ -218,13 +218,13 @@ impl Runs {
         let builder = self.setup.orchestrator_builder(models)?.human(human).project(earlier);
         let orchestrator = builder.build().map_err(RunsError::internal)?;
         let (events, watched) = mpsc::unbounded_channel();
-        let (tell, news) = mpsc::unbounded_channel();
+        let (sender, news) = mpsc::unbounded_channel();
         let (send, result) = oneshot::channel();
         let stop = self.stop.child_token();
         let control = RunControl { stop: stop.clone(), events };
         let (setup, run) = (Arc::clone(&self.setup), id.clone());
         let driven = async move {
-            let followed = follow(&run, watched, &tell, &setup);
+            let followed = follow(&run, watched, &sender, &setup);
             let result = async {
                 match work {
                     Work::Start(request) => orchestrator.run_with(*request, control).await,
@@ -233,7 +233,7 @@ impl Runs {
                 }
             };
             let (result, ()) = tokio::join!(result, followed);
-            drop(tell);
+            drop(sender);
             // Sending fails if the caller dropped the handle; the journal still has the result.
             drop(send.send(result.map_err(RunsError::from)));
         };
@@ -254,7 +254,7 @@ impl Runs {
 }
 
 /// Forwards the events of a run until it ends, stores permanent consents and sends telemetry.
-async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>, tell: &mpsc::UnboundedSender<RunNews>, setup: &Setup) {
+async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>, sender: &mpsc::UnboundedSender<RunNews>, setup: &Setup) {
     let (mut telemetry, consents) = (setup.watch(run), setup.consents());
     while let Some(event) = events.recv().await {
         if let Some(telemetry) = &mut telemetry {
@@ -262,9 +262,9 @@ async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>
         }
         let lost = remember(&event, consents.as_ref());
         // Sending fails if nobody listens any more.
-        drop(tell.send(RunNews::Event(Box::new(event))));
+        drop(sender.send(RunNews::Event(Box::new(event))));
         if let Some(lost) = lost {
-            drop(tell.send(RunNews::Note(lost)));
+            drop(sender.send(RunNews::Note(lost)));
         }
     }
 }

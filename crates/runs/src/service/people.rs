@@ -92,7 +92,7 @@ impl Runs {
     /// Ends the run itself if no process drives it. Otherwise it tells the driving process and waits for the release.
     async fn cancel_run(&self, run: &RunId) -> Result<Cancelled, RunsError> {
         let orchestrator = self.setup.orchestrator(None, Arc::new(NobodyThere))?;
-        let (mut told, patience) = (false, Instant::now() + PATIENCE);
+        let (mut is_sent, patience) = (false, Instant::now() + PATIENCE);
         loop {
             let (events, _) = mpsc::unbounded_channel();
             match orchestrator.cancel(run, RunControl { stop: CancellationToken::new(), events }).await {
@@ -100,7 +100,7 @@ impl Runs {
                 // The run reached its end before it read the message.
                 Ok(result) => return Err(RunsError::usage(message!("run-ended-as", run = run, status = Message::text(result.status)))),
                 Err(OrchestratorError::Lock(LockError::Locked { .. })) if Instant::now() < patience => {
-                    if !std::mem::replace(&mut told, true) {
+                    if !std::mem::replace(&mut is_sent, true) {
                         self.put(run, &InboxMessage::Cancel { task: None }).await?;
                     }
                     tokio::time::sleep(LOOK).await;

@@ -48,7 +48,7 @@ impl Setup {
         let of = |(name, config): (&String, &crate::config::ProfileConfig)| {
             let description = match config.description.trim() {
                 "" => format!("external agent: {}", config.agent.command),
-                told => told.to_owned(),
+                description => description.to_owned(),
             };
             Profile::of_agent(name, description)
         };

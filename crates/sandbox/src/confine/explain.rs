@@ -201,8 +201,8 @@ mod tests {
         check(&settings, "curl: (6) Could not resolve host: example.com", &["Commands reach crates.io alone", "HTTPS_PROXY"]);
         let refused = ["evil.example:443 is not among them".to_owned()];
         let (rules, _) = Rules::new(&settings);
-        let told = explain("curl: (56) could not connect", &refused, &rules, &settings).unwrap();
-        assert!(told.contains("evil.example:443 is not") && !told.contains("alone"), "{told}");
+        let explanation = explain("curl: (56) could not connect", &refused, &rules, &settings).unwrap();
+        assert!(explanation.contains("evil.example:443 is not") && !explanation.contains("alone"), "{explanation}");
         assert!(explain("", &refused, &rules, &settings).is_some(), "it is told whatever was printed");
         settings.network = Network::All;
         check(&settings, "curl: (6) Could not resolve host: example.com", none);

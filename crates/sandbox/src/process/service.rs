@@ -76,17 +76,17 @@ impl Service {
         let mut group = Group::start(&request, true)?;
         let watch = group.bounded(SELDOM);
         let (stdin, stdout, stderr) = group.pipes();
-        let said = Arc::new(Mutex::new(Keeper::new(error_limit)));
+        let stderr_text = Arc::new(Mutex::new(Keeper::new(error_limit)));
         let error_closed = CancellationToken::new();
         let close = error_closed.clone().drop_guard();
         if let Some(stderr) = stderr {
-            let said = Arc::clone(&said);
+            let stderr_text = Arc::clone(&stderr_text);
             tokio::spawn(async move {
-                listen(stderr, said).await;
+                listen(stderr, stderr_text).await;
                 drop(close);
             });
         }
-        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, stderr_text: said, error_closed })
+        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, stderr_text, error_closed })
     }
 
     /// Returns its standard output and input, once. Closing the input asks it to end.
@@ -135,12 +135,12 @@ impl Service {
 }
 
 /// Reads standard error to its end, so that the program never blocks.
-async fn listen(mut stderr: ChildStderr, said: Arc<Mutex<Keeper>>) {
+async fn listen(mut stderr: ChildStderr, kept: Arc<Mutex<Keeper>>) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count) = stderr.read(&mut chunk).await {
         if count == 0 {
             break;
         }
-        said.lock().unwrap_or_else(PoisonError::into_inner).push(chunk.get(..count).unwrap_or_default());
+        kept.lock().unwrap_or_else(PoisonError::into_inner).push(chunk.get(..count).unwrap_or_default());
     }
 }

@@ -272,21 +272,21 @@ impl Answer<'_> {
                 events.push("response.reasoning_summary_text.done", at(json!({"summary_index": 0, "text": summary})));
                 events.push("response.reasoning_summary_part.done", part(summary));
             }
-            Kind::Text(said) => {
+            Kind::Text(text) => {
                 events.push("response.content_part.added", at(json!({"content_index": 0, "part": part(&item.kind, false)})));
-                for piece in pieces_of(said) {
+                for piece in pieces_of(text) {
                     let delta = json!({"content_index": 0, "delta": piece, "logprobs": [], "obfuscation": "x"});
                     events.push("response.output_text.delta", at(delta));
                 }
-                events.push("response.output_text.done", at(json!({"content_index": 0, "text": said, "logprobs": []})));
+                events.push("response.output_text.done", at(json!({"content_index": 0, "text": text, "logprobs": []})));
                 events.push("response.content_part.done", at(json!({"content_index": 0, "part": part(&item.kind, true)})));
             }
-            Kind::Refusal(said) => {
+            Kind::Refusal(refusal) => {
                 events.push("response.content_part.added", at(json!({"content_index": 0, "part": part(&item.kind, false)})));
-                for piece in pieces_of(said) {
+                for piece in pieces_of(refusal) {
                     events.push("response.refusal.delta", at(json!({"content_index": 0, "delta": piece, "obfuscation": "x"})));
                 }
-                events.push("response.refusal.done", at(json!({"content_index": 0, "refusal": said})));
+                events.push("response.refusal.done", at(json!({"content_index": 0, "refusal": refusal})));
                 events.push("response.content_part.done", at(json!({"content_index": 0, "part": part(&item.kind, true)})));
             }
             Kind::Call(call) => {
@@ -314,10 +314,10 @@ impl Answer<'_> {
 
 /// Returns the part of a message, whole or as it begins.
 fn part(kind: &Kind, whole: bool) -> Value {
-    let said = |said: &str| if whole { said.to_owned() } else { String::new() };
+    let begun = |begun: &str| if whole { begun.to_owned() } else { String::new() };
     match kind {
-        Kind::Refusal(refusal) => json!({"type": "refusal", "refusal": said(refusal)}),
-        Kind::Text(text) => json!({"type": "output_text", "annotations": [], "logprobs": [], "text": said(text)}),
+        Kind::Refusal(refusal) => json!({"type": "refusal", "refusal": begun(refusal)}),
+        Kind::Text(text) => json!({"type": "output_text", "annotations": [], "logprobs": [], "text": begun(text)}),
         Kind::Reasoning(_) | Kind::Call(_) => Value::Null,
     }
 }

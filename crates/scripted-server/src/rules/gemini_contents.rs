@@ -49,11 +49,11 @@ pub(super) fn empty(asked: &RuleContext<'_>) -> Option<Refusal> {
         if parts(content).is_empty() {
             return Some(invalid(&format!("contents[{place}].parts: contents.parts must not be empty.")));
         }
-        let says = |part: &Value| match text(part, "text") {
+        let has_content = |part: &Value| match text(part, "text") {
             Some(text) => !text.is_empty() || signature(part).is_some(),
             None => DATA.iter().any(|name| member(part, name).is_some()),
         };
-        let index = parts(content).iter().position(|part| !says(part))?;
+        let index = parts(content).iter().position(|part| !has_content(part))?;
         let fault = format!("contents[{place}].parts[{index}].data: required oneof field 'data' must have one initialized field");
         Some(invalid(&fault))
     })

@@ -76,18 +76,18 @@ pub(crate) fn content_text(content: &Value) -> String {
 
 /// Returns the text of a content, including its calls and results.
 pub(super) fn entry_text(content: &Value) -> String {
-    let mut said = content_text(content);
+    let mut lines = content_text(content);
     for part in parts(content) {
         if let Some(call) = call(part) {
-            push_line(&mut said, text(call, "name").unwrap_or_default());
-            push_line(&mut said, &call.get("args").unwrap_or(&Value::Null).to_string());
+            push_line(&mut lines, text(call, "name").unwrap_or_default());
+            push_line(&mut lines, &call.get("args").unwrap_or(&Value::Null).to_string());
         }
         if let Some(result) = result(part) {
-            push_line(&mut said, text(result, "name").unwrap_or_default());
-            push_line(&mut said, &result_text(result.get("response")));
+            push_line(&mut lines, text(result, "name").unwrap_or_default());
+            push_line(&mut lines, &result_text(result.get("response")));
         }
     }
-    said
+    lines
 }
 
 /// Returns the texts in a response, so that a condition finds a result that spans lines.

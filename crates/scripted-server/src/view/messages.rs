@@ -62,16 +62,16 @@ pub(crate) fn latest_assistant(messages: &[Value]) -> Option<usize> {
 
 /// Returns the text of a message, including its calls and results.
 pub(super) fn entry_text(message: &Value) -> String {
-    let mut said = content_text(message.get("content"));
+    let mut lines = content_text(message.get("content"));
     for block in blocks(message) {
         match text(block, "type") {
             Some("tool_use") => {
-                push_line(&mut said, text(block, "name").unwrap_or_default());
-                push_line(&mut said, &block.get("input").unwrap_or(&Value::Null).to_string());
+                push_line(&mut lines, text(block, "name").unwrap_or_default());
+                push_line(&mut lines, &block.get("input").unwrap_or(&Value::Null).to_string());
             }
-            Some("tool_result") => push_line(&mut said, &content_text(block.get("content"))),
+            Some("tool_result") => push_line(&mut lines, &content_text(block.get("content"))),
             _ => {}
         }
     }
-    said
+    lines
 }

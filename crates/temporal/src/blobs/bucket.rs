@@ -130,8 +130,8 @@ impl Bucket {
                 return Ok(answer);
             }
             let passes = status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
-            let said = answer.text().await.unwrap_or_default();
-            Err((passes, self.failed(name, action, &format!("the store answers {status}: {}", error_text(&said)))))
+            let body = answer.text().await.unwrap_or_default();
+            Err((passes, self.failed(name, action, &format!("the store answers {status}: {}", error_text(&body)))))
         };
         let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(AGAIN);
         send.retry(waits).when(|(passes, _)| *passes).await.map_err(|(_, error)| error)

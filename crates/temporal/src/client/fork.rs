@@ -63,16 +63,16 @@ impl Runs {
             let mut wanted = VecDeque::from([(None, false)]);
             while let Some((call, taken_in)) = wanted.pop_front() {
                 let name = effect_prefix(task, execution, call.as_deref());
-                let heard = machine.reports_of(&name);
-                let Some(told) = self.actor(run, &name).await? else {
-                    if heard > 0 {
+                let delivered = machine.reports_of(&name);
+                let Some(journaled) = self.actor(run, &name).await? else {
+                    if delivered > 0 {
                         return Err(EngineError::ActorForgotten { run: run.to_string(), task: task.clone(), version });
                     }
                     continue;
                 };
-                let Some(past) = PastActor::of(told, plan, until) else { continue };
+                let Some(past) = PastActor::of(journaled, plan, until) else { continue };
                 wanted.extend(past.delegations());
-                let reports = past.reports().filter(|(number, _)| *number >= heard);
+                let reports = past.reports().filter(|(number, _)| *number >= delivered);
                 found.undelivered_reports.extend(reports.map(|(number, event)| {
                     let (task, call, event) = (task.clone(), call.clone(), event.clone());
                     ActorReport { task, execution, call, number, event }
@@ -92,12 +92,16 @@ impl Runs {
         machine: &RunMachine,
         (plan, until): (&PlanId, UnixMillis),
     ) -> Result<Option<(StoppedActor, Vec<RunFact>)>, EngineError> {
-        let heard = machine.reports_of(LEAD_PREFIX);
-        let Some(told) = self.actor(run, LEAD_PREFIX).await? else {
-            return if heard == 0 { Ok(None) } else { Err(EngineError::ActorForgotten { run: run.to_string(), task: main_id(), version }) };
+        let delivered = machine.reports_of(LEAD_PREFIX);
+        let Some(journaled) = self.actor(run, LEAD_PREFIX).await? else {
+            return if delivered == 0 {
+                Ok(None)
+            } else {
+                Err(EngineError::ActorForgotten { run: run.to_string(), task: main_id(), version })
+            };
         };
-        let Some(past) = PastActor::of(told, plan, until) else { return Ok(None) };
-        let reports = past.reports().filter(|(number, _)| *number >= heard);
+        let Some(past) = PastActor::of(journaled, plan, until) else { return Ok(None) };
+        let reports = past.reports().filter(|(number, _)| *number >= delivered);
         let reports = reports.map(|(number, event)| RunFact::LeadReported { call: None, number, event: event.clone() }).collect();
         Ok(Some((past.stopped(), reports)))
     }
@@ -143,8 +147,8 @@ struct PastActor {
 
 impl PastActor {
     /// Returns the work of a plan's actor up to the time `until`; `None` if it did not exist yet.
-    fn of(told: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
-        let ActorJournaled { input, created, first, text_limit, facts, .. } = told;
+    fn of(journaled: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
+        let ActorJournaled { input, created, first, text_limit, facts, .. } = journaled;
         let mut input: Recorded<ActorInput> = input.into();
         if input.at > until {
             return None;

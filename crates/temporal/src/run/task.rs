@@ -105,7 +105,7 @@ impl Attempt {
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let reached = || {
             self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
-            self.undelivered(&machine).map(|said| ActorFact::PersonMessage { said }).collect()
+            self.undelivered(&machine).map(|message| ActorFact::PersonMessage { said: message }).collect()
         };
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
         self.actors.borrow_mut().remove(&self.order.task);
@@ -184,7 +184,7 @@ impl Attempt {
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            let mut undelivered: Vec<_> = self.undelivered(&begin).map(|said| ActorFact::PersonMessage { said }).collect();
+            let mut undelivered: Vec<_> = self.undelivered(&begin).map(|message| ActorFact::PersonMessage { said: message }).collect();
             undelivered.extend(again);
             if let Some(journal) = &mut begin.journal {
                 journal.then = undelivered.into_iter().chain([ActorFact::Resumed {}]).collect();
@@ -196,8 +196,9 @@ impl Attempt {
         }
         let queue = self.queues.name(Capability::Planner);
         let tree = tree_now(&self.ctx);
-        let said = so_far.messages_to(&self.order.task, self.is_alone());
-        let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said, tree: tree.clone() };
+        let messages = so_far.messages_to(&self.order.task, self.is_alone());
+        let order =
+            MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said: messages, tree: tree.clone() };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::make, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(ActorCreation::Made { actor })) => {
@@ -222,10 +223,10 @@ impl Attempt {
     /// Returns the messages to this actor so far that its start state does not include.
     fn undelivered(&self, begin: &MachineStart<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
-        let told = facts.filter_map(|fact| if let ActorFact::PersonMessage { said } = fact { Some(said) } else { None });
-        let heard: BTreeSet<_> = begin.input.what.told.iter().chain(told).map(|told| told.id.clone()).collect();
-        let said = self.ledger.borrow().context.messages_to(&self.order.task, self.is_alone());
-        said.into_iter().filter(move |told| !heard.contains(&told.id))
+        let later = facts.filter_map(|fact| if let ActorFact::PersonMessage { said: message } = fact { Some(message) } else { None });
+        let delivered: BTreeSet<_> = begin.input.what.told.iter().chain(later).map(|message| message.id.clone()).collect();
+        let messages = self.ledger.borrow().context.messages_to(&self.order.task, self.is_alone());
+        messages.into_iter().filter(move |message| !delivered.contains(&message.id))
     }
 
     /// Returns the end of the attempt. Open conflicts come before the criteria of the task.

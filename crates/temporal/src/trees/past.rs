@@ -102,9 +102,9 @@ pub(super) async fn work(
     let steps = folder.past(Some(before), after).await?.map(|past| past.steps).unwrap_or_default();
     let here = folder.changed(before, now).await?.into_iter().map(|changed| changed.path).collect();
     let mut work = pieces(folder, &steps, &here).await?;
-    let told: BTreeSet<PathBuf> = work.iter().flat_map(|piece| &piece.changes).map(|(path, _)| path.clone()).collect();
+    let paths: BTreeSet<PathBuf> = work.iter().flat_map(|piece| &piece.changes).map(|(path, _)| path.clone()).collect();
     for mut rest in as_one(folder, now, both).await? {
-        rest.changes.retain(|(path, _)| !told.contains(path));
+        rest.changes.retain(|(path, _)| !paths.contains(path));
         if !rest.changes.is_empty() {
             work.push(rest);
         }

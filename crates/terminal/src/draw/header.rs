@@ -92,10 +92,10 @@ fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
         || (Tone::Dim, clock(millis)),
         |most| (near(millis as f64 / 1_000.0, most as f64), of(&clock(millis), &clock(most.saturating_mul(1_000)))),
     );
-    let told = grouped(tokens);
+    let tokens_used = grouped(tokens);
     let tokens = limits.tokens.map_or_else(
-        || (Tone::Dim, screen.phrase(Phrase::Tokens(&told))),
-        |most| (near(tokens as f64, most as f64), screen.phrase(Phrase::TokensOf { used: &told, most: &grouped(most) })),
+        || (Tone::Dim, screen.phrase(Phrase::Tokens(&tokens_used))),
+        |most| (near(tokens as f64, most as f64), screen.phrase(Phrase::TokensOf { used: &tokens_used, most: &grouped(most) })),
     );
     let cost = match limits.cost_usd {
         Some(most) => Some((near(cost, most), of(&format!("${cost:.4}"), &format!("${most:.2}")))),

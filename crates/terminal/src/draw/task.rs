@@ -74,8 +74,8 @@ fn actor_lines(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, wi
     }
     let Some(actor) = actor.filter(|actor| !actor.profile.is_empty()) else { return Vec::new() };
     let tokens = grouped(actor.tokens);
-    let told = Phrase::Actor { profile: &actor.profile, model: &actor.model, requests: actor.requests, tokens: &tokens };
-    block(eye, Tone::Dim, &screen.phrase(told), width)
+    let phrase = Phrase::Actor { profile: &actor.profile, model: &actor.model, requests: actor.requests, tokens: &tokens };
+    block(eye, Tone::Dim, &screen.phrase(phrase), width)
 }
 
 /// Draws the calls, the latest first.

@@ -54,13 +54,13 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
     let lead = format!("{pointer} {indent}[{mark}] ");
     let time = time_of(task, eye).map(clock).unwrap_or_default();
     let room = width.saturating_sub(columns(&lead) + if time.is_empty() { 0 } else { TIME });
-    let (said, said_tone) = task_detail(screen, task);
+    let (detail, detail_tone) = task_detail(screen, task);
     // The activity needs room beside the title.
-    let most = if said.is_empty() { room } else { (room / 2).max(12).min(room) };
+    let most = if detail.is_empty() { room } else { (room / 2).max(12).min(room) };
     let name = first_line(task.spec.title(), most);
     let attempts = if task.attempts > 1 { format!(" {}", screen.phrase(Phrase::Attempt(task.attempts))) } else { String::new() };
     let left = room.saturating_sub(columns(&name) + columns(&attempts) + 2);
-    let said = if left >= 8 { first_line(&said, left) } else { String::new() };
+    let detail = if left >= 8 { first_line(&detail, left) } else { String::new() };
     let mut style = eye.theme.style(if task.status.is_settled() && task.status != TaskStatus::Completed { Tone::Dim } else { Tone::Plain });
     if looked_at && screen.selected.is_some() {
         style = style.add_modifier(Modifier::REVERSED);
@@ -72,8 +72,8 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
         Span::styled(name, style),
         eye.span(Tone::Dim, attempts),
     ];
-    if !said.is_empty() {
-        spans.extend([Span::raw("  "), eye.span(said_tone, said)]);
+    if !detail.is_empty() {
+        spans.extend([Span::raw("  "), eye.span(detail_tone, detail)]);
     }
     if !time.is_empty() {
         let used: usize = spans.iter().map(Span::width).sum();

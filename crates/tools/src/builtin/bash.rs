@@ -78,12 +78,12 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
 /// that sees no output at all repeats the call, or invents a result.
 fn display_command(command: &str, context: &ToolContext) -> String {
     let files = written_files(command);
-    let told = files.iter().filter_map(|file| {
+    let texts = files.iter().filter_map(|file| {
         let text = String::from_utf8(context.folder.read(file).ok()?).ok()?;
         let shown: String = text.chars().take(SHOWN).collect();
         let rest = if shown.len() < text.len() { "…" } else { "" };
         Some(if shown.is_empty() { format!("`{file}` is empty now.") } else { format!("`{file}` is now:\n{shown}{rest}") })
     });
-    let told = told.collect::<Vec<_>>().join("\n");
-    if told.is_empty() { SILENT.to_owned() } else { told }
+    let texts = texts.collect::<Vec<_>>().join("\n");
+    if texts.is_empty() { SILENT.to_owned() } else { texts }
 }

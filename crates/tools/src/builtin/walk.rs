@@ -62,8 +62,8 @@ pub fn is_ignored(root: &Path, path: &Path) -> bool {
     // The file nearest to the path has the last word.
     let mut rules = rules_above(root, path).into_iter().rev();
     rules.find_map(|rules| {
-        let said = rules.matched_path_or_any_parents(&whole, is_folder);
-        (!said.is_none()).then(|| said.is_ignore())
+        let rule = rules.matched_path_or_any_parents(&whole, is_folder);
+        (!rule.is_none()).then(|| rule.is_ignore())
     }) == Some(true)
 }
 

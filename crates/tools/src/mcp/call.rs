@@ -62,8 +62,8 @@ pub(super) async fn call_tool(
             }
             other => {
                 let answer = raw(other);
-                let odd = CallError::UnexpectedResponse("something that is no result of a tool");
-                return if is_of_tool(&answer) { Ok(answer) } else { Err(odd) };
+                let unexpected = CallError::UnexpectedResponse("something that is no result of a tool");
+                return if is_of_tool(&answer) { Ok(answer) } else { Err(unexpected) };
             }
         }
     }
@@ -88,7 +88,7 @@ pub(super) async fn request(
     request: ClientRequest,
     context: &ToolContext,
 ) -> Result<ServerResult, CallError> {
-    let (heard, mut pulse) = connection.handler().begin(context);
+    let (watched, mut pulse) = connection.handler().begin(context);
     let mut options = PeerRequestOptions::no_options();
     if let Some(trace_parent) = &context.trace_parent {
         let mut meta = RequestMetaObject::default();
@@ -97,7 +97,7 @@ pub(super) async fn request(
     }
     let sent = connection.peer().send_cancellable_request(request, options);
     let mut handle = context.cancel.run_until_cancelled(sent).await.ok_or(CallError::Cancelled)??;
-    heard.as_token(handle.progress_token.clone());
+    watched.as_token(handle.progress_token.clone());
     let begun = Instant::now();
     let (mut idle, mut total) = (begun + settings.call_limit, begun + settings.total_limit);
     let mut asked_at: Option<Instant> = None;

@@ -95,18 +95,18 @@ mod tests {
     fn a_refusal_names_what_it_asks_for() {
         let transport = McpTransport::Http { url: "http://h/mcp".to_owned(), bearer: None, login: None, headers: BTreeMap::new() };
         let settings = McpServerSettings::new("odd", transport);
-        let told = |error: &(dyn Error + 'static)| Challenge::of(error).map(|refused| refused.into_error(&settings).to_string());
+        let refusal_of = |error: &(dyn Error + 'static)| Challenge::of(error).map(|refused| refused.into_error(&settings).to_string());
         let asks = AuthRequiredError::new("Bearer".to_owned());
-        assert!(told(&asks).unwrap().contains("`odd` requires a login: log in to it"));
-        for (header, says) in [
+        assert!(refusal_of(&asks).unwrap().contains("`odd` requires a login: log in to it"));
+        for (header, expected) in [
             ("Bearer error=\"insufficient_scope\", scope=\"a:read  b:write\"", "lacks the scopes `a:read b:write`"),
             ("Bearer error=\"insufficient_scope\"", "lacks scopes that the server does not name"),
         ] {
-            let told = told(&InsufficientScopeError::new(header.to_owned(), None)).unwrap();
-            assert!(told.contains("refused the request") && told.contains(says), "{told}");
+            let refusal = refusal_of(&InsufficientScopeError::new(header.to_owned(), None)).unwrap();
+            assert!(refusal.contains("refused the request") && refusal.contains(expected), "{refusal}");
         }
         let long = format!("Bearer scope=\"{}\"", "x".repeat(900));
-        assert!(told(&InsufficientScopeError::new(long, None)).unwrap().chars().count() < 400);
-        assert_eq!(told(&std::io::Error::other("gone")), None);
+        assert!(refusal_of(&InsufficientScopeError::new(long, None)).unwrap().chars().count() < 400);
+        assert_eq!(refusal_of(&std::io::Error::other("gone")), None);
     }
 }

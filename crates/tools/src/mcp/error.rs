@@ -101,11 +101,11 @@ impl Describe for McpError {
     fn describe(&self) -> Message {
         match self {
             Self::Start { server, .. } => message!("mcp-start", server),
-            Self::Handshake { server, reason, stderr: said, hint } => {
-                with_output(message!("mcp-unreachable", server, why = reason), said, hint)
+            Self::Handshake { server, reason, stderr, hint } => {
+                with_output(message!("mcp-unreachable", server, why = reason), stderr, hint)
             }
-            Self::Slow { server, limit, stderr: said, hint } => {
-                with_output(message!("mcp-slow", server, seconds = limit.as_secs_f32().to_string()), said, hint)
+            Self::Slow { server, limit, stderr, hint } => {
+                with_output(message!("mcp-slow", server, seconds = limit.as_secs_f32().to_string()), stderr, hint)
             }
             Self::Unauthorized { server } => message!("mcp-who", server),
             Self::Forbidden { server, scopes } if scopes.is_empty() => message!("mcp-rights-unnamed", server),
@@ -121,9 +121,9 @@ impl Describe for McpError {
 }
 
 /// Adds the last lines of standard error, which often contain the cause, and a hint on a line of its own.
-fn with_output(fault: Message, said: &str, hint: &Message) -> Message {
+fn with_output(fault: Message, stderr: &str, hint: &Message) -> Message {
     const LINES: usize = 8;
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
     let mut parts = vec![if last.is_empty() { fault } else { message!("mcp-output", fault, output = last.join("\n")) }];
     parts.extend((!hint.is_empty()).then(|| hint.clone()));

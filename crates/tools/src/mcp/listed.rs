@@ -264,8 +264,8 @@ mod tests {
     #[test]
     fn words_are_bounded_and_nothing_hides_in_them() {
         let description = format!("Look\u{200b} at\u{1b}[2J\u{e0041} this\n{}", "x".repeat(5_000));
-        let told = McpTool { name: "t".to_owned(), description, parameters: json!({}) };
-        let taken = offer(vec![told], &settings());
+        let tool = McpTool { name: "t".to_owned(), description, parameters: json!({}) };
+        let taken = offer(vec![tool], &settings());
         let description = &taken.tools[0].description;
         assert!(description.starts_with("Look at[2J this\nxxx") && description.ends_with("x…"), "{description}");
         assert_eq!(description.chars().count(), MOST_DESCRIPTION + 1);
@@ -278,8 +278,8 @@ mod tests {
         settings.read_only = NamePatterns::new(["list_*"]).unwrap();
         let taken = offer(["list_all", "make", "drop"].map(|name| tool(name, json!({}))).to_vec(), &settings);
         let sheets: Vec<_> = taken.tools.iter().map(|tool| sheet("n", tool, &settings)).collect();
-        let told: Vec<_> = taken.tools.iter().zip(&sheets).map(|(tool, sheet)| (tool.name.as_str(), sheet.read_only)).collect();
-        assert_eq!(told, [("list_all", true), ("make", false)]);
+        let rights: Vec<_> = taken.tools.iter().zip(&sheets).map(|(tool, sheet)| (tool.name.as_str(), sheet.read_only)).collect();
+        assert_eq!(rights, [("list_all", true), ("make", false)]);
         assert_eq!(sheets[0].definition.description, "[s] d");
         assert_eq!(sheets[1].touches, ToolScope::Network);
     }

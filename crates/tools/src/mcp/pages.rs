@@ -218,8 +218,8 @@ mod tests {
             }
             assert_eq!(pages.entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect::<Vec<_>>(), names, "{what}");
         }
-        for odd in [json!([]), json!({}), json!({"tools": null}), json!({"prompts": []})] {
-            assert_eq!(Pages::new(List::Tools, 4).take(odd), Next::Stop(Stop::NoList(1)));
+        for unexpected in [json!([]), json!({}), json!({"tools": null}), json!({"prompts": []})] {
+            assert_eq!(Pages::new(List::Tools, 4).take(unexpected), Next::Stop(Stop::NoList(1)));
         }
     }
 

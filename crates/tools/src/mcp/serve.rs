@@ -187,14 +187,14 @@ fn person(peer: &Peer<RoleServer>) -> Option<AskPerson> {
 
 /// Sends the progress of a call to a client, in order.
 fn progress_sender(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinHandle<()>) {
-    let (news, mut heard) = mpsc::unbounded_channel::<String>();
+    let (news, mut receiver) = mpsc::unbounded_channel::<String>();
     let telling = tokio::spawn(async move {
         // The protocol requires an increasing number, so it counts the messages.
         let mut count = 0_u32;
-        while let Some(news) = heard.recv().await {
+        while let Some(news) = receiver.recv().await {
             count += 1;
-            let told = ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(news);
-            if let Err(error) = peer.notify_progress(told).await {
+            let notification = ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(news);
+            if let Err(error) = peer.notify_progress(notification).await {
                 tracing::debug!(%error, "an MCP client could not be told of progress");
                 return;
             }

@@ -83,9 +83,9 @@ impl Server {
                 }
                 return Ok(Arc::clone(connection));
             }
-            let said = connection.stderr();
+            let stderr = connection.stderr();
             life.connection = None;
-            life.fail(if said.is_empty() { "it ended".to_owned() } else { format!("it ended; it said:\n{said}") });
+            life.fail(if stderr.is_empty() { "it ended".to_owned() } else { format!("it ended; it said:\n{stderr}") });
         }
         let Some(wait) = wait_after(life.failures, self.settings.first_wait) else {
             let reason = life.last_failure.as_ref().map(|(_, reason)| reason.clone()).unwrap_or_default();
@@ -151,8 +151,8 @@ impl Life {
 }
 
 fn stderr_note(connection: &Connection) -> String {
-    let said = connection.stderr();
-    if said.is_empty() { said } else { format!("; it said:\n{said}") }
+    let stderr = connection.stderr();
+    if stderr.is_empty() { stderr } else { format!("; it said:\n{stderr}") }
 }
 
 #[cfg(test)]

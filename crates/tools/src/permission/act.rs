@@ -184,8 +184,8 @@ pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
 #[must_use]
 pub fn changes_repository(text: &str) -> Option<String> {
     let script = Script::read(text);
-    let stays = |folder: &String| !folder.starts_with('/') && !folder.split('/').any(|part| part == "..");
-    let here = script.folders(".").is_some_and(|folders| folders.iter().all(stays));
+    let is_inside = |folder: &String| !folder.starts_with('/') && !folder.split('/').any(|part| part == "..");
+    let here = script.folders(".").is_some_and(|folders| folders.iter().all(is_inside));
     let mut found = script.commands.iter().filter_map(|command| sets_up::changes_repository(&known_words(command)));
     found.next().filter(|_| here)
 }

@@ -145,10 +145,10 @@ impl<'a> CommandText<'a> {
 
 /// Returns true for a text that is too long, or that the grammar may read in another way than the shell.
 fn is_odd(text: &str) -> bool {
-    let odd = |character: char| {
+    let is_unusual = |character: char| {
         (character.is_control() && !matches!(character, '\n' | '\t')) || (character.is_whitespace() && !character.is_ascii())
     };
-    text.len() > LONGEST || text.contains(odd) || joins_lines(text)
+    text.len() > LONGEST || text.contains(is_unusual) || joins_lines(text)
 }
 
 /// Effects of a shell command.

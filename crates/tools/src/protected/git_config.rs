@@ -89,12 +89,12 @@ pub(crate) fn is_harmless_setting(key: &str, value: &str) -> bool {
         Some((_, name)) => (name.to_lowercase(), OF_SUBSECTIONS),
         None => (rest.to_lowercase(), SETTINGS),
     };
-    let odd = value.contains(['\\', '"', '#', ';', '\n', '\r', '\0']);
+    let unusual = value.contains(['\\', '"', '#', ';', '\n', '\r', '\0']);
     // `ext::command` is a URL too, and a branch may have a URL in the place of a remote's name.
     let runs = value.contains("::") || value.starts_with('-');
     let address =
         section == "branch" && name == "remote" && (value.contains([':', '\\']) || value.starts_with(['/', '~', '.']) && value != ".");
-    !odd && !runs && !address && (SECTIONS.contains(&section.as_str()) || known.contains(&format!("{section}.{name}").as_str()))
+    !unusual && !runs && !address && (SECTIONS.contains(&section.as_str()) || known.contains(&format!("{section}.{name}").as_str()))
 }
 
 /// Returns true if a settings file differs from an earlier version by harmless changes only: other settings are the same in both, and no

@@ -108,8 +108,8 @@ impl ProtectedPlaces {
         let mut changes = Vec::new();
         for path in differences(&before, &after) {
             let (was, is) = (before.get(path), after.get(path));
-            let stays = approved.iter().any(|approved| approved == path) || state.allows(folder, path, &before, &after);
-            let outcome = match stays {
+            let is_allowed = approved.iter().any(|approved| approved == path) || state.allows(folder, path, &before, &after);
+            let outcome = match is_allowed {
                 true => PlaceOutcome::Stays,
                 false => put_back(folder, path, was).map_or_else(|why| PlaceOutcome::Failed { why }, |()| PlaceOutcome::PutBack),
             };
@@ -196,17 +196,17 @@ impl WatchedCall {
         if changes.is_empty() || self.by_file_tool {
             return result;
         }
-        let told = changes_note(&changes);
+        let note = changes_note(&changes);
         locked(&self.places.changes).extend(changes);
         match result {
             Ok(mut output) => {
                 let gap = if output.text.is_empty() || output.text.ends_with('\n') { "" } else { "\n" };
-                output.text.push_str(&format!("{gap}{told}"));
+                output.text.push_str(&format!("{gap}{note}"));
                 Ok(output)
             }
             Err(error) => Err(error.map_text(|text| {
                 let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-                format!("{text}{gap}{told}")
+                format!("{text}{gap}{note}")
             })),
         }
     }
@@ -246,9 +246,9 @@ fn changes_note(changes: &[PlaceChange]) -> String {
             ));
         }
     }
-    let stays: Vec<&str> = of(|outcome| *outcome == PlaceOutcome::Stays).collect();
-    if !stays.is_empty() {
-        lines.push(format!("[changed what may run later: {}]", quoted(stays)));
+    let changed: Vec<&str> = of(|outcome| *outcome == PlaceOutcome::Stays).collect();
+    if !changed.is_empty() {
+        lines.push(format!("[changed what may run later: {}]", quoted(changed)));
     }
     lines.join("\n")
 }

@@ -46,9 +46,9 @@ pub(super) fn parse(source: &Path, text: &str) -> Result<Skill, SkillError> {
     if !ended {
         return Err(fault(text.lines().count(), "the lines of `name:` and `description:` are not ended: add a line of `---`".to_owned()));
     }
-    let keys = read_yaml(&front).map_err(|(line, said)| fault(line + 1, said))?;
+    let keys = read_yaml(&front).map_err(|(line, reason)| fault(line + 1, reason))?;
     let front = Front { keys, text: &front };
-    let skill = front.skill(source, body.trim()).map_err(|(line, said)| fault(line + 1, said))?;
+    let skill = front.skill(source, body.trim()).map_err(|(line, reason)| fault(line + 1, reason))?;
     Ok(skill)
 }
 
@@ -63,9 +63,9 @@ fn read_yaml(front: &str) -> Result<Map<String, Value>, Fault> {
         Err(error) => {
             let error = error.without_snippet();
             let line = error.location().and_then(|place| usize::try_from(place.line()).ok()).unwrap_or(1);
-            let said = error.to_string();
-            let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-            Err((line, format!("not YAML: {said}; put a text that holds `: ` or `#` in quotes")))
+            let text = error.to_string();
+            let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+            Err((line, format!("not YAML: {text}; put a text that holds `: ` or `#` in quotes")))
         }
     }
 }

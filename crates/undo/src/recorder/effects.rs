@@ -20,19 +20,19 @@ pub enum PathComparison {
 }
 
 impl Recorder {
-    /// Puts back the last changes that `author` made alone, and returns them with the paths that stay changed. Paths for which `stays` is
+    /// Puts back the last changes that `author` made alone, and returns them with the paths that stay changed. Paths for which `keep` is
     /// true are left as they are and not returned. Paths that another author may have changed at the same time or has changed since are left
     /// as they are, too, and are returned once.
     ///
     /// # Errors
     /// [`UndoError`]; [`UndoError::AtWork`] while the author is at work.
-    pub fn put_back(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<(UndoResult, Vec<Conflict>), UndoError> {
+    pub fn put_back(&self, author: &Author, keep: impl Fn(&Path) -> bool) -> Result<(UndoResult, Vec<Conflict>), UndoError> {
         if !self.made_effects(author)? {
             let undone = UndoResult { number: None, changes: Vec::new(), failed: Vec::new() };
-            return Ok((undone, self.effects_of_several(author, &stays)?));
+            return Ok((undone, self.effects_of_several(author, &keep)?));
         }
         let mut plan = self.plan(&Scope::Effects { author: author.clone() }, false)?;
-        leave(&mut plan, &stays);
+        leave(&mut plan, &keep);
         let undone = self.undo(&plan)?;
         let (folders, mut left): (Vec<Conflict>, Vec<Conflict>) =
             plan.conflicts.into_iter().partition(|conflict| conflict.kind == ConflictKind::NotEmpty);
@@ -40,7 +40,7 @@ impl Recorder {
             ConflictKind::NotKept(why) | ConflictKind::Stays(why) => is_content(why),
             ConflictKind::ChangedSince | ConflictKind::ChangedBetween | ConflictKind::AlsoBy(_) | ConflictKind::NotEmpty => true,
         });
-        let several = self.effects_of_several(author, &stays)?;
+        let several = self.effects_of_several(author, &keep)?;
         left.extend(several.into_iter().filter(|conflict| undone.failed.iter().all(|failed| failed.path != conflict.path)));
         let needed = |folder: &Conflict| left.iter().any(|conflict| conflict.path.starts_with(&folder.path));
         let folders: Vec<Conflict> = folders.into_iter().filter(needed).collect();
@@ -51,7 +51,7 @@ impl Recorder {
     }
 
     /// Returns the paths among the changes of an author since the last call that stay changed because others may have changed them, too.
-    fn effects_of_several(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<Vec<Conflict>, UndoError> {
+    fn effects_of_several(&self, author: &Author, keep: impl Fn(&Path) -> bool) -> Result<Vec<Conflict>, UndoError> {
         let mut state = self.state();
         let State { live, counts, reported, .. } = &mut *state;
         let (live, _turn) = self.open_log(live, counts)?;
@@ -60,7 +60,7 @@ impl Recorder {
             Record::Changed { by, changes } if by.contains(author) => Some(changes),
             _ => None,
         });
-        let paths: BTreeSet<&PathBuf> = new.flatten().map(|change| &change.path).filter(|path| !stays(path)).collect();
+        let paths: BTreeSet<&PathBuf> = new.flatten().map(|change| &change.path).filter(|path| !keep(path)).collect();
         let several = paths.into_iter().filter_map(|path| {
             let links = live.history.chains.get(path)?;
             let is_alone = |link: &&Link| !link.authors.is_empty() && link.authors.iter().all(|by| by == author);
@@ -155,11 +155,11 @@ const fn is_content(why: UnrecordedReason) -> bool {
 }
 
 /// Takes the paths that stay as they are out of a plan, and the folders that hold them.
-fn leave(plan: &mut UndoPlan, stays: &impl Fn(&Path) -> bool) {
-    let left: Vec<PathBuf> = plan.changes.iter().map(|change| change.path.clone()).filter(|path| stays(path)).collect();
+fn leave(plan: &mut UndoPlan, keep: &impl Fn(&Path) -> bool) {
+    let left: Vec<PathBuf> = plan.changes.iter().map(|change| change.path.clone()).filter(|path| keep(path)).collect();
     plan.changes.retain(|change| {
-        let goes = change.after.is_none();
-        !left.iter().any(|path| *path == change.path || goes && path.starts_with(&change.path))
+        let is_removed = change.after.is_none();
+        !left.iter().any(|path| *path == change.path || is_removed && path.starts_with(&change.path))
     });
-    plan.conflicts.retain(|conflict| !stays(&conflict.path));
+    plan.conflicts.retain(|conflict| !keep(&conflict.path));
 }

@@ -139,14 +139,14 @@ async fn rounds(base_url: &str, rounds: usize) -> Outcome<f64> {
         Runner::builder().app_name("bench").agent(Arc::new(agent)).session_service(sessions).run_config(RunConfig::default()).build()?;
     let started = Instant::now();
     let mut events = runner.run("user".try_into()?, "session".try_into()?, Content::new("user").with_text("Look")).await?;
-    let mut told = 0;
+    let mut count = 0;
     while let Some(event) = events.next().await {
         event?;
-        told += 1;
+        count += 1;
     }
     let took = started.elapsed();
-    if told < 2 * rounds {
-        return Err(format!("{told} events in {rounds} rounds").into());
+    if count < 2 * rounds {
+        return Err(format!("{count} events in {rounds} rounds").into());
     }
     Ok(took.as_secs_f64() * 1_000.0)
 }

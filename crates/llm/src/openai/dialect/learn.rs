@@ -89,8 +89,8 @@ impl Dialect {
     /// Learns from a refusal whose bound on the answer, or request and bound together, are too large.
     fn learn_window(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let Some(bound) = sent.bound else { return false };
-        if let Some(told) = window::parse_limits(&refusal.message) {
-            let known = KnownWindow::new(told, sent.estimated);
+        if let Some(limits) = window::parse_limits(&refusal.message) {
+            let known = KnownWindow::new(limits, sent.estimated);
             let lowers = known.room_beside(sent.estimated).is_some_and(|room| room < bound);
             if lowers {
                 self.window = Some(known);

@@ -15,8 +15,8 @@ const MARGIN: u64 = 64;
 const SHORTEST: u64 = 256;
 
 impl KnownWindow {
-    pub(super) fn new(told: ReportedLimits, estimated: u64) -> Self {
-        Self { tokens: told.window, per_mille: (told.input.saturating_mul(1_000) / estimated.max(1)).clamp(200, 5_000) }
+    pub(super) fn new(reported: ReportedLimits, estimated: u64) -> Self {
+        Self { tokens: reported.window, per_mille: (reported.input.saturating_mul(1_000) / estimated.max(1)).clamp(200, 5_000) }
     }
 
     /// Returns the longest answer that fits beside a request of so many estimated tokens; `None` where too little is
@@ -124,7 +124,7 @@ mod tests {
             ("the request exceeds the available context size. try increasing the context size or enable context shift", None),
         ];
         for (message, expected) in cases {
-            assert_eq!(parse_limits(message).map(|told| (told.window, told.input)), expected, "{message}");
+            assert_eq!(parse_limits(message).map(|limits| (limits.window, limits.input)), expected, "{message}");
         }
     }
 

@@ -43,8 +43,8 @@ impl RunMachine {
                     if self.asks_about_criterion(number, &criterion, &evidence, out) {
                         continue;
                     }
-                    let said = if patch.reasoning.is_empty() { "" } else { "; " };
-                    patch.reasoning.push_str(&format!("{said}{evidence}"));
+                    let separator = if patch.reasoning.is_empty() { "" } else { "; " };
+                    patch.reasoning.push_str(&format!("{separator}{evidence}"));
                     patch.changes.push(PlanChange::amend(number, criterion, &evidence));
                 }
                 LeadCommand::TellTask { task, text } => self.message_task(wake.number, number, &task, &text, out),

@@ -136,7 +136,7 @@ impl Attempt {
 /// error if the actor did not succeed.
 #[must_use]
 pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOutcome, ToolOutput) {
-    let (status, said) = match conclusion.outcome {
+    let (status, text) = match conclusion.outcome {
         Outcome::Success => ("success", conclusion.text().to_owned()),
         Outcome::Failure | Outcome::InDoubt => {
             let error = conclusion.explanation();
@@ -147,9 +147,9 @@ pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOut
     };
     let references = conclusion.references.clone();
     let made = if references.is_empty() { String::new() } else { format!("\nReferences: {}", references.join(", ")) };
-    let said = cut_output(&said, text_limit.unwrap_or(usize::MAX), None).into_owned();
+    let text = cut_output(&text, text_limit.unwrap_or(usize::MAX), None).into_owned();
     let value = json!({"status": status, "summary": conclusion.summary, "references": references});
-    let output = ToolOutput { text: format!("{status}: {said}{made}"), value, references, ..ToolOutput::default() };
+    let output = ToolOutput { text: format!("{status}: {text}{made}"), value, references, ..ToolOutput::default() };
     (if conclusion.outcome == Outcome::Success { CallOutcome::Ok } else { CallOutcome::Error }, output)
 }
 

@@ -99,8 +99,8 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     if self.refuses(&call, &context).await {
                         return revoked(id);
                     }
-                    let told = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel);
-                    let (outcome, output, origins) = Box::pin(told).await;
+                    let delegation = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel);
+                    let (outcome, output, origins) = Box::pin(delegation).await;
                     let ToolOutput { text, value, references, images, seen } = output;
                     let duration_ms = millis_since(begun);
                     ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }

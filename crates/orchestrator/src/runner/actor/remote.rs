@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl RemoteEffects {
-    /// Calls the hooks, creates the actor for a task, and checks the criteria before its work. `said` are the messages of people to it.
+    /// Calls the hooks, creates the actor for a task, and checks the criteria before its work. `messages` are the messages of people to it.
     /// Intermediate facts go to `on_fact`. A folder without permanent content must not be handed back after that.
     ///
     /// # Errors
@@ -29,12 +29,12 @@ impl RemoteEffects {
         &self,
         id: EffectId,
         order: ActorOrder,
-        said: Vec<PersonMessage>,
+        messages: Vec<PersonMessage>,
         cancel: CancellationToken,
         mut on_fact: impl FnMut(RunFact) + Send,
     ) -> Result<CreatedActor, RunFact> {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
-        let made = self.create(id, order, said, EffectContext::new(cancel, facts).into()).await;
+        let made = self.create(id, order, messages, EffectContext::new(cancel, facts).into()).await;
         while let Some(fact) = on_the_way.ready() {
             on_fact(fact.without_secrets(self.redactor()));
         }
@@ -66,7 +66,13 @@ impl RemoteEffects {
         Ok(CreatedDelegate { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
-    async fn create(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<CreatedActor, RunFact> {
+    async fn create(
+        &self,
+        id: EffectId,
+        order: ActorOrder,
+        messages: Vec<PersonMessage>,
+        context: Context,
+    ) -> Result<CreatedActor, RunFact> {
         if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
             return Err(ended);
         }
@@ -77,7 +83,7 @@ impl RemoteEffects {
             context.cancel.run_until_cancelled(Box::pin(tried)).await;
         }
         let NewActor { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
-        input.told = said;
+        input.told = messages;
         let redactor = self.redactor();
         Ok(CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }

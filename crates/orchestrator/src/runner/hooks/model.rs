@@ -70,7 +70,7 @@ fn hook_message(message: &Message) -> HookMessage {
 }
 
 fn assistant_message(content: &str, calls: &[ToolCall]) -> HookMessage {
-    let said = (!content.is_empty()).then(|| content.to_owned());
-    let lines: Vec<String> = said.into_iter().chain(calls.iter().map(|call| format!("{} {}", call.name, call.arguments))).collect();
+    let text = (!content.is_empty()).then(|| content.to_owned());
+    let lines: Vec<String> = text.into_iter().chain(calls.iter().map(|call| format!("{} {}", call.name, call.arguments))).collect();
     HookMessage { role: "assistant".to_owned(), text: lines.join("\n") }
 }

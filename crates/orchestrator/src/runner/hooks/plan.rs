@@ -240,9 +240,9 @@ impl PlannerUsage {
 
     /// Records a refusal and returns the message to the planner's model.
     fn refusal_message(&mut self, reason: String, what: &str) -> String {
-        let told = format!("An earlier {what} was refused: {reason}. Give another one that minds this.");
+        let message = format!("An earlier {what} was refused: {reason}. Give another one that minds this.");
         self.push(vec![reason.into()], String::new());
-        told
+        message
     }
 
     fn no_plan(&self) -> PlannerError {

@@ -88,8 +88,8 @@ impl Tree {
         let options = serde_saphyr::options! { strict_booleans: true };
         serde_saphyr::from_str_with_options(text, options).map_err(|error| {
             let error = error.without_snippet();
-            let said = error.to_string();
-            let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
+            let error_text = error.to_string();
+            let message = error_text.rsplit_once(" at line ").map_or(error_text.as_str(), |(message, _)| message).to_owned();
             Fault { message, place: error.location().and_then(place) }
         })
     }
