@@ -30,10 +30,10 @@ fn an_editor_gives_a_goal_and_sees_the_plan_being_carried_out() {
             .on(When::plain(), [Reply::text("The dishes are done.")]),
     );
     let editor = Editor::of(&world);
-    let told = editor.introduced.clone();
-    assert_eq!(told.protocol_version, ProtocolVersion::V1);
-    assert!(told.agent_capabilities.prompt_capabilities.image);
-    assert!(told.agent_capabilities.load_session && told.agent_info.is_some_and(|agent| agent.name == "aime"));
+    let introduction = editor.introduced.clone();
+    assert_eq!(introduction.protocol_version, ProtocolVersion::V1);
+    assert!(introduction.agent_capabilities.prompt_capabilities.image);
+    assert!(introduction.agent_capabilities.load_session && introduction.agent_info.is_some_and(|agent| agent.name == "aime"));
 
     let session = editor.begin(&world);
     let modes = session.modes.clone().unwrap();
@@ -83,9 +83,9 @@ fn consent_is_asked_for_by_the_protocol() {
     assert_eq!(kinds, [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways, PermissionOptionKind::RejectOnce]);
     // What was asked for and what is then done is one call.
     let calls = calls(&editor.updates(&id));
-    let told: Vec<_> = calls.iter().map(|call| (call.tool_call_id.clone(), call.status)).collect();
+    let statuses: Vec<_> = calls.iter().map(|call| (call.tool_call_id.clone(), call.status)).collect();
     let ids: Vec<_> = asked.iter().map(|asked| asked.tool_call.tool_call_id.clone()).collect();
-    assert_eq!(told, [(ids[0].clone(), ToolCallStatus::Completed), (ids[1].clone(), ToolCallStatus::Failed)]);
+    assert_eq!(statuses, [(ids[0].clone(), ToolCallStatus::Completed), (ids[1].clone(), ToolCallStatus::Failed)]);
     editor.close();
 
     // What is allowed for good is asked once in this folder.

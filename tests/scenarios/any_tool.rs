@@ -314,13 +314,14 @@ fn try_tool(tool: &str, settings: &str) {
     world.git(&["status", "--short"]);
     assert!(!world.root().join("home/it-ran").exists(), "it ran later: {context}");
     // Every file that was changed is reported: what an undo of the run lists, or what the events say.
-    let told: BTreeSet<String> = ended.events("file_changed").iter().filter_map(|event| Some(event["path"].as_str()?.to_owned())).collect();
+    let reported: BTreeSet<String> =
+        ended.events("file_changed").iter().filter_map(|event| Some(event["path"].as_str()?.to_owned())).collect();
     let undone = world.aime(["runs", "undo", "r", "--yes", "--force", "--output", "json"]);
     let listed = undone.stdout.parse::<Value>().ok().unwrap_or_default();
     let listed: BTreeSet<String> =
         listed["changes"].as_array().into_iter().flatten().filter_map(|change| Some(change["path"].as_str()?.to_owned())).collect();
     for path in &changed {
-        assert!(told.contains(path) || listed.contains(path), "{path} was changed and not reported: {told:?} {listed:?} {context}");
+        assert!(reported.contains(path) || listed.contains(path), "{path} was changed and not reported: {reported:?} {listed:?} {context}");
     }
 }
 

@@ -118,10 +118,10 @@ fn one_task_is_taken_out_and_the_rest_goes_on() {
     let first = messages_text(&world.actor_requests("REST-THERE")[0]);
     let cancelled = "### walk\\nThere is no result: cancelled by a person. Do not wait for it, and do not build on it.";
     assert!(first.contains(cancelled), "a dependent that starts later is told: {first}");
-    let told = |text: &str| {
+    let is_informed = |text: &str| {
         messages_text(world.actor_requests(text).last().unwrap()).contains("The task `walk` was cancelled (cancelled by a person)")
     };
-    assert!(told("SING-ALONG") && !told("REST-THERE"), "the actor at work beside it is told: {ended}");
+    assert!(is_informed("SING-ALONG") && !is_informed("REST-THERE"), "the actor at work beside it is told: {ended}");
 }
 
 // Requirement: 12.5

@@ -36,8 +36,8 @@ fn a_false_claim_is_caught_by_a_command() {
     assert_eq!(result["usage"]["requests"], 3, "no model judged it");
     assert_eq!(criteria(&result), [found("actor", "executed", true)]);
     assert_eq!(result["criteria"][0]["evidence"], "exit code 0\nout");
-    let told = world.server().requests()[1].to_string();
-    assert!(told.contains("not accepted yet") && told.contains("No such file"), "{told}");
+    let prompt = world.server().requests()[1].to_string();
+    assert!(prompt.contains("not accepted yet") && prompt.contains("No such file"), "{prompt}");
     let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
     assert!(shown.contains("holds   `cat out.txt` gives exit 0 (actor, checked by aime): exit code 0\n"), "{shown}");
     world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
@@ -70,9 +70,9 @@ fn one_failing_criterion_of_five_is_reported_alone() {
     assert!(error.contains("exit code 1\nwrong") && error.matches("does not hold").count() == 1, "{error}");
     assert_eq!(result["criteria"][3]["id"], "say/4");
     // A person reads only the results that there are.
-    for (lang, told) in [("en", "4 checks passed; 1 check failed"), ("zh", "4 项检查通过；1 项检查未通过")] {
+    for (lang, expected) in [("en", "4 checks passed; 1 check failed"), ("zh", "4 项检查通过；1 项检查未通过")] {
         let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--lang", lang]).must(1);
-        assert!(ended.stderr.lines().any(|line| line == told), "{ended}");
+        assert!(ended.stderr.lines().any(|line| line == expected), "{ended}");
     }
 }
 
@@ -230,11 +230,11 @@ fn effects_of_a_check_are_put_back_and_reported() {
     let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "jsonl"]).must(0);
     assert_eq!((world.read("notes.txt").as_str(), world.read("work.txt").as_str()), ("mine\n", "work\n"));
     assert!(!world.exists("out") && world.exists("a.o"), "an ignored file stays");
-    let told = ended.events("file_changed").into_iter().filter(|event| event["tool"] == "check");
-    let told: Vec<_> = told.map(|event| (event["path"].clone(), event["did"].clone())).collect();
+    let reported = ended.events("file_changed").into_iter().filter(|event| event["tool"] == "check");
+    let reported: Vec<_> = reported.map(|event| (event["path"].clone(), event["did"].clone())).collect();
     let back = |path: &str| (json!(path), json!("put_back"));
     let before_and_after = ["notes.txt", "out", "out/a.txt", "notes.txt", "out", "out/a.txt", "work.txt"];
-    assert_eq!(told, before_and_after.map(back), "{ended}");
+    assert_eq!(reported, before_and_after.map(back), "{ended}");
     let checked = &ended.events("criterion_checked")[0]["reason"];
     assert!(checked.as_str().unwrap().contains("it changed `notes.txt`, which was put back"), "{checked}");
     let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
@@ -394,8 +394,8 @@ fn a_refuted_criterion_of_the_project_is_asked_about() {
     let (world, ended) = amended("no");
     let result = ended.must(1).json();
     assert_eq!((&result["error"]["code"], &result["amended"]), (&json!("goal_not_reached"), &json!([])), "{result:#}");
-    let told = world.server().requests().last().unwrap()["messages"].to_string();
-    assert!(told.contains("it stays as it is"), "the lead hears the answer: {told}");
+    let prompt = world.server().requests().last().unwrap()["messages"].to_string();
+    assert!(prompt.contains("it stays as it is"), "the lead hears the answer: {prompt}");
 }
 
 // Requirement: 5.3

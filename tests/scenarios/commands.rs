@@ -351,8 +351,8 @@ fn completions_are_printed() {
         );
         let mut bash = world.program("bash");
         bash.args(["-c", &script]);
-        let told = world.spawn(bash).wait().must(0);
-        assert!(told.stdout.split_whitespace().any(|word| word == wanted), "{line}\n{told}");
+        let completed = world.spawn(bash).wait().must(0);
+        assert!(completed.stdout.split_whitespace().any(|word| word == wanted), "{line}\n{completed}");
     }
 }
 

@@ -157,9 +157,9 @@ fn what_cannot_be_had_is_refused_with_the_hint() {
 // Requirement: 15.2
 #[test]
 fn the_temp_folder_is_gone_however_a_run_ends() {
-    let stays = "echo x > $TMPDIR/x; mkdir $TMPDIR/closed; echo y > $TMPDIR/closed/y; chmod 0 $TMPDIR/closed; echo > began; sleep 600";
+    let waiting = "echo x > $TMPDIR/x; mkdir $TMPDIR/closed; echo y > $TMPDIR/closed/y; chmod 0 $TMPDIR/closed; echo > began; sleep 600";
     for signal in ["KILL", "TERM", ""] {
-        let world = world(if signal.is_empty() { "echo x > $TMPDIR/x" } else { stays });
+        let world = world(if signal.is_empty() { "echo x > $TMPDIR/x" } else { waiting });
         let running = world.start(RUN);
         if signal.is_empty() {
             running.wait().must(0);

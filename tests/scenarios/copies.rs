@@ -77,8 +77,8 @@ fn four_actors_see_one_folder_and_one_repository() {
         assert_eq!(requests.len(), 7, "{ended}");
         let looked = requests[1]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
         assert!(looked.contains(expected.trim()), "{name} sees another repository:\n{looked}\n--- expected:\n{expected}");
-        let told = messages_text(requests.last().unwrap());
-        assert!(!told.contains("SECRET-OF-HOME"), "{told}");
+        let prompt = messages_text(requests.last().unwrap());
+        assert!(!prompt.contains("SECRET-OF-HOME"), "{prompt}");
     }
     for request in world.server().requests() {
         // The calls of the script name copies that no actor knows; only results and prompts are looked at.

@@ -340,8 +340,8 @@ fn a_run_whose_beginning_was_damaged_is_found_so() {
         assert!(finding["detail"].as_str().unwrap().contains("start a new run"), "{ended}");
         assert!(!ended.stderr.contains("aime resume"), "{ended}");
     }
-    let told = world.aime(["resume", "first"]).must(2).stderr_contains(&["start a new run", "aime runs delete first"]);
-    assert!(!told.stderr.contains("repair it, then"), "{told}");
+    let refused = world.aime(["resume", "first"]).must(2).stderr_contains(&["start a new run", "aime runs delete first"]);
+    assert!(!refused.stderr.contains("repair it, then"), "{refused}");
     world.aime(["runs", "delete", "first"]).must(0);
 }
 

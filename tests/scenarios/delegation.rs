@@ -46,8 +46,8 @@ fn a_part_is_done_by_another_actor_over_a_question_and_a_crash() {
     assert_eq!(task(&result, "whole")["status"], "completed", "{ended}");
     assert_eq!(world.read("log"), "whole\npart\n", "no call is made twice\n{ended}");
     assert_eq!(of_the_part(&world).len(), 4, "only what had no answer is asked again");
-    let told = world.actor_requests("THE-WHOLE");
-    assert!(messages_text(told.last().unwrap()).contains("success: the part in blue"), "{ended}");
+    let requests = world.actor_requests("THE-WHOLE");
+    assert!(messages_text(requests.last().unwrap()).contains("success: the part in blue"), "{ended}");
     let ended = world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0);
     assert_eq!((ended.events("actor_created").len(), ended.events("question_asked").len()), (2, 1), "{ended}");
     assert!(ended.events("tool_call_finished").iter().all(|event| event["outcome"] == "ok"), "{ended}");

@@ -109,10 +109,10 @@ fn a_led_exploration_sees_a_failure_keeps_to_the_cap_and_merges() {
     let statuses = ["look", "north", "south", "east", "bridge", "round"].map(|id| task(&result, id)["status"].clone());
     assert_eq!(statuses, ["completed", "skipped", "skipped", "skipped", "completed", "completed"], "{ended}");
     let requests = world.server().requests();
-    let told: Vec<String> =
+    let prompts: Vec<String> =
         requests.iter().filter(|request| request["tools"].to_string().contains("submit_plan")).map(messages_text).collect();
-    assert!(told.iter().any(|text| text.contains("the ford is flooded")), "the lead sees the error: {told:#?}");
-    assert!(told.iter().any(|text| text.contains("at most 4 are allowed")), "the cap holds: {told:#?}");
+    assert!(prompts.iter().any(|text| text.contains("the ford is flooded")), "the lead sees the error: {prompts:#?}");
+    assert!(prompts.iter().any(|text| text.contains("at most 4 are allowed")), "the cap holds: {prompts:#?}");
 }
 
 // Requirement: 3.57

@@ -32,8 +32,8 @@ fn world() -> World {
 
 const EVAL: [&str; 8] = ["eval", "suite", "--mode", "direct", "--repeat", "2", "--output", "json"];
 
-fn cell<'a>(told: &'a Value, part: &str) -> &'a Value {
-    &told["summary"][part][0][1]
+fn cell<'a>(report: &'a Value, part: &str) -> &'a Value {
+    &report["summary"][part][0][1]
 }
 
 // Requirement: 17.1
@@ -41,14 +41,14 @@ fn cell<'a>(told: &'a Value, part: &str) -> &'a Value {
 fn what_counts_is_the_check_and_nothing_is_tried_twice() {
     let world = world();
     let ended = world.aime(EVAL).must(0).stderr_contains(&["4 trials in 1 way", "reached", "claimed and not reached"]);
-    let told: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(told["schema"], "aime.evaluation/v1");
-    let all = cell(&told, "variants");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["schema"], "aime.evaluation/v1");
+    let all = cell(&report, "variants");
     assert_eq!((&all["tried"], &all["reached"], &all["false_claims"]), (&json!(4), &json!(2), &json!(2)), "{ended}");
     let (low, high) = (all["success"]["low"].as_f64().unwrap(), all["success"]["high"].as_f64().unwrap());
     assert!(low < 0.2 && high > 0.8, "four trials tell little: {ended}");
-    assert_eq!(cell(&told, "held_out")["reached"], 0);
-    assert_eq!(told["trials"].as_array().unwrap().len(), 4);
+    assert_eq!(cell(&report, "held_out")["reached"], 0);
+    assert_eq!(report["trials"].as_array().unwrap().len(), 4);
     let kept = ".aime/evaluations/small";
     assert!(world.read(&format!("{kept}/summary.html")).contains("<svg") && world.read(&format!("{kept}/summary.md")).contains("2 of 4"));
     assert!(world.exists(&format!("{kept}/trials/good.direct.2/work/.aime/aime.db")), "each has a journal of its own");

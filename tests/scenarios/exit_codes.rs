@@ -274,9 +274,9 @@ fn three_with_the_advice_for_each_refusal() {
             let hint = format!("{hint}; then `aime resume {mode}`");
             assert_eq!(ended.json()["error"]["hint"].as_str(), Some(hint.as_str()), "{status} {mode}\n{ended}");
         }
-        let told = world.aime(["run", "write out.txt", "--run-id", "zh", "--lang", "zh"]).must(3).stderr;
-        let line = told.lines().find(|line| line.starts_with("提示")).unwrap_or_default();
-        assert!(line.contains(chinese) && line.ends_with("；然后 `aime resume zh`"), "{status}: {told}");
+        let stderr = world.aime(["run", "write out.txt", "--run-id", "zh", "--lang", "zh"]).must(3).stderr;
+        let line = stderr.lines().find(|line| line.starts_with("提示")).unwrap_or_default();
+        assert!(line.contains(chinese) && line.ends_with("；然后 `aime resume zh`"), "{status}: {stderr}");
     }
 }
 
@@ -378,8 +378,8 @@ fn four_when_the_actors_are_used_up() {
 #[test]
 fn five_when_a_person_is_asked() {
     let world = World::with(Script::new().on(When::tools(), [Reply::call("ask_human", json!({"question": "Which one?"}))]));
-    let told = ["question: Which one?", "hint: answer with `aime answer r TEXT`, then `aime resume r`"];
-    let ended = world.aime(["run", "choose one", "--run-id", "r"]).must(5).stderr_contains(&told);
+    let expected = ["question: Which one?", "hint: answer with `aime answer r TEXT`, then `aime resume r`"];
+    let ended = world.aime(["run", "choose one", "--run-id", "r"]).must(5).stderr_contains(&expected);
     assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 

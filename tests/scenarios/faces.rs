@@ -22,18 +22,18 @@ const OF_FILE: &str = "s3cr3t-canary-2";
 const GOAL: &str = "Compare the two lists of the blue tap and describe what is different between them";
 
 /// A classifier, a planner that plans one task, and an actor that says this at its end.
-fn script(says: &str) -> Script {
+fn script(answer: &str) -> Script {
     Script::new()
         .on(When::schema("aime_route"), [Reply::json(json!({"reason": "unclear", "complexity": "complex"}))])
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("wash", "WASH", &[])]))])
-        .on(When::tools(), [done(says)])
-        .on(When::plain(), [Reply::text(says)])
+        .on(When::tools(), [done(answer)])
+        .on(When::plain(), [Reply::text(answer)])
 }
 
 /// A world in which every goal is planned, and each anew.
-fn world(says: &str) -> World {
+fn world(answer: &str) -> World {
     let settings = "[planning]\nstrategy = \"always\"\ncache = false\n[memory]\nknowledge = \"docs\"\n";
-    let mut world = World::with(script(says)).settings(settings);
+    let mut world = World::with(script(answer)).settings(settings);
     world.set("EDITOR", "true");
     world
 }

@@ -25,9 +25,9 @@ fn world() -> World {
 #[test]
 fn the_versions_of_a_plan_can_be_compared() {
     let world = world();
-    let told = world.aime(["runs", "diff", "trip", "1", "2"]).must(0).stdout;
+    let diff = world.aime(["runs", "diff", "trip", "1", "2"]).must(0).stdout;
     for line in ["v2 the ford is flooded", "+ bridge", "- ford", "~ home", "dependencies: [\"ford\"] → [\"bridge\"]"] {
-        assert!(told.contains(line), "{line} is missing in\n{told}");
+        assert!(diff.contains(line), "{line} is missing in\n{diff}");
     }
     let json: Value = serde_json::from_str(&world.aime(["runs", "diff", "trip", "2", "1", "--output", "json"]).must(0).stdout).unwrap();
     assert_eq!((&json["diff"]["added"], &json["diff"]["removed"][0]["id"]), (&json!([]), &json!("bridge")), "and the other way round");
@@ -58,8 +58,8 @@ fn a_run_can_be_forked_at_a_version_and_carried_on() {
 fn what_is_not_there_is_told_with_the_hint() {
     let world = world();
     for arguments in [["runs", "diff", "trip", "1", "7"], ["runs", "show", "trip", "--at", "9"], ["runs", "fork", "trip", "--at", "7"]] {
-        let told = world.aime(arguments).must(2).stderr;
-        assert!(told.contains("its latest is 2") && told.contains("aime runs show trip"), "{told}");
+        let stderr = world.aime(arguments).must(2).stderr;
+        assert!(stderr.contains("its latest is 2") && stderr.contains("aime runs show trip"), "{stderr}");
     }
     let taken = world.aime(["runs", "fork", "trip", "--at", "1", "--run-id", "trip"]).must(2).stderr;
     assert!(taken.contains("trip"), "{taken}");

@@ -33,8 +33,8 @@ fn a_hook_blocks_a_command_and_the_actor_is_told() {
         world.file("keep/it", "kept");
         let ended = world.aime(DIRECT).must(code);
         assert_eq!((world.read("keep/it").as_str(), world.exists("made")), ("kept", code == 0), "{ended}");
-        let told = messages_text(&world.server().requests()[1]);
-        assert_eq!(told.contains("Error: blocked by the hook guard: nothing is removed here"), code == 1, "{told}");
+        let prompt = messages_text(&world.server().requests()[1]);
+        assert_eq!(prompt.contains("Error: blocked by the hook guard: nothing is removed here"), code == 1, "{prompt}");
         assert_eq!(ended.stderr.contains("hook guard blocked at before_tool: nothing is removed here"), code == 1, "{ended}");
     }
 }
@@ -89,12 +89,12 @@ fn a_hook_at_the_stop_reads_the_result_also_of_a_run_that_failed() {
         let settings = "[[hooks.stop]]\ncommand = \"cat > stopped.json\"\n[[hooks.stop]]\nname = \"bell\"\ncommand = \"exit 7\"\n";
         let world = world(Script::new().on(When::tools(), [reply]), settings);
         let ended = world.aime(DIRECT).must(i32::from(status == "failed"));
-        let told: Value = serde_json::from_str(&world.read("stopped.json")).unwrap();
-        assert_eq!((&told["schema"], &told["point"]), (&json!("aime.hook/v1"), &json!("stop")));
-        let (mut expected, told) = (ended.json(), &told["payload"]["result"]);
+        let event: Value = serde_json::from_str(&world.read("stopped.json")).unwrap();
+        assert_eq!((&event["schema"], &event["point"]), (&json!("aime.hook/v1"), &json!("stop")));
+        let (mut expected, result) = (ended.json(), &event["payload"]["result"]);
         assert_eq!(expected["notes"], json!(["the hook bell at stop failed: it ended with exit code 7"]), "{ended}");
         expected.as_object_mut().unwrap().remove("notes");
-        assert_eq!((told, &told["status"]), (&expected, &json!(status)));
+        assert_eq!((result, &result["status"]), (&expected, &json!(status)));
     }
 }
 

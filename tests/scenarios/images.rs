@@ -42,12 +42,12 @@ fn faults_of_images_are_usage() {
         (&["a.gif"; 21], "error: 21 images were given; a goal takes at most 20"),
     ];
     for (images, fault) in cases {
-        let told = run(images);
-        assert!(told.contains(fault), "{told}");
+        let error = run(images);
+        assert!(error.contains(fault), "{error}");
     }
     assert_eq!(world.server().received().len(), 0);
-    let told = world.aime(["--lang", "zh", "run", "look", "--image", "words.png"]).must(2).stderr;
-    assert!(told.contains("words.png 不是 PNG、JPEG、GIF 或 WebP 图像"), "{told}");
+    let stderr = world.aime(["--lang", "zh", "run", "look", "--image", "words.png"]).must(2).stderr;
+    assert!(stderr.contains("words.png 不是 PNG、JPEG、GIF 或 WebP 图像"), "{stderr}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn people_and_programs_see_names_and_no_data() {
     let shown = world.aime(["runs", "show", "last"]).must(0);
     assert!(shown.stdout.contains("images  a.gif, b.gif"), "{shown}");
     world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
-    let told = [
+    let outputs = [
         text,
         lines,
         shown,
@@ -72,8 +72,8 @@ fn people_and_programs_see_names_and_no_data() {
         world.aime(["runs", "events", "last", "--output", "jsonl"]).must(0),
         world.aime(["runs", "show", "last", "--output", "json"]).must(0),
     ];
-    for told in told {
-        assert!(!told.stdout.contains(DATA) && !told.stderr.contains(DATA), "{told}");
+    for output in outputs {
+        assert!(!output.stdout.contains(DATA) && !output.stderr.contains(DATA), "{output}");
     }
     assert!(!world.read("report.html").contains(DATA));
 }
@@ -99,7 +99,7 @@ fn hooks_and_logs_get_no_data() {
     let ended = world.aime(["-v", "run", "look", "--image", "a.gif", "--mode", "direct"]).must(0);
     let sent = world.server().received().last().unwrap().body.to_string();
     assert_eq!(sent.matches(DATA).count(), 2, "{sent}");
-    let heard = world.read("heard");
-    assert!(heard.contains("b.gif is an image (image/gif, 2x1 pixels)"), "{heard}");
-    assert!(!heard.contains(DATA) && !ended.stderr.contains(DATA), "{heard}\n{ended}");
+    let received = world.read("heard");
+    assert!(received.contains("b.gif is an image (image/gif, 2x1 pixels)"), "{received}");
+    assert!(!received.contains(DATA) && !ended.stderr.contains(DATA), "{received}\n{ended}");
 }

@@ -37,9 +37,9 @@ fn a_file_sends_nobody_to_a_host_that_the_user_has_not_named() {
     world.plan("plan.json", &crate::harness::plan(&[task]));
     let run = ["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output=jsonl"];
     let ended = world.aime(run).must(0);
-    let told = messages_text(&world.server().requests()[2]);
-    assert!(told.contains("evil.example, which web.allowed_hosts does not name") && told.contains("(files)"), "{told}");
-    assert!(told.contains(" from files]") && told.contains("[end "), "{told}");
+    let prompt = messages_text(&world.server().requests()[2]);
+    assert!(prompt.contains("evil.example, which web.allowed_hosts does not name") && prompt.contains("(files)"), "{prompt}");
+    assert!(prompt.contains(" from files]") && prompt.contains("[end "), "{prompt}");
     assert_eq!(ended.events("tool_call_finished")[0]["origin"], "files");
 }
 

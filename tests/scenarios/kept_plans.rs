@@ -111,8 +111,8 @@ fn a_similar_goal_gets_the_plan_as_an_example() {
     run(&world, SIMILAR, "complex").must(0);
     run(&world, "paint the barn red and its door white, then rest", "complex").must(0);
     let asked = world.schema_requests("aime_plan");
-    let told: Vec<bool> = asked.iter().map(|request| messages_text(request).contains("COUNT-THEM")).collect();
-    assert_eq!(told, [false, true, false]);
+    let has_example: Vec<bool> = asked.iter().map(|request| messages_text(request).contains("COUNT-THEM")).collect();
+    assert_eq!(has_example, [false, true, false]);
     assert!(messages_text(&asked[1]).contains(GOAL));
 }
 

@@ -358,9 +358,9 @@ fn the_doctor_speaks_chinese() {
         &ended.stdout,
         &["正常    配置", "正常    权限", "正常    日志", "正常    记忆", "正常    干净的环境变量", "缺少    模型 default"],
     );
-    for told in ["尚无；运行将保存在", "命令只看到列出的环境变量", "位于 http", "没有工具调用：它说“ready”"]
+    for expected in ["尚无；运行将保存在", "命令只看到列出的环境变量", "位于 http", "没有工具调用：它说“ready”"]
     {
-        assert!(ended.stdout.contains(told), "{told}\n{ended}");
+        assert!(ended.stdout.contains(expected), "{expected}\n{ended}");
     }
     let ended = World::alone().aime(["doctor", "--lang", "zh"]).must(3);
     assert_lines(&ended, &ended.stdout, &["故障", "解决办法："]);
@@ -422,11 +422,11 @@ fn the_whole_of_a_goal_in_chinese_is_asked_for_in_its_language() {
     let world = planned();
     world.aime(RUN).must(0);
     let asked = world.server().requests();
-    let told = |request: &serde_json::Value| {
+    let is_instructed = |request: &serde_json::Value| {
         let messages = request["messages"].to_string();
         messages.contains("in the language of the") || messages.contains("请用中文")
     };
-    assert!(asked.len() > 3 && asked.iter().all(told), "planner, actors and the answer: {asked:#?}");
+    assert!(asked.len() > 3 && asked.iter().all(is_instructed), "planner, actors and the answer: {asked:#?}");
 }
 
 // Requirement: 19.1

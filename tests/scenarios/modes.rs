@@ -70,13 +70,13 @@ fn one_goal_comes_out_the_same_in_every_mode() {
         task
     };
     let grows = json!({"reasoning": "a title is missing", "changes": [{"op": "add_task", "task": title(&["poem"])}]});
-    let stays = json!({"reasoning": "both are there", "changes": []});
+    let unchanged = json!({"reasoning": "both are there", "changes": []});
     let nested = plan(&[group("text"), group("rest"), within(poem(&[]), "text"), within(title(&["poem"]), "rest")]);
 
     let direct = tried("direct", None, &[]);
     let simple = tried("simple", Some(plan(&[poem(&[]), title(&["poem"])])), &[]);
-    let complex = tried("complex", Some(nested), std::slice::from_ref(&stays));
-    let emergent = tried("emergent", Some(plan(&[poem(&[])])), &[grows, stays]);
+    let complex = tried("complex", Some(nested), std::slice::from_ref(&unchanged));
+    let emergent = tried("emergent", Some(plan(&[poem(&[])])), &[grows, unchanged]);
 
     // What the user gets.
     for (mode, tried) in [("direct", &direct), ("simple", &simple), ("complex", &complex), ("emergent", &emergent)] {

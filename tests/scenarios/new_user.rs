@@ -45,8 +45,8 @@ fn the_readme_is_enough() {
     let mut did = Vec::new();
     let mut first = String::new();
     for line in typed() {
-        let told: Vec<&str> = line.split_whitespace().collect();
-        match told.as_slice() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
             // Of the server there is the address of this world's.
             ["export", setting] => {
                 let (name, value) = setting.split_once('=').unwrap();
@@ -83,7 +83,7 @@ fn the_readme_is_enough() {
                 }
             }
         }
-        did.push(told[1..].iter().take(2).map(|word| (*word).to_owned()).collect::<Vec<_>>().join(" "));
+        did.push(words[1..].iter().take(2).map(|word| (*word).to_owned()).collect::<Vec<_>>().join(" "));
     }
     for must in ["doctor", "run \"Find", "runs report", "resume last", "serve"] {
         assert!(did.iter().any(|done| done == must), "the README does not say {must}: {did:?}");

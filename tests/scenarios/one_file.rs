@@ -39,9 +39,9 @@ fn two_actors_keep_both_edits_of_one_file() {
     world.plan("plan.json", &plan(&[actor("doc", "DOC-PART", &[]), actor("mean", "MEAN-PART", &[])]));
     let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0);
     assert_eq!(world.read("stats.py"), format!("{DOCUMENTED}{MEAN}"), "{ended}");
-    let told = world.actor_requests("DOC-PART").iter().map(messages_text).find(|said| said.contains("not written"));
+    let refusal = world.actor_requests("DOC-PART").iter().map(messages_text).find(|text| text.contains("not written"));
     let refused = "not written: `stats.py` was changed by task `mean` (edit_file) since you last read it. Read it again";
-    assert!(told.is_some_and(|told| told.contains(refused)), "{ended}");
+    assert!(refusal.is_some_and(|refusal| refusal.contains(refused)), "{ended}");
 }
 
 #[test]
@@ -63,10 +63,10 @@ fn a_resumed_actor_knows_what_it_has_read() {
     world.file("stats.py", &format!("# by Ann\n{STATS}"));
     let ended = world.aime(["resume", "trip", "--output", "json"]).must(0);
     assert_eq!(world.read("stats.py"), format!("# by Ann\n{}", STATS.replace("total", "sum_of")), "{ended}");
-    let said = world.actor_requests("RENAME-PART").iter().map(messages_text).collect::<String>();
+    let prompts = world.actor_requests("RENAME-PART").iter().map(messages_text).collect::<String>();
     let by = "was changed by a person or another program since you last read it";
-    assert!(said.contains(&format!("not written: `stats.py` {by}")), "{said}");
-    assert!(said.contains(&format!("[`stats.py` {by}; this edit was made on top of that change, which is kept]")), "{said}");
+    assert!(prompts.contains(&format!("not written: `stats.py` {by}")), "{prompts}");
+    assert!(prompts.contains(&format!("[`stats.py` {by}; this edit was made on top of that change, which is kept]")), "{prompts}");
 }
 
 /// The calls of a plan replace what the plan puts before them, and nothing else.
@@ -116,8 +116,8 @@ fn the_repository_is_left_alone_while_others_work() {
         ]),
     );
     let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(0);
-    let told = world.actor_requests("ONE-PART").iter().map(messages_text).collect::<String>();
+    let prompts = world.actor_requests("ONE-PART").iter().map(messages_text).collect::<String>();
     let refused = "not run: `git stash` changes the branch, the index, the stash or the files of the repository, and other tasks work in the same folder now: `two`.";
-    assert!(told.contains(refused), "{told}");
+    assert!(prompts.contains(refused), "{prompts}");
     assert_eq!(world.read("stats.py"), STATS, "a task that runs alone may do it\n{ended}");
 }

@@ -33,8 +33,8 @@ fn an_actor_asks_and_goes_on_with_the_answer() {
     let requests = world.server().requests();
     assert_eq!(requests.len(), 3, "what was said is not said again\n{ended}");
     let last = requests[2]["messages"].as_array().unwrap();
-    let mut told = last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].as_str().unwrap());
-    assert!(told.next_back().unwrap().contains("blue"), "{:#}", requests[2]);
+    let mut results = last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].as_str().unwrap());
+    assert!(results.next_back().unwrap().contains("blue"), "{:#}", requests[2]);
     assert_eq!(world.read("log"), "began\n", "the command ran once");
 }
 
@@ -64,20 +64,20 @@ fn blocked() -> Reply {
 #[test]
 fn a_blocked_run_waits_and_goes_on_in_the_same_conversation() {
     let script = || Script::new().on(When::tools(), [Reply::call("list_dir", json!({"path": "."})), blocked(), done("uploaded")]);
-    for (words, said) in [
+    for (words, note) in [
         (None, "lets you go on"),
         (Some(("answer", "it is in the safe")), "answers: it is in the safe"),
         (Some(("tell", "it is in the safe")), "it is in the safe"),
     ] {
         for mode in ["direct", "auto"] {
             let world = World::led(script());
-            let told = [
+            let lines = [
                 "question: The service refuses every request.",
                 "needs: a key in key.txt",
                 "hint: once that is there, go on with `aime resume up`; `aime answer up TEXT` before it says more",
             ];
             let ended =
-                world.aime(["run", "upload the report", "--mode", mode, "--run-id", "up", "--unattended"]).must(5).stderr_contains(&told);
+                world.aime(["run", "upload the report", "--mode", mode, "--run-id", "up", "--unattended"]).must(5).stderr_contains(&lines);
             assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
             if let Some((command, text)) = words {
                 world.aime([command, "up", text]).must(0);
@@ -88,7 +88,7 @@ fn a_blocked_run_waits_and_goes_on_in_the_same_conversation() {
             assert_eq!(requests.len(), 3, "what was looked at is not looked at again");
             super::lead::grows_only_at_its_end(&requests);
             let last = requests[2]["messages"].as_array().unwrap().last().unwrap().to_string();
-            let expected = if mode == "auto" && words.is_none() { "nothing was said" } else { said };
+            let expected = if mode == "auto" && words.is_none() { "nothing was said" } else { note };
             assert!(last.contains(expected.trim_start_matches(if mode == "auto" { "answers: " } else { "" })), "{mode}: {last}");
         }
     }

@@ -55,8 +55,8 @@ fn a_rule_denies_and_the_actor_is_told_which() {
         world.file("kept.txt", "kept");
         world.file("sub/x", "");
         world.aime(["run", "do it"]).must(1);
-        let told = messages_text(&world.server().requests()[1]);
-        assert!(told.contains("is denied here by the rule"), "{told}");
+        let prompt = messages_text(&world.server().requests()[1]);
+        assert!(prompt.contains("is denied here by the rule"), "{prompt}");
         assert_eq!(world.read("kept.txt"), "kept");
     }
 }
@@ -184,7 +184,7 @@ fn a_project_narrows_and_cannot_widen() {
 // Requirement: 13.2
 #[test]
 fn a_faulty_rule_is_told_with_its_place() {
-    for (rule, place, told) in [
+    for (rule, place, hint) in [
         ("bassh", "config.toml:3:10", "did you mean `bash`?"),
         ("bash(a && b)", "config.toml:3:10", "each command of a line is looked at by itself"),
         ("write_file(", "config.toml:3:10", "`)` is missing"),
@@ -192,8 +192,8 @@ fn a_faulty_rule_is_told_with_its_place() {
         let mut world = World::alone();
         world.user_settings(&format!("[permissions]\nallow = []\ndeny = [\"{rule}\"]\n"));
         let checked = world.aime(["config", "check"]).must(2);
-        assert!(checked.stdout.contains(place) && checked.stdout.contains(told), "{checked}");
-        world.aime(["run", "x"]).must(2).stderr_contains(&[told]);
+        assert!(checked.stdout.contains(place) && checked.stdout.contains(hint), "{checked}");
+        world.aime(["run", "x"]).must(2).stderr_contains(&[hint]);
     }
     let mut world = World::alone();
     world.set("AIME__PERMISSIONS__DENY", "[\"read_files(x)\"]");

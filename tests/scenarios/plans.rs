@@ -122,7 +122,7 @@ fn check_names_the_line_of_a_syntax_error() {
     let world = World::alone();
     let hint = "(write one JSON object of the form aime.plan/v1)";
     let value = "expected a value, such as an object, a list or a string in double quotes";
-    for (text, code, says) in [
+    for (text, code, expected) in [
         (
             "{\"tasks\": [\n  {\"id\": \"a\", ",
             2,
@@ -137,13 +137,13 @@ fn check_names_the_line_of_a_syntax_error() {
         ),
     ] {
         world.file("plan.json", text);
-        assert_eq!(world.aime(["check", "plan.json"]).must(code).stdout, says, "{text}");
+        assert_eq!(world.aime(["check", "plan.json"]).must(code).stdout, expected, "{text}");
     }
     world.file("plan.json", "hello");
-    let told = world.aime(["check", "plan.json", "--lang", "zh"]).must(2).stdout;
+    let stdout = world.aime(["check", "plan.json", "--lang", "zh"]).must(2).stdout;
     assert!(
-        told.contains("第 1 行第 1 列：这里应有一个值，例如对象、列表或双引号中的字符串（请写一个 aime.plan/v1 形式的 JSON 对象）"),
-        "{told}"
+        stdout.contains("第 1 行第 1 列：这里应有一个值，例如对象、列表或双引号中的字符串（请写一个 aime.plan/v1 形式的 JSON 对象）"),
+        "{stdout}"
     );
     let run = world.aime(["run", "--plan", "plan.json"]).must(2);
     assert!(run.stderr.contains(&format!("json: line 1, column 1: {value}")), "{run}");

@@ -41,9 +41,9 @@ fn a_used_up_quota_pauses_the_run() {
         let world = World::with(script(first));
         let run = ["run", "make the log", "--mode", "complex", "--approve", "all", "--run-id", "r", "--output", "json"];
         let ended = world.aime(run).must(4);
-        let told = ended.json()["error"].to_string();
+        let error = ended.json()["error"].to_string();
         assert!(
-            told.contains("bound_reached") && told.contains("it answers again at") && told.contains("use `aime resume r`"),
+            error.contains("bound_reached") && error.contains("it answers again at") && error.contains("use `aime resume r`"),
             "{who}: {ended}"
         );
         let asked = world.server().requests().len();
@@ -52,8 +52,8 @@ fn a_used_up_quota_pauses_the_run() {
         assert_eq!(world.read("log"), "once\n", "{who}: nothing is done twice");
     }
     let world = World::with(script(Script::new().once(When::schema("aime_plan"), [of_openai()])));
-    let told = world.aime(["run", "make the log", "--mode", "complex", "--run-id", "r", "--lang", "zh"]).must(4).stderr;
-    assert!(told.contains("它将在 ") && told.contains("等到那时再用 `aime resume r`，或指定备用模型"), "{told}");
+    let stderr = world.aime(["run", "make the log", "--mode", "complex", "--run-id", "r", "--lang", "zh"]).must(4).stderr;
+    assert!(stderr.contains("它将在 ") && stderr.contains("等到那时再用 `aime resume r`，或指定备用模型"), "{stderr}");
 }
 
 /// The lead is woken again by a resume, in the same conversation.
@@ -138,8 +138,8 @@ fn a_quota_is_met_by_a_fallback_first() {
             .on(When::tools(), [done("said")]);
         let world = World::led(script).settings(models);
         let ended = run(&world).must(4);
-        let told = ended.json()["error"].to_string();
-        assert!(told.contains("it answers again at") && told.contains("use `aime resume r`"), "{ended}");
+        let error = ended.json()["error"].to_string();
+        assert!(error.contains("it answers again at") && error.contains("use `aime resume r`"), "{ended}");
         assert_eq!(asked(&world), ["big", "small"], "{ended}");
         let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
         assert_eq!(ended.json()["answer"], "said");

@@ -44,10 +44,10 @@ fn a_plan_that_was_broken_is_told_and_kept() {
 // Requirement: 12.7
 #[test]
 fn who_empties_the_plan_or_leaves_the_editor_badly_runs_nothing() {
-    for (editor, code, says) in [("truncate -s 0", 1, "nothing was run"), ("false", 2, "ended with")] {
+    for (editor, code, expected) in [("truncate -s 0", 1, "nothing was run"), ("false", 2, "ended with")] {
         let world = world(editor);
         let ended = world.aime(RUN).must(code);
-        assert!(ended.stderr.contains(says), "{editor}: {ended}");
+        assert!(ended.stderr.contains(expected), "{editor}: {ended}");
         assert!(world.actor_requests("WALK-THERE").is_empty());
     }
 }
@@ -85,8 +85,8 @@ fn a_comment_goes_to_the_planner_and_the_changed_plan_is_shown_again() {
     commented(&world);
     assert!(!world.actor_requests("RIDE-THERE").is_empty() && world.actor_requests("WALK-THERE").is_empty());
     let requests = world.schema_requests("aime_plan");
-    let told = requests[1]["messages"].to_string();
-    assert!(requests.len() == 2 && told.contains("by bicycle, please") && told.contains("WALK-THERE"), "{told}");
+    let prompt = requests[1]["messages"].to_string();
+    assert!(requests.len() == 2 && prompt.contains("by bicycle, please") && prompt.contains("WALK-THERE"), "{prompt}");
     assert_eq!(ended.last()["usage"]["requests"], world.server().requests().len(), "each plan is counted");
 }
 

@@ -113,11 +113,11 @@ fn large_output_is_cut_and_kept() {
     let script = Script::new().on(When::tools().and_turn(0), [bash("seq 1 20000")]).on(When::tools(), [done("counted")]);
     let world = World::with(script);
     world.aime(["run", "count", "--approve", "all", "--run-id", "r"]).must(0);
-    let told = crate::harness::messages_text(&world.server().requests()[1]);
-    assert!(told.len() < 40_000, "{} characters", told.len());
+    let prompt = crate::harness::messages_text(&world.server().requests()[1]);
+    assert!(prompt.len() < 40_000, "{} characters", prompt.len());
     let kept: Vec<_> = files(&world.path(".aime/runs/r")).into_iter().filter(|text| text.contains("\n19999\n20000\n")).collect();
     assert_eq!(kept.len(), 1, "the whole of it is kept");
-    assert!(told.contains(".aime/runs/r"), "and the actor is told where");
+    assert!(prompt.contains(".aime/runs/r"), "and the actor is told where");
 }
 
 /// The texts of all files beneath a folder.
@@ -170,8 +170,8 @@ fn odd_forms_are_read() {
         ),
     ];
     for (name, odds) in cases {
-        let odd = |reply: Reply| odds.iter().fold(reply, |reply, odd| reply.odd(*odd));
-        check(name, &plain(odd), 3);
+        let with_quirks = |reply: Reply| odds.iter().fold(reply, |reply, quirk| reply.odd(*quirk));
+        check(name, &plain(with_quirks), 3);
     }
     check("an unknown finish reason", &plain(|reply| reply.finish("eos_token")), 3);
     check("reasoning beside it", &plain(|reply| reply.with_reasoning("let me think")), 3);

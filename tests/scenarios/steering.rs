@@ -130,8 +130,8 @@ fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
     let (_, words) = result.split_once("[end ").unwrap();
     assert!(words.contains("\n\nThe person you work for says: walk slowly"), "behind the data, at the end\n{result}\n{ended}");
     assert_eq!(requests[0]["messages"].as_array().unwrap()[..], messages[..2], "a request grows only at its end");
-    let heard = ended.events("actor_told");
-    assert_eq!(heard[0]["evidence"], ended.events("evidence_added")[0]["evidence"]["id"]);
+    let delivered = ended.events("actor_told");
+    assert_eq!(delivered[0]["evidence"], ended.events("evidence_added")[0]["evidence"]["id"]);
     assert_eq!(ended.last().get("notes"), None, "what was heard did not come too late\n{ended}");
 }
 

@@ -182,8 +182,8 @@ fn what_was_said_is_sent_where_it_is_wanted() {
     let answered = records(&posted).into_iter().find(|record| record.event_name == "aime.answered").unwrap();
     assert_eq!(answered.body.unwrap().value, Some(Any::StringValue("The dishes are done.".to_owned())));
     let sends_images = world.server().received().iter().any(|asked| asked.body.to_string().contains("R0lGODlh"));
-    let told = posted.lock().unwrap().iter().any(|(_, body)| String::from_utf8_lossy(body).contains("R0lGODlh"));
-    assert_eq!((sends_images, told), (true, false), "the data of an image goes to the model alone");
+    let is_exported = posted.lock().unwrap().iter().any(|(_, body)| String::from_utf8_lossy(body).contains("R0lGODlh"));
+    assert_eq!((sends_images, is_exported), (true, false), "the data of an image goes to the model alone");
 }
 
 /// Each span and each series names the provider of its model.
@@ -247,8 +247,8 @@ fn a_server_is_told_the_span_of_its_call() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let of = |span: &Span| Some(format!("00-{}-{}-01", hex(&span.trace_id), hex(&span.span_id)));
     let calls = all.iter().filter(|span| span.name == "execute_tool mcp__clock__clock_read");
-    let (mut told, mut sent) = (parents(&world)[2..].to_vec(), calls.map(of).collect::<Vec<_>>());
-    told.sort();
+    let (mut received, mut sent) = (parents(&world)[2..].to_vec(), calls.map(of).collect::<Vec<_>>());
+    received.sort();
     sent.sort();
-    assert_eq!((told.len(), told), (2, sent));
+    assert_eq!((received.len(), received), (2, sent));
 }

@@ -28,8 +28,8 @@ fn a_risk_of_the_plan_that_comes_true_is_evidence_that_the_planner_sees() {
         .on(When::plain(), [Reply::text("Fish was sold.")]);
     let world = World::with(script);
     let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
-    let told = messages_text(&world.actor_requests("CAST-NET")[0]);
-    assert!(told.contains("1. it storms\\n2. the net is torn"), "the actor is told of the risks: {told}");
+    let prompt = messages_text(&world.actor_requests("CAST-NET")[0]);
+    assert!(prompt.contains("1. it storms\\n2. the net is torn"), "the actor is told of the risks: {prompt}");
     let evidence = &ended.events("evidence_added")[0]["evidence"];
     let content = "a risk of the plan came true (the net is torn): a hole of two yards";
     assert_eq!((&evidence["content"], &evidence["significance"]), (&json!(content), &json!("high")), "{ended}");

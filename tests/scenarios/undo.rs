@@ -205,8 +205,8 @@ fn a_rollback_leaves_what_others_have_changed() {
     world.plan("plan.json", &document);
     let ended = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--output", "json"]).must(1);
     let error = task(&ended.json(), "back")["error"].as_str().unwrap().to_owned();
-    let told = "of what `one` changed, 1 path left as they are:\nstays.txt: changed later, or at the same time, by two\n";
-    assert!(error.contains(told), "{ended}");
+    let expected = "of what `one` changed, 1 path left as they are:\nstays.txt: changed later, or at the same time, by two\n";
+    assert!(error.contains(expected), "{ended}");
     assert_eq!((world.read("stays.txt").as_str(), world.exists("one.txt")), ("two", false));
 }
 
@@ -304,14 +304,14 @@ fn what_file_tools_change_is_shown_with_its_lines() {
         tool("patch", "apply_patch", json!({"patch": patch}), &["write"]),
     ];
     world.plan("plan.json", &plan(&tasks));
-    let told = [
+    let expected = [
         "write: changed stays.txt +1 -1\n    @@ -1 +1 @@\n    -stays\n    +goes\n",
         "patch: deleted docs/read me.md +0 -1\n",
         "    +fn main() { work() }\n",
     ];
-    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).stderr_contains(&told);
+    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).stderr_contains(&expected);
     let shown = world.aime(["runs", "show", "r"]).must(0);
-    assert!(told.iter().all(|text| shown.stdout.contains(text)), "{shown}");
+    assert!(expected.iter().all(|text| shown.stdout.contains(text)), "{shown}");
     let coloured = world.aime(["--color", "always", "runs", "show", "r"]).must(0);
     for text in ["\u{1b}[31m-stays\u{1b}[0m", "\u{1b}[32m+goes\u{1b}[0m"] {
         assert!(coloured.stdout.contains(text), "{text:?} {coloured}");

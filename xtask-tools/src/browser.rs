@@ -139,8 +139,8 @@ impl Browser {
             .arg(format!("--log-net-log={}", log.display()));
         let output = command.output().context("Chromium does not start")?;
         ensure!(output.status.success(), "Chromium failed ({})", output.status);
-        let said = String::from_utf8_lossy(&output.stderr);
-        let console = said.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let console = stderr.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
         Ok(Opened { dom: String::from_utf8_lossy(&output.stdout).into_owned(), console, requests: requests(&log)? })
     }
 
@@ -167,8 +167,8 @@ fn requests(log: &Path) -> Result<Vec<String>> {
 
 impl Opened {
     fn is_quiet(&self) -> Result<()> {
-        if let Some(said) = self.console.first() {
-            bail!("the page said on the console: {said}");
+        if let Some(line) = self.console.first() {
+            bail!("the page said on the console: {line}");
         }
         if let Some(asked) = self.requests.first() {
             bail!("the page asked for {asked}");

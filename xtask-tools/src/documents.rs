@@ -255,8 +255,9 @@ impl Typed {
                 sleep(GOES_ON);
                 // It may have ended successfully, or with an error that is among the words.
                 let failed = self.child.try_wait()?.is_some_and(|status| !status.success());
-                let told = self.text()?.lines().any(|line| line.starts_with("error: ") && words.iter().any(|word| line.starts_with(word)));
-                ensure!(!failed || told, "it failed after that; {} says why", self.log.display());
+                let is_expected =
+                    self.text()?.lines().any(|line| line.starts_with("error: ") && words.iter().any(|word| line.starts_with(word)));
+                ensure!(!failed || is_expected, "it failed after that; {} says why", self.log.display());
                 return Ok(());
             }
             ensure!(!ended, "it ended before it worked; {} says why", self.log.display());
@@ -292,8 +293,8 @@ impl Typed {
     /// Sends a signal to its group. Returns true if the group has a process.
     fn signal(&self, signal: &str) -> bool {
         let group = format!("-{}", self.child.id());
-        let told = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
-        told.is_ok_and(|status| status.success())
+        let status = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
     }
 }
 

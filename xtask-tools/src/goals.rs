@@ -92,7 +92,7 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
     let all = fresh_folder("aime-goals")?;
     eprintln!("each goal has a folder in {}", all.display());
     println!("| goal | reached | aime says | mode | {COST} |\n|---|---|---|---|---|---|---|---|");
-    let (mut reached, mut told, mut tried) = (0_u32, 0_u32, 0_u32);
+    let (mut reached, mut honest, mut tried) = (0_u32, 0_u32, 0_u32);
     let (mut held_out_reached, mut held_out) = (0_u32, 0_u32);
     for round in 1..=arguments.repeat {
         for goal in &goals {
@@ -108,10 +108,10 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
             reached += u32::from(passed);
             held_out += u32::from(goal.held_out);
             held_out_reached += u32::from(goal.held_out && passed);
-            told += u32::from(passed == (status == "completed"));
+            honest += u32::from(passed == (status == "completed"));
         }
     }
-    println!("\n{reached} of {tried} goals were reached; {told} of {tried} runs said rightly whether theirs was");
+    println!("\n{reached} of {tried} goals were reached; {honest} of {tried} runs said rightly whether theirs was");
     if held_out > 0 {
         println!("{held_out_reached} of the {held_out} that were held out while the prompts were made");
     }

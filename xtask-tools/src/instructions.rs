@@ -76,16 +76,16 @@ fn counted(program: &Path, arguments: &[&str], count: u32) -> Result<u64> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments).arg(count.to_string());
     let output = command.stdin(Stdio::null()).output().context("valgrind does not start: is it installed?")?;
-    let told = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        bail!("{arguments:?} {count} failed under valgrind ({}): {told}", output.status);
+        bail!("{arguments:?} {count} failed under valgrind ({}): {stderr}", output.status);
     }
-    read(&told).with_context(|| format!("valgrind did not tell what it counted: {told}"))
+    read(&stderr).with_context(|| format!("valgrind did not tell what it counted: {stderr}"))
 }
 
 /// Parses `==12== Collected : 345`.
-fn read(told: &str) -> Option<u64> {
-    told.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok())
+fn read(stderr: &str) -> Option<u64> {
+    stderr.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -166,8 +166,8 @@ fn last_release() -> Option<String> {
 fn semver_checks() -> Result<PathBuf> {
     let name = "cargo-semver-checks";
     let is_pinned = |program: &PathBuf| {
-        let told = Command::new(program).args(["semver-checks", "--version"]).output();
-        told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).split_whitespace().any(|word| word == SEMVER_CHECKS))
+        let output = Command::new(program).args(["semver-checks", "--version"]).output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).split_whitespace().any(|word| word == SEMVER_CHECKS))
     };
     let folder = target_folder().join("tools");
     let own = folder.join("bin").join(name);

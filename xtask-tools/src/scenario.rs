@@ -100,7 +100,7 @@ fn modes(model: &ModelArguments) -> Result<()> {
     eprintln!("goal: {GOAL}\neach mode has a folder in {}", all.display());
     println!("| mode | aime says | sea.txt | tasks | {COST} |\n|---|---|---|---|---|---|---|---|");
     let mut failed = Vec::new();
-    let mut said = Vec::new();
+    let mut answers = Vec::new();
     for mode in ["direct", "simple", "complex", "emergent"] {
         let folder = all.join(mode);
         fs::create_dir(&folder)?;
@@ -108,11 +108,11 @@ fn modes(model: &ModelArguments) -> Result<()> {
         let bytes = fs::metadata(folder.join("sea.txt")).map_or(0, |file| file.len());
         let tasks = trial.tasks().join(", ");
         println!("| {mode} | {} | {bytes} bytes | {tasks} | {} |", trial.status(), trial.cost());
-        said.push(format!("{mode}: {}", trial.error().unwrap_or(trial.answer()).trim()));
+        answers.push(format!("{mode}: {}", trial.error().unwrap_or(trial.answer()).trim()));
         if trial.status() != "completed" || bytes == 0 {
             failed.push(mode);
         }
     }
-    println!("\n{}", said.join("\n"));
+    println!("\n{}", answers.join("\n"));
     if failed.is_empty() { Ok(()) } else { bail!("scenario {MODES} failed in {}; look into {}", failed.join(", "), all.display()) }
 }

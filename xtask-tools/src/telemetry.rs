@@ -64,8 +64,8 @@ pub(crate) fn drive() -> Result<()> {
         .env("OPENAI_BASE_URL", server.url())
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address);
     let output = command.stdin(Stdio::null()).output().context("aime does not start")?;
-    let told = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success() && !told.contains("could not be sent"), "the run ended with {}\n{told}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success() && !stderr.contains("could not be sent"), "the run ended with {}\n{stderr}", output.status);
     let taken = collector.wait_for(&[SPANS[0].0, METRICS[0], EVENTS[2].0])?;
     check(&taken).with_context(|| format!("look into {}", collector.log.display()))?;
     println!(

@@ -201,8 +201,8 @@ impl World {
         let result = client.ended(1)?;
         self.record(&engine, "doubt", "aime-run-cut", "cut/.aime/blobs")?;
         fs::write(folder.join("go-cut"), "")?;
-        let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
-        ensure!(told.contains("unknown"), "the doubt is not told: {result:#}");
+        let error = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
+        ensure!(error.contains("unknown"), "the doubt is not told: {result:#}");
         let log = fs::read_to_string(folder.join("log"))?;
         ensure!(log.matches("cut\n").count() == 1, "the call was repeated: {log:?}");
         Ok("a call whose worker was killed is told to be in doubt and is not repeated".to_owned())
@@ -212,7 +212,7 @@ impl World {
     fn a_folder_goes_from_host_to_host(&self) -> Result<String> {
         let blobs = self.root.join("blobs").display().to_string();
         let (client, hosts) = (self.root.join("client"), ["host-1", "host-2"]);
-        let apart = json!({"goal": "a page of two parts", "tasks": [
+        let parts = json!({"goal": "a page of two parts", "tasks": [
             tool("begin", "cat title > page", &[]),
             tool("left", &meeting("left", "echo left > left"), &["begin"]),
             tool("right", &meeting("right", "echo right > right"), &["begin"]),
@@ -222,7 +222,7 @@ impl World {
             tool("this", &meeting("this", "touch met; echo this > page"), &[]),
             tool("that", &meeting("that", "touch met; echo that > page"), &[]),
         ]});
-        for (name, text) in [("apart.json", apart.to_string()), ("across.json", across.to_string()), ("title", "title\n".to_owned())] {
+        for (name, text) in [("apart.json", parts.to_string()), ("across.json", across.to_string()), ("title", "title\n".to_owned())] {
             fs::write(client.join(name), text)?;
         }
         fs::write(client.join(".gitignore"), "*.key\n")?;
@@ -231,8 +231,8 @@ impl World {
         fs::write(&key, "5eed".repeat(16))?;
 
         // The planner learns of the conflict and keeps the plan unchanged.
-        let stays = json!({"reasoning": "nothing helps", "changes": []});
-        let script = script(false).on(When::schema("aime_patch"), [Reply::json(stays)]);
+        let unchanged = json!({"reasoning": "nothing helps", "changes": []});
+        let script = script(false).on(When::schema("aime_patch"), [Reply::json(unchanged)]);
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
         let (url, engine) = (model.url(), Server::start(&self.root.join("engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
@@ -267,10 +267,10 @@ impl World {
             anyhow::Ok(())
         };
 
-        let apart = run("apart", "apart")?;
+        let parts_run = run("apart", "apart")?;
         meet("left", "right").context("left and right")?;
         fs::write(client.join("meanwhile"), "a person's")?;
-        let result = apart.ended(0)?;
+        let result = parts_run.ended(0)?;
         ensure!(fs::read_to_string(client.join("page"))? == "title\nleft\nright\n", "the work of both hosts is not joined: {result:#}");
         ensure!(fs::read_to_string(client.join("meanwhile"))? == "a person's", "what a person wrote meanwhile is lost");
         let strayed = hosts.iter().any(|host| self.root.join(host).join("own.key").exists());
@@ -311,8 +311,8 @@ impl World {
         {
             ensure!(!holds(&self.root.join(place), words)?, "{words:?} stands in {place} in plain text");
         }
-        let told = "two hosts without a common folder worked on one run at once: their work was joined and brought back, and of a conflict both versions";
-        Ok(format!("{told}, and no plain text was left in the engine or the blobs"))
+        let summary = "two hosts without a common folder worked on one run at once: their work was joined and brought back, and of a conflict both versions";
+        Ok(format!("{summary}, and no plain text was left in the engine or the blobs"))
     }
 
     /// The only worker of a place dies in a call and does not return.
@@ -333,9 +333,9 @@ impl World {
         self.appears("lost/at-lost")?;
         drop(shell);
         let result = client.ended(1)?;
-        let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
+        let error = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
         self.record(&engine, "lost", "aime-run-lost", "lost/.aime/blobs")?;
-        ensure!(told.contains("its host is lost") && told.contains("outcome is unknown"), "the lost host is not told: {result:#}");
+        ensure!(error.contains("its host is lost") && error.contains("outcome is unknown"), "the lost host is not told: {result:#}");
         Ok("a host that did not come back is told to be lost, and the call on it to be in doubt".to_owned())
     }
 }

@@ -60,8 +60,8 @@ impl Trial {
 
     /// Returns the final tasks, each with its status.
     pub(crate) fn tasks(&self) -> Vec<String> {
-        let told = |task: &Value| Some(format!("{} {}", task.get("id")?.as_str()?, task.get("status")?.as_str()?));
-        self.result().get("tasks").and_then(Value::as_array).into_iter().flatten().filter_map(told).collect()
+        let line_of = |task: &Value| Some(format!("{} {}", task.get("id")?.as_str()?, task.get("status")?.as_str()?));
+        self.result().get("tasks").and_then(Value::as_array).into_iter().flatten().filter_map(line_of).collect()
     }
 
     /// Formats the columns of [`COST`].

@@ -100,8 +100,8 @@ pub fn target_folder() -> PathBuf {
 
 /// Returns the target of this machine, as rustc reports it.
 pub fn host() -> Result<String> {
-    let told = rustc(&["-vV"])?;
-    told.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned).context("rustc does not tell its host")
+    let output = rustc(&["-vV"])?;
+    output.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned).context("rustc does not tell its host")
 }
 
 /// Returns true if this machine has Rust's standard library for a target.

@@ -68,7 +68,7 @@ pub(crate) struct Session {
     reports: u32,
     /// Cost of the session so far, and the part of it that was reported.
     cost: f64,
-    cost_told: f64,
+    cost_reported: f64,
     tokens: Option<agent_client_protocol::v1::schema::Usage>,
 }
 
@@ -131,7 +131,7 @@ impl Session {
             plan: Value::Null,
             reports: 0,
             cost: 0.0,
-            cost_told: 0.0,
+            cost_reported: 0.0,
             tokens: None,
         }
     }
@@ -173,8 +173,8 @@ impl Session {
 
     /// Adds the usage that was reported since the last answer.
     pub(crate) fn with_usage(&mut self, mut answer: ChatResponse) -> ChatResponse {
-        answer.cost_usd = (self.cost - self.cost_told).max(0.0);
-        self.cost_told = self.cost_told.max(self.cost);
+        answer.cost_usd = (self.cost - self.cost_reported).max(0.0);
+        self.cost_reported = self.cost_reported.max(self.cost);
         match self.tokens.take() {
             None => answer.usage_estimated = true,
             Some(tokens) => {

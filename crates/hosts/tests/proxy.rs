@@ -20,19 +20,19 @@ impl Server {
     async fn new(answer: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (told, asked) = unbounded_channel();
+        let (sender, receiver) = unbounded_channel();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                let told = told.clone();
+                let sender = sender.clone();
                 tokio::spawn(async move {
                     let mut buffer = vec![0; 64 * 1024];
                     let read = stream.read(&mut buffer).await.unwrap_or_default();
-                    told.send(String::from_utf8_lossy(&buffer[..read]).into_owned()).unwrap();
+                    sender.send(String::from_utf8_lossy(&buffer[..read]).into_owned()).unwrap();
                     stream.write_all(answer.as_bytes()).await.unwrap();
                 });
             }
         });
-        Self { port, asked }
+        Self { port, asked: receiver }
     }
 }
 

@@ -349,7 +349,7 @@ impl Reply {
         self.odd(ServerQuirk::ExtraFields)
     }
 
-    pub(crate) fn has_quirk(&self, odd: ServerQuirk) -> bool {
-        self.odd.contains(&odd)
+    pub(crate) fn has_quirk(&self, quirk: ServerQuirk) -> bool {
+        self.odd.contains(&quirk)
     }
 }

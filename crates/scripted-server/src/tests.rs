@@ -83,11 +83,11 @@ fn with(mut request: Value, field: &str, value: Value) -> Value {
 #[tokio::test]
 async fn replies_are_used_in_turn_and_the_last_one_repeats() {
     let server = ScriptedServer::start(Script::new().on(When::any(), [Reply::text("one"), Reply::text("two")])).await;
-    let mut said = Vec::new();
+    let mut answers = Vec::new();
     for _ in 0..3 {
-        said.push(post(&server, &ask("hi")).await.1["choices"][0]["message"]["content"].as_str().unwrap().to_owned());
+        answers.push(post(&server, &ask("hi")).await.1["choices"][0]["message"]["content"].as_str().unwrap().to_owned());
     }
-    assert_eq!(said, ["one", "two", "two"]);
+    assert_eq!(answers, ["one", "two", "two"]);
     assert_eq!(server.requests().len(), 3);
     assert_eq!(server.max_concurrent(), 1, "one after the other");
     assert_eq!(server.received()[0].headers["authorization"], "Bearer k");
@@ -254,18 +254,18 @@ async fn rounds_go_on_until_as_many_were_answered_as_the_address_says() {
     let (rounds, warm) = (format!("{}/rounds/2/v1", server.url()), format!("{}/warm/2/v1", server.url()));
     // Both spellings of clients; a word in a text is not a role.
     let mut asked = json!({"messages": [{"role": "user", "content": "{\"role\": \"assistant\"}"}], "tools": []});
-    let mut said = Vec::new();
+    let mut answers = Vec::new();
     for _ in 0..3 {
         let answer = post_to(&rounds, &asked).await;
         let answer: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
         let message = answer["choices"][0]["message"].clone();
-        said.push(message.pointer("/tool_calls/0/function/arguments").unwrap_or(&message["content"]).clone());
+        answers.push(message.pointer("/tool_calls/0/function/arguments").unwrap_or(&message["content"]).clone());
         asked["messages"].as_array_mut().unwrap().push(message);
     }
-    assert_eq!(said, [r#"{"page":0}"#, r#"{"page":1}"#, "All pages were looked at."]);
+    assert_eq!(answers, [r#"{"page":0}"#, r#"{"page":1}"#, "All pages were looked at."]);
     asked["messages"].as_array_mut().unwrap().pop();
-    let told = post_to(&warm, &with(asked.clone(), "stream", json!(true))).await;
-    assert!(told.contains("text/event-stream") && told.contains("data: [DONE]") && !told.contains("tool_calls"), "{told}");
+    let streamed = post_to(&warm, &with(asked.clone(), "stream", json!(true))).await;
+    assert!(streamed.contains("text/event-stream") && streamed.contains("data: [DONE]") && !streamed.contains("tool_calls"), "{streamed}");
     let ends = post_to(&warm, &with(asked, "tools", json!([{"function": {"name": "terminate"}}]))).await;
     assert!(ends.contains(r#""name":"terminate""#), "{ends}");
     let kept = server.take();

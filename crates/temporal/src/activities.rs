@@ -99,13 +99,13 @@ impl Effects {
         let cancel = cancelled.token.clone();
         // The changes that a call makes in a folder of its own are lost unless the whole effect ends.
         let is_lasting = workspace.folder.is_none();
-        let work = |mut on_fact: Box<dyn FnMut(RunFact) + Send>| async move {
-            let on_lasting_fact = move |fact| {
+        let work = |mut sink: Box<dyn FnMut(RunFact) + Send>| async move {
+            let lasting = move |fact| {
                 if is_lasting || !matches!(fact, RunFact::ToolCalled { .. }) {
-                    on_fact(fact);
+                    sink(fact);
                 }
             };
-            effects.run(issue, cancel.cancelled(), on_lasting_fact).await
+            effects.run(issue, cancel.cancelled(), lasting).await
         };
         let fact = with_heartbeat(context, None, work).await?;
         Ok((fact, workspace))
@@ -140,8 +140,7 @@ impl Effects {
         let begun = context.info().scheduled_time.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
         let begun = begun.map(|at| i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
         let fact =
-            with_heartbeat(context, Some(order.run), |on_fact| async move { effects.act(actor, (issue, begun), cancel, on_fact).await })
-                .await?;
+            with_heartbeat(context, Some(order.run), |sink| async move { effects.act(actor, (issue, begun), cancel, sink).await }).await?;
         Ok((fact, workspace))
     }
 }
@@ -245,11 +244,7 @@ impl Effects {
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let rested =
-            with_heartbeat(
-                &context,
-                None,
-                |on_fact| async move { effects.lead_rested(order.id, order.rest, state, cancel, on_fact).await },
-            );
+            with_heartbeat(&context, None, |sink| async move { effects.lead_rested(order.id, order.rest, state, cancel, sink).await });
         rested.await.map(Wire)
     }
 
@@ -267,7 +262,7 @@ impl Effects {
         let MakeOrder { id, order, said: messages, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let made = with_heartbeat(&context, None, |on_fact| async move { effects.make_actor(id, order, messages, cancel, on_fact).await });
+        let made = with_heartbeat(&context, None, |sink| async move { effects.make_actor(id, order, messages, cancel, sink).await });
         Ok(Wire(match made.await? {
             Ok(made) => ActorCreation::Made { actor: Box::new(made) },
             Err(fact) => ActorCreation::Ended { fact: Box::new(fact) },
@@ -308,9 +303,9 @@ impl Effects {
         let effects = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let judged = with_heartbeat(&context, None, |on_fact| async move {
+        let judged = with_heartbeat(&context, None, |sink| async move {
             let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
-            effects.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, on_fact).await
+            effects.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, sink).await
         });
         judged.await.map(Wire)
     }

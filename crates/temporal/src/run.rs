@@ -368,7 +368,7 @@ impl RunCarrier {
             let facts: Vec<Recorded<RunFact>> = journal.facts.into_iter().map(Recorded::from).collect();
             let replayed = aime_durable::replay::<RunMachine>(&carrier.begin.input.clone().into(), &facts);
             // The actors heard these messages before.
-            let _said = carrier.remember(&facts, &replayed.events);
+            let _messages = carrier.remember(&facts, &replayed.events);
         }
         carrier
     }

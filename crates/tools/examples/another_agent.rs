@@ -55,9 +55,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut router = ToolRouter::default();
     let mut transcript = Vec::new();
     for (name, parameters) in model() {
-        let said = session.call(name, &parameters.to_string()).await.map(|output| output.text);
-        router.record(name, said.is_ok());
-        let text = said.unwrap_or_else(|error| format!("Error: {error}"));
+        let output = session.call(name, &parameters.to_string()).await.map(|output| output.text);
+        router.record(name, output.is_ok());
+        let text = output.unwrap_or_else(|error| format!("Error: {error}"));
         println!("\n{name}\n  {}", text.trim_end().replace('\n', "\n  "));
         transcript.push(text);
         // Hint about a tool that keeps failing, for the model's next turn.

@@ -209,18 +209,18 @@ async fn main() {
     if arguments.iter().any(|known| known == "--mute") {
         std::future::pending::<()>().await;
     }
-    let odd = OddServer { more: after("--tools").and_then(|number| number.parse().ok()).unwrap_or(0), changed: Arc::default() };
+    let server = OddServer { more: after("--tools").and_then(|number| number.parse().ok()).unwrap_or(0), changed: Arc::default() };
     if arguments.iter().any(|known| known == "stdio") {
         if arguments.iter().any(|known| known == "--noise") {
             println!("Welcome! This is no JSON.");
         }
         eprintln!("odd server at your service");
         let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
-        odd.serve(transport).await.unwrap().waiting().await.unwrap();
+        server.serve(transport).await.unwrap().waiting().await.unwrap();
         return;
     }
     let token = after("--token");
-    let service = StreamableHttpService::new(move || Ok(odd.clone()), Arc::new(LocalSessionManager::default()), Default::default());
+    let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), Default::default());
     let guarded = axum::middleware::from_fn(move |request: Request, next: Next| {
         let known = request.headers().get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
         let wanted = token.as_ref().map(|token| format!("Bearer {token}"));

@@ -217,11 +217,11 @@ async fn changes_are_joined_and_what_cannot_be_is_named() {
     hosts.write("here/a", "here\n");
     let ours = hosts.here.record(Some(&base), &[]).await.unwrap();
     hosts.write("there/b", "there\n");
-    let apart = hosts.there.record(Some(&base), &[]).await.unwrap();
+    let compatible = hosts.there.record(Some(&base), &[]).await.unwrap();
     hosts.write("there/a", "there\n");
-    let across = hosts.there.record(Some(&apart), &[]).await.unwrap();
+    let across = hosts.there.record(Some(&compatible), &[]).await.unwrap();
     hosts.here.take(&hosts.there.bundle(&across, Some(&base)).await.unwrap(), &across).await.unwrap();
-    let MergeResult::Clean(both) = hosts.here.merge(&ours, &apart).await.unwrap() else { panic!("they changed different files") };
+    let MergeResult::Clean(both) = hosts.here.merge(&ours, &compatible).await.unwrap() else { panic!("they changed different files") };
     let MergeResult::Conflict(conflicts) = hosts.here.merge(&ours, &across).await.unwrap() else { panic!("both changed it") };
     assert_eq!(conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["a"]);
     hosts.here.update(&ours, &both).await.unwrap();

@@ -166,7 +166,7 @@ impl Editor {
     /// What was shown of a session so far. Whatever was told before an answer is here when the answer is.
     pub(super) fn updates(&self, session: &SessionId) -> Vec<SessionUpdate> {
         let updates = self.updates.lock().unwrap();
-        updates.iter().filter(|told| told.session_id == *session).map(|told| told.update.clone()).collect()
+        updates.iter().filter(|update| update.session_id == *session).map(|update| update.update.clone()).collect()
     }
 
     /// What consent was asked for.

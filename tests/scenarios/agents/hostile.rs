@@ -84,9 +84,9 @@ fn an_endless_message_ends_the_agent() {
         let world = world(&work(bytes), false, keeps_the_plan());
         let ended = run(&world, "all");
         let result = ended.json();
-        let told = task(&result, "a");
-        assert_eq!(told["status"], outcome, "{bytes}");
-        assert!(told.to_string().len() < 40_000, "{bytes}: its result is cut");
+        let task_result = task(&result, "a");
+        assert_eq!(task_result["status"], outcome, "{bytes}");
+        assert!(task_result.to_string().len() < 40_000, "{bytes}: its result is cut");
     }
 }
 

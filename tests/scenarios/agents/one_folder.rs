@@ -30,20 +30,20 @@ say "I changed $here/made."
     let folder = world.work().canonicalize().unwrap().to_str().unwrap().to_owned();
     let notes = world.root().join("notes");
     std::fs::create_dir_all(&notes).unwrap();
-    let heard = notes.join("heard");
-    let set = format!("write = [{notes:?}]\nset = {{ NOTES = {notes:?}, HEARD = {heard:?}, FOLDER = {folder:?},");
+    let received = notes.join("heard");
+    let set = format!("write = [{notes:?}]\nset = {{ NOTES = {notes:?}, HEARD = {received:?}, FOLDER = {folder:?},");
     world.user_settings(&(profile("helper", work, false).replace("set = {", &set) + "[permissions]\ndeny = [\"write_file(secret/**)\"]\n"));
     world.file("text", "TEXT-OF-ALL");
     let a = by_agent(&format!("A-PART: change {folder}/made, and look at '{folder}' first"));
     world.plan("plan.json", &plan(&[a, actor("b", "B-PART", &[]), actor("c", "C-PART", &["a"])]));
     let ended = run(&world, "all").must(0);
 
-    let heard = std::fs::read_to_string(heard).unwrap();
-    let (sessions, rest): (Vec<&str>, Vec<&str>) = heard.lines().partition(|line| line.contains("\"method\":\"session/new\""));
+    let received = std::fs::read_to_string(received).unwrap();
+    let (sessions, rest): (Vec<&str>, Vec<&str>) = received.lines().partition(|line| line.contains("\"method\":\"session/new\""));
     let copy = format!("{folder}/.aime/runs/r/private/a-1/folder");
     assert_eq!(sessions.len(), 1);
-    assert_eq!(sessions[0].matches(".aime").count(), 1, "{heard}");
-    assert!(sessions[0].contains(&format!("\"cwd\":\"{copy}\"")), "{heard}");
+    assert_eq!(sessions[0].matches(".aime").count(), 1, "{received}");
+    assert!(sessions[0].contains(&format!("\"cwd\":\"{copy}\"")), "{received}");
     for line in &rest {
         // The content of a file is what the agent wrote there.
         assert!(!line.contains("private/") && !line.contains(".aime/runs"), "{line}");
@@ -62,7 +62,7 @@ say "I changed $here/made."
     assert!(next.contains(&format!("I changed {folder}/made.")) && !next.contains("private/"), "{next}");
     let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
     for kind in ["progress_reported", "todos_changed", "task_concluded"] {
-        let told: String = events.events(kind).iter().map(ToString::to_string).collect();
-        assert!(told.contains(&folder) && !told.contains("private/"), "{kind}: {told}");
+        let reported: String = events.events(kind).iter().map(ToString::to_string).collect();
+        assert!(reported.contains(&folder) && !reported.contains("private/"), "{kind}: {reported}");
     }
 }

@@ -161,8 +161,8 @@ fn a_run_that_was_left_with_a_question_goes_on_with_its_answer() {
     world.aime(["run", "run the command", "--mode", "direct", "--approve", "ask", "--run-id", "r"]).must(5);
     let dashboard = Asked::start(&world);
     let asked = dashboard.question("r");
-    let (status, told) = dashboard.answer("r", &json!({"text": "yes", "question": asked["id"], "resume": true}));
-    assert_eq!((status, &told["told"]), (200, &json!("answered, and it goes on")));
+    let (status, reply) = dashboard.answer("r", &json!({"text": "yes", "question": asked["id"], "resume": true}));
+    assert_eq!((status, &reply["told"]), (200, &json!("answered, and it goes on")));
     assert_eq!(dashboard.wait_for_end("r")["status"], "completed");
     assert_eq!(world.read("log"), "ran\n");
     dashboard.end();
@@ -230,8 +230,8 @@ fn a_run_that_has_ended_goes_on_with_a_further_goal() {
     let go_on = |text: &str| dashboard.ask("POST", &format!("/api/v1/runs/{run}/continue"), &json!({"text": text}).to_string());
     let (status, refused) = go_on(" ");
     assert_eq!(status, 409, "{refused}");
-    let (status, told) = go_on("dry them");
-    assert_eq!(status, 200, "{told}");
+    let (status, reply) = go_on("dry them");
+    assert_eq!(status, 200, "{reply}");
     assert_eq!(dashboard.wait_for_end(&run)["answer"], "Dry.");
     crate::lead::grows_only_at_its_end(&world.server().requests());
     dashboard.end();

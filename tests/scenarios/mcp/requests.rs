@@ -97,8 +97,8 @@ fn a_result_that_asks_for_a_model_is_refused() {
         let world =
             asks_for(DISCOVERED, &format!(r#"{{"resultType":"input_required","inputRequests":{{"a":{request}}},"requestState":"s"}}"#));
         direct(&world, &["--approve", "all"]).must(1);
-        let told = messages_text(&world.server().requests()[1]);
-        assert!(told.contains("what aime does not offer to servers"), "{told}");
+        let prompt = messages_text(&world.server().requests()[1]);
+        assert!(prompt.contains("what aime does not offer to servers"), "{prompt}");
         assert_eq!((world.read("calls.txt").lines().count(), world.server().requests().len()), (1, 2), "{request}");
     }
 }

@@ -61,8 +61,8 @@ fn a_known_price_ends_a_run_at_its_bound() {
 #[test]
 fn tokens_of_caches_are_told_and_cost_what_the_catalog_says() {
     for (service, provider) in PRICED {
-        let told = ScriptedUsage { input: 1_000, cached: 600, output: 50, reasoning: 30 };
-        let usual = |reply: Reply| Reply { usage: Some(told), ..reply };
+        let scripted = ScriptedUsage { input: 1_000, cached: 600, output: 50, reasoning: 30 };
+        let usual = |reply: Reply| Reply { usage: Some(scripted), ..reply };
         let script = || {
             Script::new()
                 .on(When::tools().and_turn(0), [usual(thought(0, write("out.txt", "out\n")))])

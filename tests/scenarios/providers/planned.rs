@@ -53,12 +53,12 @@ fn a_failed_task_is_replanned_and_the_end_is_judged() {
 /// A plan that grows: after the first TODO the model adds a second, and then nothing.
 fn grows() -> Script {
     let grows = json!({"reasoning": "a second look", "changes": [{"op": "add_task", "task": actor("second", "SECOND-LOOK", &["first"])}]});
-    let stays = json!({"reasoning": "that is all", "changes": []});
+    let unchanged = json!({"reasoning": "that is all", "changes": []});
     let verdict = json!({"reason": "it is seen", "passed": true, "score": 1.0, "feedback": "", "suggestions": []});
     Script::new()
         .on(When::schema("aime_route"), [thought(0, Reply::json(json!({"reason": "unclear", "complexity": "complex"})))])
         .on(When::schema("aime_plan"), [thought(1, Reply::json(plan(&[actor("first", "FIRST-LOOK", &[])])))])
-        .on(When::schema("aime_patch"), [thought(2, Reply::json(grows)), thought(3, Reply::json(stays))])
+        .on(When::schema("aime_patch"), [thought(2, Reply::json(grows)), thought(3, Reply::json(unchanged))])
         .on(When::schema("aime_verdict"), [thought(4, Reply::json(verdict))])
         .on(When::tools().and_contains("SECOND-LOOK"), [thought(5, done("seen again"))])
         .on(When::tools().and_contains("FIRST-LOOK").and_turn(0), [thought(6, write("seen.txt", "a fish\n"))])

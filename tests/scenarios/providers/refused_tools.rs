@@ -13,9 +13,9 @@ use crate::mcp::CLOCK;
 
 /// A clock whose tool has a schema that OpenAI refuses, and whose other tool has none that anybody refuses.
 fn clock() -> String {
-    let odd = r#"{"name":"read","description":"Read the clock","inputSchema":{"type":"object","anyOf":[{"required":["place"]},{"required":["zone"]}],"properties":{"place":{"type":"string","maxLength":40},"zone":{"type":"string","pattern":"^[A-Z]+$"}}}}"#;
+    let tool = r#"{"name":"read","description":"Read the clock","inputSchema":{"type":"object","anyOf":[{"required":["place"]},{"required":["zone"]}],"properties":{"place":{"type":"string","maxLength":40},"zone":{"type":"string","pattern":"^[A-Z]+$"}}}}"#;
     let tools = CLOCK.find("{\"name\":\"clock.read\"").unwrap();
-    format!("{}{odd},{}", &CLOCK[..tools], &CLOCK[tools..])
+    format!("{}{tool},{}", &CLOCK[..tools], &CLOCK[tools..])
 }
 
 const ODD: &str = "mcp__clock__read";

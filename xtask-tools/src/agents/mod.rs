@@ -105,12 +105,12 @@ fn check(world: &World, result: &Value, claude: &ScriptedServer) -> Result<()> {
         let task = tasks.iter().find(|task| task.get("id").is_some_and(|found| found == id)).context("a task is missing")?;
         ensure!(task.get("status").is_some_and(|status| status == "completed"), "task {id} has not completed");
     }
-    let told = claude.requests().iter().map(Value::to_string).collect::<String>();
-    ensure!(told.contains("You were interrupted"), "Claude Code was not told that it was interrupted");
+    let requests = claude.requests().iter().map(Value::to_string).collect::<String>();
+    ensure!(requests.contains("You were interrupted"), "Claude Code was not told that it was interrupted");
     let ran = fs::read_to_string(world.work().join("by-command")).unwrap_or_default();
-    let denied = ["secret", "planted"].iter().all(|name| told.contains(&format!("/{name}: Permission denied")));
+    let denied = ["secret", "planted"].iter().all(|name| requests.contains(&format!("/{name}: Permission denied")));
     ensure!(ran == "ran\n" && denied, "the command of Claude Code that leaves its folder did not run, or was not denied");
-    ensure!(!told.contains(world::SECRET), "Claude Code has read a file outside of its folder");
+    ensure!(!requests.contains(world::SECRET), "Claude Code has read a file outside of its folder");
     ensure!(!world.outside().join("planted").exists(), "Claude Code has written a file outside of its folder");
     println!("escapes      Claude Code read and wrote nothing outside of its folder");
     Ok(())

@@ -168,9 +168,9 @@ fn grown(program: &Path, shape: &str, counts: &[u32]) -> Result<Vec<Grown>> {
 fn curves_of_tasks(program: &Path) -> Result<Vec<Curve>> {
     let mut tasks = Curve::new("tasks", "tasks, 64 at once", "ms");
     let mut events = Curve::new("events", "events in the journal", "ms");
-    for Grown { tasks: count, ms, events: told, .. } in grown(program, "tasks", &[100, 300, 1_000, 3_000, 10_000])? {
+    for Grown { tasks: count, ms, events: count_of_events, .. } in grown(program, "tasks", &[100, 300, 1_000, 3_000, 10_000])? {
         tasks.points.push((f64::from(count), ms));
-        events.points.push((f64::from(told), ms));
+        events.points.push((f64::from(count_of_events), ms));
     }
     let mut width = Curve::new("width", "tasks, all at once", "ms");
     width.points.extend(grown(program, "width", &[100, 300, 1_000, 3_000])?.iter().map(|one| (f64::from(one.tasks), one.ms)));

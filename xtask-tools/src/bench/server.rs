@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_line_is_read_and_anything_else_is_told() {
-        let mut said = "{\"url\": \"http://127.0.0.1:1\"}\nboom\n".as_bytes();
-        assert_eq!(read::<Address>(&mut said).unwrap().url, "http://127.0.0.1:1");
-        assert_eq!(read::<Address>(&mut said).err().unwrap().to_string(), "the scripted model said \"boom\\n\"");
+        let mut output = "{\"url\": \"http://127.0.0.1:1\"}\nboom\n".as_bytes();
+        assert_eq!(read::<Address>(&mut output).unwrap().url, "http://127.0.0.1:1");
+        assert_eq!(read::<Address>(&mut output).err().unwrap().to_string(), "the scripted model said \"boom\\n\"");
     }
 }

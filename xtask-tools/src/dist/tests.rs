@@ -45,17 +45,18 @@ fn filled(template: &str, archive: &Archive, zip: bool) -> String {
 #[test]
 fn cargo_binstall_looks_for_what_a_release_has() {
     let manifest: toml::Value = toml::from_str(&read("crates/cli/Cargo.toml")).unwrap();
-    let told = &manifest["package"]["metadata"]["binstall"];
+    let metadata = &manifest["package"]["metadata"]["binstall"];
     for target in TARGETS {
         let archive = archive(target);
-        let own = told["overrides"].get(target);
-        let key = |key: &str| own.and_then(|own| own.get(key)).or_else(|| told.get(key)).and_then(toml::Value::as_str).unwrap().to_owned();
+        let own = metadata["overrides"].get(target);
+        let key =
+            |key: &str| own.and_then(|own| own.get(key)).or_else(|| metadata.get(key)).and_then(toml::Value::as_str).unwrap().to_owned();
         assert_eq!(key("pkg-fmt"), if archive.is_for_windows() { "zip" } else { "tgz" }, "{target}");
         let zip = key("pkg-fmt") == "zip";
         assert_eq!(filled(&key("pkg-url"), &archive, zip), format!("https://example.org/aime/releases/download/v1.2.3/{}", archive.file()));
         assert_eq!(filled(&key("bin-dir"), &archive, zip), format!("{}/{}", archive.folder(), archive.binary()));
     }
-    let overridden: Vec<&String> = told["overrides"].as_table().unwrap().keys().collect();
+    let overridden: Vec<&String> = metadata["overrides"].as_table().unwrap().keys().collect();
     assert!(overridden.iter().all(|target| TARGETS.contains(&target.as_str())), "{overridden:?}");
 }
 

@@ -80,9 +80,9 @@ pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
     }
     let lines = outcomes.iter().map(|outcome| {
         // Texts of models may reveal details of this machine, and no table needs them.
-        let fallback = outcome.fallback.as_ref().map(|told| told.split(':').next().unwrap_or_default().to_owned());
-        let told = Outcome { answer: String::new(), error: None, fallback, ..outcome.clone() };
-        serde_json::to_string(&told).map(|line| line + "\n")
+        let fallback = outcome.fallback.as_ref().map(|reason| reason.split(':').next().unwrap_or_default().to_owned());
+        let shortened = Outcome { answer: String::new(), error: None, fallback, ..outcome.clone() };
+        serde_json::to_string(&shortened).map(|line| line + "\n")
     });
     let kept = of_docs(part);
     fs::create_dir_all(kept.parent().context("the docs have no folder")?)?;
@@ -134,11 +134,11 @@ fn tables(outcomes: &[Outcome]) -> Result<String> {
 fn when(outcomes: &[Outcome]) -> String {
     let minute = |time: &str| time.get(..16).map(|minute| minute.replace('T', " "));
     let begun: Vec<String> = outcomes.iter().filter_map(|outcome| minute(outcome.begun.as_deref()?)).collect();
-    let untold = outcomes.len() - begun.len();
-    let told = begun.iter().min().zip(begun.iter().max()).map(|(first, last)| format!("Started {first} to {last} UTC"));
-    match (told, untold) {
-        (Some(told), 0) => format!("{told}."),
-        (Some(told), _) => format!("{told}; {untold} of {} do not have a start time.", outcomes.len()),
+    let without_time = outcomes.len() - begun.len();
+    let range = begun.iter().min().zip(begun.iter().max()).map(|(first, last)| format!("Started {first} to {last} UTC"));
+    match (range, without_time) {
+        (Some(range), 0) => format!("{range}."),
+        (Some(range), _) => format!("{range}; {without_time} of {} do not have a start time.", outcomes.len()),
         (None, _) => "The trials do not have a start time.".to_owned(),
     }
 }

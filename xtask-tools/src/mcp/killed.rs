@@ -31,15 +31,15 @@ pub(crate) fn over_stdio(world: &World, all: &[Driven], installed: &Installed) -
     let script = installed.script("server-everything");
     let pids = || processes::of(installed.folder()).into_iter().filter(|(_, line)| line.contains(&script)).map(|(pid, _)| pid);
     let mut killed = None;
-    let told = actor(world, everything.name, || {
+    let report = actor(world, everything.name, || {
         let pid = pids().next().context("no process of server-everything is found")?;
         processes::kill(pid)?;
         killed = Some((pid, Instant::now()));
         Ok(())
     })?;
     let (pid, at) = killed.context("nothing was killed")?;
-    ensure!(told.echoed_at.duration_since(at) >= FIRST_WAIT, "the server was started again at once");
-    println!("{:<12} killed in mid-call (process {pid}): {}; the next call succeeds", "stdio", told.first_fault);
+    ensure!(report.echoed_at.duration_since(at) >= FIRST_WAIT, "the server was started again at once");
+    println!("{:<12} killed in mid-call (process {pid}): {}; the next call succeeds", "stdio", report.first_fault);
     Ok(())
 }
 
@@ -49,12 +49,12 @@ pub(crate) fn over_http(world: &World, installed: &Installed) -> Result<()> {
     let port = served.as_ref().map(Served::port);
     world.configure(&served.as_ref().map(Served::settings).unwrap_or_default())?;
     let mut again = None;
-    let told = actor(world, served::NAME, || {
+    let report = actor(world, served::NAME, || {
         drop(served.take());
         again = Some(Served::everything(installed, port)?);
         Ok(())
     })?;
-    println!("{:<12} killed in mid-call: {}; a later call succeeds", "HTTP", told.first_fault);
+    println!("{:<12} killed in mid-call: {}; a later call succeeds", "HTTP", report.first_fault);
     Ok(())
 }
 

@@ -11,13 +11,13 @@ pub(crate) fn of(folder: &Path) -> Vec<(u32, String)> {
     let folder = folder.display().to_string();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let told = |pid: u32| {
+    let process_in_folder = |pid: u32| {
         // A zombie has an empty command line.
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         line.contains(&folder).then_some((pid, line))
     };
-    let mut found: Vec<_> = ids.filter_map(told).collect();
+    let mut found: Vec<_> = ids.filter_map(process_in_folder).collect();
     found.sort();
     found
 }

@@ -126,9 +126,9 @@ impl Ended {
 
     /// Fails unless the output contains all of these texts.
     pub(crate) fn holds(&self, texts: &[&str]) -> Result<&Self> {
-        let told = self.output_text();
-        let missing: Vec<_> = texts.iter().filter(|text| !told.contains(**text)).collect();
-        ensure!(missing.is_empty(), "aime {} does not tell {missing:?}:\n{told}", self.line);
+        let output = self.output_text();
+        let missing: Vec<_> = texts.iter().filter(|text| !output.contains(**text)).collect();
+        ensure!(missing.is_empty(), "aime {} does not tell {missing:?}:\n{output}", self.line);
         Ok(self)
     }
 

@@ -266,8 +266,8 @@ fn efforts(provider: &str, row: &Value) -> Option<Vec<String>> {
     let flag = |field: &str| row.get(field).and_then(Value::as_bool);
     let level = |level: &str| flag(&format!("supports_{level}_reasoning_effort"));
     let extra = ["none", "minimal", "low", "xhigh", "max"];
-    let told = extra.iter().any(|extra| level(extra).is_some()) || flag("supports_output_config") == Some(true);
-    if flag("supports_reasoning") != Some(true) || !told {
+    let has_levels = extra.iter().any(|extra| level(extra).is_some()) || flag("supports_output_config") == Some(true);
+    if flag("supports_reasoning") != Some(true) || !has_levels {
         return None;
     }
     let anthropic = provider == "anthropic";

@@ -181,13 +181,13 @@ impl Run {
     /// Continues the run and kills it at a point. Returns false if it ended before.
     fn until(&self, words: &[&str], point: Point) -> Result<bool> {
         // A kill by effects needs no output.
-        let told = if matches!(point, Point::Event(_)) { Stdio::piped() } else { Stdio::null() };
-        let mut child = self.command(words).stdin(Stdio::null()).stdout(told).stderr(Stdio::null()).spawn()?;
+        let stdout = if matches!(point, Point::Event(_)) { Stdio::piped() } else { Stdio::null() };
+        let mut child = self.command(words).stdin(Stdio::null()).stdout(stdout).stderr(Stdio::null()).spawn()?;
         let begun = Instant::now();
         match (point, child.stdout.take()) {
             (Point::Event(count), Some(stdout)) => {
                 // The iterator ends early if the process does.
-                let _told = BufReader::new(stdout).lines().take(usize::try_from(count)?).count();
+                let _lines = BufReader::new(stdout).lines().take(usize::try_from(count)?).count();
             }
             (Point::Event(count) | Point::Effect(count), _) => {
                 while self.effects() < usize::try_from(count)? && child.try_wait()?.is_none() {

@@ -63,8 +63,8 @@ impl World {
             ["run", "--plan", "plan.json", "--run-id", "page", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let go = [&go[..], &shared].concat();
         strangers.start("bucket", "bucket-stranger", &url, &go)?.printed(2)?;
-        let told = fs::read_to_string(self.root.join("bucket-stranger.err"))?;
-        ensure!(told.contains("SignatureDoesNotMatch"), "another secret is not refused: {told}");
+        let stderr = fs::read_to_string(self.root.join("bucket-stranger.err"))?;
+        ensure!(stderr.contains("SignatureDoesNotMatch"), "another secret is not refused: {stderr}");
         let result = ours.start("bucket", "bucket-client", &url, &go)?.ended(0)?;
         let page = fs::read_to_string(client.join("page")).unwrap_or_default();
         ensure!(page == "title\ntext\n", "the work did not come by the bucket: {page:?}, {result:#}");

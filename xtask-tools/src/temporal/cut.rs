@@ -133,8 +133,8 @@ impl World {
         cable.set("down")?;
         let _near = self.worker("off", "off-near", &url, &address, "tools.shell")?;
         let result = client.ended(1)?;
-        let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
-        ensure!(told.contains("unknown"), "the doubt is not told: {result:#}");
+        let error = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
+        ensure!(error.contains("unknown"), "the doubt is not told: {result:#}");
         // The worker learns that the call is no longer its own, or reports its result too late.
         cable.set("up")?;
         fs::write(folder.join("go-off"), "")?;

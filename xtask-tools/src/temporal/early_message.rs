@@ -42,8 +42,8 @@ impl World {
         self.record(&engine, "told", "aime-run-told", "told/.aime/blobs")?;
         let requests = model.requests();
         let first = requests.first().context("the model was not asked")?;
-        let heard = first.to_string().matches(WORDS).count();
-        ensure!(heard == 1, "the words are {heard} times in the first request to the model: {first:#}");
+        let count = first.to_string().matches(WORDS).count();
+        ensure!(count == 1, "the words are {count} times in the first request to the model: {first:#}");
         Ok("what a person said to a task while its actor was made was heard by the actor from its first request on".to_owned())
     }
 }

@@ -116,8 +116,8 @@ impl World {
         fs::remove_file(&settings)?;
         let uncapped = aime("uncapped", &["resume", "capped", "--output", "json"])?.ended(0)?;
         let events = aime("events", &["runs", "events", "capped", "--output", "jsonl"])?.printed(0)?;
-        let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains("in-green")).count();
-        ensure!(heard == 1, "in {folder} the words were heard {heard} times");
+        let count = events.lines().filter(|event| event.contains("evidence_added") && event.contains("in-green")).count();
+        ensure!(count == 1, "in {folder} the words were heard {count} times");
         // This run has no plan; its model refuses, and it can be resumed.
         let alone = ["run", "REFUSED", "--mode", "direct", "--run-id", "alone", "--unattended", "--output", "json"];
         let alone = aime("alone", &alone)?.ended(3)?;

@@ -38,7 +38,7 @@ impl World {
             "| workers | runs at once | a run of {STEPS} calls, median | calls a second | an actor of {STEPS} turns, median | turns a second |"
         );
         println!("|---|---|---|---|---|---|");
-        let mut told = Vec::new();
+        let mut sizes = Vec::new();
         for workers in WORKERS {
             let script = Script::new()
                 .on(When::tools().and_turn(STEPS), [Reply::call("terminate", json!({"status": "success", "message": "acted"}))])
@@ -61,9 +61,9 @@ impl World {
             }
             let name = |kind: &str| format!("aime-run-w{workers}-n1-{kind}-0");
             let histories = [name("calls"), format!("{}/act/1", name("turns")), name("turns")];
-            told = histories.into_iter().map(|workflow| engine.history(&workflow)).collect::<Result<Vec<_>>>()?;
+            sizes = histories.into_iter().map(|workflow| engine.history(&workflow)).collect::<Result<Vec<_>>>()?;
         }
-        for (what, History { events, bytes }) in ["the run of calls", "the actor", "its run"].into_iter().zip(told) {
+        for (what, History { events, bytes }) in ["the run of calls", "the actor", "its run"].into_iter().zip(sizes) {
             println!("{what}: {events} events of {bytes} bytes");
         }
         Ok(())

@@ -46,23 +46,23 @@ impl World {
         let _worker = self.start("long", "long-worker", &url, &["worker", "--engine", &address])?;
         let client = self.start("long", "long-client", &url, &[&go[..], &["--engine", &on]].concat())?;
         self.appears("long/at-call-1")?;
-        let said: Vec<String> = scope(|scope| {
+        let words: Vec<String> = scope(|scope| {
             let talk = |person: &'static str| {
                 let (url, on) = (url.as_str(), on.as_str());
                 move || {
                     (1..=WORDS)
                         .map(|number| {
                             let word = format!("{person}-says-{number}.");
-                            let tell = ["tell", "long", "--task", "end", &word, "--engine", on];
-                            self.start("long", &format!("long-{person}-{number}"), url, &tell)?.printed(0)?;
+                            let arguments = ["tell", "long", "--task", "end", &word, "--engine", on];
+                            self.start("long", &format!("long-{person}-{number}"), url, &arguments)?.printed(0)?;
                             anyhow::Ok(word)
                         })
                         .collect::<Result<Vec<String>>>()
                 }
             };
             let talking = PEOPLE.map(|person| scope.spawn(talk(person)));
-            let said = talking.into_iter().map(|person| person.join().map_err(|_| anyhow::anyhow!("a person fell silent"))?);
-            anyhow::Ok(said.collect::<Result<Vec<_>>>()?.concat())
+            let words = talking.into_iter().map(|person| person.join().map_err(|_| anyhow::anyhow!("a person fell silent"))?);
+            anyhow::Ok(words.collect::<Result<Vec<_>>>()?.concat())
         })?;
         self.appears("long/at-end")?;
         self.start("long", "long-delete-early", &url, &["runs", "delete", "long", "--engine", &on])?
@@ -72,9 +72,9 @@ impl World {
         let there = client.ended(0)?;
         let events =
             self.start("long", "long-events", &url, &["runs", "events", "long", "--engine", &on, "--output", "jsonl"])?.printed(0)?;
-        for word in &said {
-            let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains(word)).count();
-            ensure!(heard == 1, "{word:?} was heard {heard} times");
+        for word in &words {
+            let count = events.lines().filter(|event| event.contains("evidence_added") && event.contains(word)).count();
+            ensure!(count == 1, "{word:?} was heard {count} times");
         }
         self.record_first(&engine, "continued", "aime-run-long", "long/.aime/blobs")?;
         self.record(&engine, "continues", "aime-run-long", "long/.aime/blobs")?;
@@ -88,9 +88,9 @@ impl World {
         let log = |folder: &str| fs::read_to_string(self.root.join(folder).join("log"));
         ensure!(log("long")? == log("long-here")?, "calls were repeated, or lost: {:?}", log("long")?);
         self.kept_and_forgotten(&engine)?;
-        let heard = said.len();
+        let count = words.len();
         Ok(format!(
-            "a run went on in {of_run} histories and its actor in {of_actor}: {heard} words that came meanwhile were heard once each; it was counted and \
+            "a run went on in {of_run} histories and its actor in {of_actor}: {count} words that came meanwhile were heard once each; it was counted and \
              found whole as one in a folder, and forgotten in all its histories"
         ))
     }

@@ -67,10 +67,10 @@ impl World {
         let (ours, others) = (listed("mcp-list", &on)?, listed("mcp-others", &format!("temporal://{}", engine.address()))?);
         ensure!(ours.contains("\"servers\"") && !others.contains("\"servers\""), "the run is not in its namespace alone: {ours}\n{others}");
 
-        let told = result.pointer("/tasks/0/summary").and_then(Value::as_str).unwrap_or_default();
-        ensure!(told.contains("noon-1"), "the task has another answer: {result:#}");
-        let heard = model.requests().iter().any(|request| request.to_string().contains("noon-2"));
-        ensure!(heard, "the actor was not told the time by the process that had told it before: {:#?}", model.requests());
+        let summary = result.pointer("/tasks/0/summary").and_then(Value::as_str).unwrap_or_default();
+        ensure!(summary.contains("noon-1"), "the task has another answer: {result:#}");
+        let knows_later_time = model.requests().iter().any(|request| request.to_string().contains("noon-2"));
+        ensure!(knows_later_time, "the actor was not told the time by the process that had told it before: {:#?}", model.requests());
         let lines = |folder: &str, file: &str| fs::read_to_string(path(folder).join(file)).unwrap_or_default().lines().count();
         let calls = [client, drives, thinks, host].map(|folder| lines(folder, "calls"));
         ensure!(calls == [0, 0, 0, 2], "calls were made by others: {calls:?}");

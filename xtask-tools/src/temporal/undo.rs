@@ -71,8 +71,8 @@ impl World {
         let go = ["run", "--plan", "plan.json", "--run-id", "tidied", "--approve", "all", "--unattended", "--output", "json"];
         let (on, away) = (format!("temporal://{address}"), format!("temporal://{away}"));
         let there = ["--engine", &on];
-        let brought = [&["--engine", away.as_str()][..], &travels].concat();
-        let ways: [(&str, &[&str]); 3] = [("undo-here", &[]), ("undo", &there), ("undo-client", &brought)];
+        let from_away = [&["--engine", away.as_str()][..], &travels].concat();
+        let ways: [(&str, &[&str]); 3] = [("undo-here", &[]), ("undo", &there), ("undo-client", &from_away)];
         let before = self.texts("undo-here");
         for (folder, on) in ways {
             self.start(folder, &format!("{folder}-run"), &url, &[&go[..], on].concat())?.ended(0)?;
@@ -95,8 +95,8 @@ impl World {
         for words in [&["undo", "tidied", "clean"][..], undo, redo, redo, redo, undo] {
             let [here, others @ ..] = ways.map(|(folder, on)| {
                 let words = [&["runs"][..], words, &["--yes", "--output", "json"], on].concat();
-                let told = self.start(folder, &format!("{folder}-undo"), &url, &words)?.ended(0)?;
-                Ok::<_, anyhow::Error>((told, self.texts(folder)))
+                let result = self.start(folder, &format!("{folder}-undo"), &url, &words)?.ended(0)?;
+                Ok::<_, anyhow::Error>((result, self.texts(folder)))
             });
             let here = here?;
             for other in others {
@@ -105,7 +105,7 @@ impl World {
             }
             ensure!((here.1 == before) == (words == undo), "{words:?} leaves {here:?}");
         }
-        for (folder, on) in [("undo-host", &there[..]), ("undo-second", &brought)] {
+        for (folder, on) in [("undo-host", &there[..]), ("undo-second", &from_away)] {
             let words = [&["runs", "undo", "tidied", "--yes"][..], on].concat();
             self.start(folder, "undo-elsewhere", &url, &words)?.printed(2).context("a folder that keeps nothing of the run")?;
         }

@@ -207,8 +207,8 @@ impl World {
 impl Process {
     /// Sends it the signal that ends services.
     pub(super) fn terminate(&self) -> Result<()> {
-        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().context("kill does not start")?;
-        ensure!(told.success(), "a process could not be told to end");
+        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().context("kill does not start")?;
+        ensure!(status.success(), "a process could not be told to end");
         Ok(())
     }
 

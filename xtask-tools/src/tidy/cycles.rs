@@ -15,10 +15,10 @@ type Imports = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let imports = imports(codebase);
     let mut faults = Vec::new();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for module in imports.keys() {
         let Some(circle) = circle_from(module, &imports) else { continue };
-        if circle.iter().any(|module| told.contains(module)) {
+        if circle.iter().any(|module| reported.contains(module)) {
             continue;
         }
         let next = circle.get(1).or(circle.first());
@@ -31,7 +31,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
             format!("commands import in a circle: {shown}"),
             "move what both need into a module of its own",
         ));
-        told.extend(circle);
+        reported.extend(circle);
     }
     faults
 }

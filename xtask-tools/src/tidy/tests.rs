@@ -31,10 +31,10 @@ fn faults_with(changes: &[(&str, &str)]) -> Vec<String> {
 
 /// Checks that changes give exactly one fault, which begins with a place and contains a text.
 #[track_caller]
-fn one_fault(changes: &[(&str, &str)], place: &str, says: &str) {
+fn one_fault(changes: &[(&str, &str)], place: &str, expected: &str) {
     let faults = faults_with(changes);
     assert_eq!(faults.len(), 1, "{faults:#?}");
-    assert!(faults[0].starts_with(place) && faults[0].contains(says), "{faults:#?}");
+    assert!(faults[0].starts_with(place) && faults[0].contains(expected), "{faults:#?}");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_prompt_is_a_file() {
 // Requirement: 18.11
 #[test]
 fn reserved_names_stay_with_their_owners() {
-    for (code, says) in [
+    for (code, expected) in [
         ("use async_openai::Client;", "async_openai::Client outside of crates/llm"),
         ("use std::{fmt, process::{Command, Stdio}};", "std::process::Command outside of crates/sandbox"),
         ("fn a() { std::process::Command::new(\"ls\"); }", "std::process::Command::new"),
@@ -217,7 +217,7 @@ fn reserved_names_stay_with_their_owners() {
         ("use aime_temporal::Runs;", "aime_temporal::Runs outside of crates/temporal and crates/runs"),
         ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli and crates/runs"),
     ] {
-        one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", says);
+        one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", expected);
         let test = format!("//! A.\n#[cfg(test)]\nmod tests {{\n{code}\n}}\n");
         assert_eq!(faults_with(&[("crates/low/src/lib.rs", &test)]), Vec::<String>::new(), "{code}");
     }
@@ -349,7 +349,7 @@ fn requirements_list_their_tests() {
     ] {
         assert_eq!(requirements(rows, &tests), Vec::<String>::new(), "{rows}{tests}");
     }
-    for (rows, tests, place, says) in [
+    for (rows, tests, place, expected) in [
         ("| 1.1 | It works. | |\n", works, "docs/src/reference/requirements.md:1:", "run `cargo xtask requirements`"),
         ("| 1.1 | It works. | not shown by a test yet |\n", works, "docs/src/reference/requirements.md:1:", "differ from the marks"),
         (
@@ -375,7 +375,7 @@ fn requirements_list_their_tests() {
     ] {
         let faults = requirements(rows, tests);
         assert_eq!(faults.len(), 1, "{rows}{tests} {faults:#?}");
-        assert!(faults[0].starts_with(place) && faults[0].contains(says), "{faults:#?}");
+        assert!(faults[0].starts_with(place) && faults[0].contains(expected), "{faults:#?}");
     }
 }
 
@@ -430,10 +430,10 @@ fn programs_of_one_crate_are_short_and_import_no_other() {
 
 #[test]
 fn libraries_name_no_command() {
-    let said = ("crates/messages/en/a.ftl", "plain = write it\nnamed = use `aime resume`, or --model\n");
+    let messages = ("crates/messages/en/a.ftl", "plain = write it\nnamed = use `aime resume`, or --model\n");
     let code = |text: &str| format!("//! The lower one.\nfn a() {{ message!(\"{text}\") }}\n");
     for (text, names) in [("named", true), ("`aime resume` goes on", true), ("plain", false), ("aime resumes", false)] {
-        let faults = faults_with(&[said, ("crates/low/src/lib.rs", &code(text))]);
+        let faults = faults_with(&[messages, ("crates/low/src/lib.rs", &code(text))]);
         assert_eq!(faults.iter().any(|fault| fault.starts_with("crates/low/src/lib.rs:2: a library names")), names, "{text}: {faults:?}");
     }
     let inner = "//! The lower one.\n#[cfg(test)]\nmod tests {\n    const A: &str = \"`aime run`\";\n}\n";
@@ -457,9 +457,9 @@ fn comments_that_open_without_a_subject_are_counted() {
 
 #[test]
 fn retired_phrases_stay_rare() {
-    let told = format!("# low\n\n{}", "The actor is told.\n".repeat(9));
-    one_fault(&[("crates/low/README.md", &told)], "crates/low/README.md:3:", "9 lines of documents and messages");
-    assert!(faults_with(&[("crates/low/README.md", &told.replacen("The actor is told.\n", "", 1))]).is_empty());
+    let text = format!("# low\n\n{}", "The actor is told.\n".repeat(9));
+    one_fault(&[("crates/low/README.md", &text)], "crates/low/README.md:3:", "9 lines of documents and messages");
+    assert!(faults_with(&[("crates/low/README.md", &text.replacen("The actor is told.\n", "", 1))]).is_empty());
 }
 
 #[test]

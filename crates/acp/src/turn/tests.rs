@@ -100,16 +100,16 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         error: code.map(|code| RunFailure { hint: Some("do this".into()), ..RunFailure::new(code, "so it is", None) }),
         notes: Vec::new(),
     };
-    let told = |text: &str| Some(text.to_owned());
+    let message = |text: &str| Some(text.to_owned());
     for (code, bound, expected) in [
         (None, None, Ending::Stop(StopReason::EndTurn, None)),
         (Some(FailureCode::WaitingForHuman), None, Ending::Stop(StopReason::EndTurn, None)),
         (Some(FailureCode::Interrupted), None, Ending::Stop(StopReason::Cancelled, None)),
         (Some(FailureCode::Cancelled), None, Ending::Stop(StopReason::Cancelled, None)),
-        (Some(FailureCode::BoundReached), Some("tokens"), Ending::Stop(StopReason::MaxTokens, told("so it is"))),
-        (Some(FailureCode::BoundReached), Some("steps"), Ending::Stop(StopReason::MaxTurnRequests, told("so it is"))),
-        (Some(FailureCode::BoundReached), Some("money"), Ending::Stop(StopReason::EndTurn, told("so it is"))),
-        (Some(FailureCode::GoalNotReached), None, Ending::Stop(StopReason::EndTurn, told("so it is\n(do this)"))),
+        (Some(FailureCode::BoundReached), Some("tokens"), Ending::Stop(StopReason::MaxTokens, message("so it is"))),
+        (Some(FailureCode::BoundReached), Some("steps"), Ending::Stop(StopReason::MaxTurnRequests, message("so it is"))),
+        (Some(FailureCode::BoundReached), Some("money"), Ending::Stop(StopReason::EndTurn, message("so it is"))),
+        (Some(FailureCode::GoalNotReached), None, Ending::Stop(StopReason::EndTurn, message("so it is\n(do this)"))),
         (Some(FailureCode::ModelUnavailable), None, Ending::Fault("so it is\n(do this)".to_owned())),
         (Some(FailureCode::Internal), None, Ending::Fault("so it is\n(do this)".to_owned())),
     ] {

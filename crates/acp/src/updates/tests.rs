@@ -117,11 +117,11 @@ fn a_call_that_was_asked_about_goes_on_as_the_same_call() {
         let request = updates.permission(&"s".into(), &asked);
         assert_eq!(request.options.iter().map(|option| &*option.option_id.0).collect::<Vec<_>>(), ["yes", "always", "no"]);
         let later = published(&[answered(answer), then]);
-        let told: Vec<Value> =
+        let values: Vec<Value> =
             later.iter().flat_map(|event| updates.take(event)).map(|update| serde_json::to_value(update).unwrap()).collect();
-        let told: Vec<(&str, &str)> =
-            told.iter().map(|told| (told["sessionUpdate"].as_str().unwrap(), told["status"].as_str().unwrap())).collect();
-        assert_eq!(told, expected, "{task} {answer}");
+        let statuses: Vec<(&str, &str)> =
+            values.iter().map(|value| (value["sessionUpdate"].as_str().unwrap(), value["status"].as_str().unwrap())).collect();
+        assert_eq!(statuses, expected, "{task} {answer}");
     }
 }
 

@@ -66,14 +66,14 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
 #[test]
 fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
     let (tools, factory) = (builtin(), ActorFactory::builtin().unwrap());
-    let told = |description: &str, profile: Option<&str>| {
+    let tools_of = |description: &str, profile: Option<&str>| {
         let context = ActorContext::new("Count the TODOs", &tools, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(5));
         let asked = TaskSpec { profile: profile.map(Into::into), ..task(description) };
         let input = factory.compose(&asked, &context).unwrap().input;
         first_request(&input).tools
     };
     let [one, other, reader] =
-        [("Write a.rs", None), ("Write b.rs", None), ("Count c.rs", Some("explore"))].map(|(task, of)| told(task, of));
+        [("Write a.rs", None), ("Write b.rs", None), ("Count c.rs", Some("explore"))].map(|(task, of)| tools_of(task, of));
     assert!(Arc::ptr_eq(&one, &other));
     assert!(!Arc::ptr_eq(&one, &reader), "it has others");
 }
@@ -168,8 +168,8 @@ fn an_actor_is_told_of_the_risks_of_its_plan_in_few_words() {
     let with = ActorFactory::builtin().unwrap().compose(&task("Write report.md"), &context).unwrap().input;
     let without = compose(&task("Write report.md"), |_| {}).unwrap().input;
     assert_eq!((with.risks.len(), with.risks[0].as_str(), with.risks[2].as_str()), (3, "pandas is missing", "it rains"));
-    let told = "Report it (`report_evidence`, with its number as `risk`) if it turns out that:\n1. pandas is missing\n2. the disk";
-    assert!(with.task.contains(told), "{}", with.task);
+    let expected = "Report it (`report_evidence`, with its number as `risk`) if it turns out that:\n1. pandas is missing\n2. the disk";
+    assert!(with.task.contains(expected), "{}", with.task);
     assert!(!without.task.contains("report_evidence"));
     let more = estimate_tokens(&with.task) - estimate_tokens(&without.task);
     assert!(more < 80, "{more} tokens");
@@ -376,9 +376,9 @@ fn compose_with_skills(profile: &str, added: &[String]) -> ComposedActor {
 // Requirement: 2.16, 4.3
 #[test]
 fn skills_are_told_in_a_line_each_and_preloaded_where_they_are_named() {
-    let told = compose_with_skills("sisyphus", &[]).input;
-    assert!(told.spec.tool("load_skill").is_some() && told.spec.skills.is_empty());
-    insta::assert_snapshot!("skills_that_can_be_read", told.system);
+    let input = compose_with_skills("sisyphus", &[]).input;
+    assert!(input.spec.tool("load_skill").is_some() && input.spec.skills.is_empty());
+    insta::assert_snapshot!("skills_that_can_be_read", input.system);
     let preloaded = compose_with_skills("baker", &["bake".to_owned(), "trim-pdf".to_owned()]);
     assert_eq!(preloaded.input.spec.skills, ["bake", "trim-pdf"]);
     assert!(preloaded.selection.reasons.contains(&"without the skill `fly`: it does not exist here".to_owned()));
@@ -398,8 +398,8 @@ fn a_task_adds_tools_and_skills_and_denies_tools() {
     let context = ActorContext::new("g", &registry, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(0));
     let factory = ActorFactory::builtin().unwrap().with_skills(skills());
     let composed = factory.compose(&asked, &context).unwrap();
-    let told = |reason: &&String| reason.ends_with("the task denies it") || reason.ends_with("the task denies them");
-    assert_eq!(composed.selection.reasons.iter().filter(told).collect::<Vec<_>>(), ["without `bash`: the task denies it"]);
+    let is_denial = |reason: &&String| reason.ends_with("the task denies it") || reason.ends_with("the task denies them");
+    assert_eq!(composed.selection.reasons.iter().filter(is_denial).collect::<Vec<_>>(), ["without `bash`: the task denies it"]);
     let spec = composed.input.spec;
     for (tool, has) in [("write_file", true), ("bash", false), ("bash_output", false), ("web_fetch", false), ("terminate", true)] {
         assert_eq!(spec.tool(tool).is_some(), has, "{tool}");
@@ -440,7 +440,7 @@ fn without_skills_nothing_is_said_of_them() {
 #[test]
 fn an_actor_is_told_to_answer_in_the_language_of_its_person() {
     const IN_CHINESE: &str = "\n\n请用中文写出结果，以及所有给人看的内容。";
-    let alone = |said: &'static str| compose(&task(said), |c| c.goal = said).unwrap().input.task;
+    let alone = |goal: &'static str| compose(&task(goal), |c| c.goal = goal).unwrap().input.task;
     let chinese = alone("写一首关于春天的诗");
     assert!(chinese.contains(&format!("写一首关于春天的诗{IN_CHINESE}")), "{chinese}");
     let french = alone("Écris un poème");

@@ -50,8 +50,8 @@ fn an_explicit_profile_is_honoured() {
     for (profile, description, expected, lacks) in cases {
         let task = TaskSpec { profile: Some(profile.to_owned()), ..task(description) };
         let selection = select(&ProfileCatalog::builtin(), &task, "general");
-        let told = selection.reasons.iter().any(|reason| reason.contains("cannot do: write"));
-        assert_eq!((selection.profile.as_str(), told), (expected, lacks), "{profile}: {description}");
+        let has_reason = selection.reasons.iter().any(|reason| reason.contains("cannot do: write"));
+        assert_eq!((selection.profile.as_str(), has_reason), (expected, lacks), "{profile}: {description}");
     }
 }
 

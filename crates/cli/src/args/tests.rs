@@ -172,8 +172,8 @@ fn english(text: &str) -> Vec<String> {
 // Requirement: 19.1
 #[test]
 fn all_help_is_translated() {
-    fn check(command: &clap::Command, untold: &mut Vec<String>) {
-        let mut look = |text: Option<String>| untold.extend(text.iter().flat_map(|text| english(text)));
+    fn check(command: &clap::Command, missing: &mut Vec<String>) {
+        let mut look = |text: Option<String>| missing.extend(text.iter().flat_map(|text| english(text)));
         look(command.get_about().map(ToString::to_string));
         look(command.get_after_help().map(ToString::to_string));
         look(command.get_subcommand_help_heading().map(str::to_owned));
@@ -182,13 +182,13 @@ fn all_help_is_translated() {
             look(argument.get_help().map(ToString::to_string));
             look(argument.get_long_help().map(ToString::to_string));
         }
-        command.get_subcommands().for_each(|command| check(command, untold));
+        command.get_subcommands().for_each(|command| check(command, missing));
     }
-    let mut untold = Vec::new();
-    in_language(Language::Chinese, || check(&command(), &mut untold));
-    untold.sort();
-    untold.dedup();
-    assert!(untold.is_empty(), "messages/en/help.ftl lacks {untold:#?}");
+    let mut missing = Vec::new();
+    in_language(Language::Chinese, || check(&command(), &mut missing));
+    missing.sort();
+    missing.dedup();
+    assert!(missing.is_empty(), "messages/en/help.ftl lacks {missing:#?}");
 }
 
 // Requirement: 19.1

@@ -155,8 +155,8 @@ fn show((run, mut seen, driven): (RunId, RunView, bool), at: Option<u32>, (form,
     lines.extend(output::by_who(&state.spent_by).map(|text| format!("{DIM}{text}{DIM:#}")));
     if let Some(error) = &result.error {
         // The answer below may tell the whole error.
-        let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message.to_string()));
-        let message = if is_said { String::new() } else { format!(" {}", plain(&print_question(&error.message))) };
+        let is_shown = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message.to_string()));
+        let message = if is_shown { String::new() } else { format!(" {}", plain(&print_question(&error.message))) };
         lines.push(format!("{BOLD}{}{BOLD:#}{message}", word_name("code", error.code.word())));
         lines.extend(hint_of(error).map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), print(&hint))));
     }

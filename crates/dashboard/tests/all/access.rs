@@ -63,7 +63,7 @@ async fn every_route_is_guarded() {
         }
     }
     assert_eq!(world.ask("GET", "/?token=wrong", &[HOST], "").await.status, StatusCode::UNAUTHORIZED);
-    assert!(world.runs.said.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty(), "nothing was passed on");
+    assert!(world.runs.acts.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty(), "nothing was passed on");
     assert!(world.runs.reviews.lock().unwrap().is_empty());
 }
 
@@ -118,16 +118,16 @@ async fn a_browser_says_nothing_without_the_second_token() {
     ] {
         assert_eq!(world.ask("POST", &at(path), &lines, &body).await.status, StatusCode::FORBIDDEN, "{path} {lines:?} {body}");
     }
-    assert!(world.runs.said.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty());
+    assert!(world.runs.acts.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty());
     let send = async |path: &str, body: &str| {
-        let said =
+        let answer =
             world.ask("POST", &at(path), &[HOST, cookie, FORM, ("origin", "http://127.0.0.1:4000")], &format!("csrf={csrf}&{body}")).await;
-        assert_eq!(said.status, StatusCode::SEE_OTHER, "{path} {body}: {}", said.text);
-        said.head("location").to_owned()
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path} {body}: {}", answer.text);
+        answer.head("location").to_owned()
     };
     assert_eq!(send("/runs/river/answer", "text=over+the+%E6%A1%A5&question=q1").await, at("/runs/river?said"));
     assert_eq!(send("/runs", "goal=over+it&mode=complex&approve=&folder=hill").await, at("/runs/river"));
-    let acts: Vec<Act> = world.runs.said.lock().unwrap().iter().map(|(_, act)| act.clone()).collect();
+    let acts: Vec<Act> = world.runs.acts.lock().unwrap().iter().map(|(_, act)| act.clone()).collect();
     assert_eq!(acts, [Act::Answer { question: Some("q1".into()), text: "over the 桥".into(), resume: false }]);
     let new = NewRun { goal: "over it".into(), folder: Some("hill".into()), mode: Some(Mode::Complex), approve: None };
     assert_eq!(*world.runs.started.lock().unwrap(), [new]);
@@ -148,5 +148,5 @@ async fn what_is_too_much_is_refused() {
     assert_eq!(world.program("POST", "/api/v1/runs/river/explode", "{}").await.status, StatusCode::NOT_FOUND);
     assert_eq!(world.program("POST", "/api/v1/runs/other/pause", "").await.status, StatusCode::NOT_FOUND);
     assert_eq!(world.program("DELETE", "/api/v1/runs/river", "").await.status, StatusCode::METHOD_NOT_ALLOWED);
-    assert_eq!(world.runs.said.lock().unwrap().len(), 2);
+    assert_eq!(world.runs.acts.lock().unwrap().len(), 2);
 }

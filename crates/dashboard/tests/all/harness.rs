@@ -32,7 +32,7 @@ pub(crate) const TOKEN: &str = "token";
 pub(crate) struct MadeUp {
     pub(crate) goal: Mutex<String>,
     pub(crate) events: Mutex<Vec<u64>>,
-    pub(crate) said: Mutex<Vec<(String, Act)>>,
+    pub(crate) acts: Mutex<Vec<(String, Act)>>,
     pub(crate) started: Mutex<Vec<NewRun>>,
     pub(crate) reviews: Mutex<Vec<PlanReview>>,
     /// Number of times that it was read.
@@ -160,7 +160,7 @@ impl Runs for MadeUp {
 
     fn act<'a>(&'a self, run: &'a str, act: Act) -> BoxFuture<'a, Result<String, Refusal>> {
         Box::pin(async move {
-            self.said.lock().unwrap().push((run.to_owned(), act));
+            self.acts.lock().unwrap().push((run.to_owned(), act));
             if run == "river" { Ok("said".to_owned()) } else { Err(unknown()) }
         })
     }

@@ -139,8 +139,8 @@ async fn a_runner_is_told_of_a_revoke_and_why() {
     tokio::task::yield_now().await;
     host.revoke(&id("a"), Reason::Deadline);
     host.revoke(&id("a"), Reason::Cancelled);
-    let told = ToyFact::Revoked { id: id("a"), why: Reason::Deadline };
-    assert_eq!(facts(host.next().await.unwrap()), [told], "the first reason stays");
+    let revoked = ToyFact::Revoked { id: id("a"), why: Reason::Deadline };
+    assert_eq!(facts(host.next().await.unwrap()), [revoked], "the first reason stays");
     host.revoke(&id("a"), Reason::Cancelled);
     host.revoke(&id("unknown"), Reason::Cancelled);
     assert!(host.next().await.unwrap().is_empty(), "nothing more can come");

@@ -60,13 +60,17 @@ fn a_slip_in_a_name_is_read_as_what_is_meant() {
     assert_eq!(parsed.plan.edges.len(), 1);
     let [first, _, last] = parsed.plan.tasks.as_slice() else { panic!("{:?}", parsed.plan) };
     assert_eq!((first.description.as_str(), last.dependencies.len()), ("look", 1));
-    let told = [
+    let expected = [
         "read `edge` as `edges`",
         "read `descripton` as `description`",
         "read `dependancies` as `dependencies`",
         "the unknown member `priority` of a task",
     ];
-    assert!(told.iter().all(|told| parsed.repairs.iter().any(|repair| repair.to_string().starts_with(told))), "{:?}", parsed.repairs);
+    assert!(
+        expected.iter().all(|expected| parsed.repairs.iter().any(|repair| repair.to_string().starts_with(expected))),
+        "{:?}",
+        parsed.repairs
+    );
 }
 
 #[test]
@@ -144,13 +148,13 @@ fn tools_and_skills_of_a_task_are_read() {
 // Requirement: 3.35
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {
-    let told = |value: Value| plan_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let faults = |value: Value| plan_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(
         [
-            told(json!("no plan")),
-            told(json!({"goal": "x"})),
-            told(json!({"tasks": []})),
-            told(json!({"schema": "aime.plan/v9", "tasks": [7, {"id": "a"}, {"id": {"x": 1}, "description": "x"}, {"id": "b", "tool": "grep", "parameters": [1]}],
+            faults(json!("no plan")),
+            faults(json!({"goal": "x"})),
+            faults(json!({"tasks": []})),
+            faults(json!({"schema": "aime.plan/v9", "tasks": [7, {"id": "a"}, {"id": {"x": 1}, "description": "x"}, {"id": "b", "tool": "grep", "parameters": [1]}],
                         "edges": [1, {"from": "a"}, {"from": "a", "to": "b", "type": "weird"}]})),
         ]
         .join("\n--\n"));

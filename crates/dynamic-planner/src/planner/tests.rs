@@ -294,19 +294,19 @@ async fn an_earlier_plan_that_does_not_fit_any_more_is_left_out() {
 #[tokio::test]
 async fn what_was_repaired_in_the_json_of_an_answer_is_told() {
     let loose = "Here it is:\n{'tasks': [{'id': 'a', 'description': 'x'},]}";
-    let told = ["left out the text around the JSON", "replaced single quotes", "left out trailing commas"];
+    let repairs = ["left out the text around the JSON", "replaced single quotes", "left out trailing commas"];
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [Reply::text(loose)]);
     let settings = PlannerSettings { max_attempts: 1, ..PlannerSettings::default() };
     let planner = Planner::new(model.built(), settings);
-    assert_eq!(planner.plan(&request(PlanMode::Simple)).await.unwrap().repairs, told);
+    assert_eq!(planner.plan(&request(PlanMode::Simple)).await.unwrap().repairs, repairs);
     let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle()]).on(When::any(), [Reply::text(loose)]);
     let planner = Planner { model: model.built(), ..planner };
     let simplified = planner.plan(&request(PlanMode::Simple)).await.unwrap();
-    assert!(simplified.fallback.is_some() && simplified.repairs == told, "{simplified:?}");
+    assert!(simplified.fallback.is_some() && simplified.repairs == repairs, "{simplified:?}");
     let loose = "Here it is:\n{'changes': [{'op': 'drop', 'id': 'report'},]}";
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::text(loose)]);
     let planner = Planner { model: model.built(), ..planner };
-    assert_eq!(planner.replan(&replan_request(), fits).await.unwrap().repairs, told);
+    assert_eq!(planner.replan(&replan_request(), fits).await.unwrap().repairs, repairs);
 }
 
 #[tokio::test]
@@ -448,8 +448,8 @@ async fn new_tasks_take_the_place_of_what_failed() {
     for (changes, replacing) in cases {
         let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": changes}))]);
         let replanned = planner(&model).replan(&replan_request(), fits).await.unwrap();
-        let told = replanned.repairs.iter().any(|repair| repair.to_string().contains("which no change named"));
-        assert_eq!(told, replacing.is_some(), "{changes}");
+        let is_noted = replanned.repairs.iter().any(|repair| repair.to_string().contains("which no change named"));
+        assert_eq!(is_noted, replacing.is_some(), "{changes}");
         let last = serde_json::to_value(replanned.patch.changes.last().unwrap()).unwrap();
         if let Some(id) = replacing {
             assert_eq!((&last["task"]["id"], &last["replaces"]), (&json!(id), &json!(["report"])));

@@ -140,9 +140,9 @@ fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     let checker = PlanChecker { tools: &tools, profiles: &profiles, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
     for (written, read, repairs) in [("oracle", Some("oracle"), 0), ("Oracle", Some("oracle"), 1), ("Python expert", None, 1)] {
         let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]})).unwrap().patch;
-        let told = checker.check_patch(&mut patch, &current_plan()).unwrap();
+        let notes = checker.check_patch(&mut patch, &current_plan()).unwrap();
         let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
-        assert_eq!((change.profile.as_deref(), told.len()), (read, repairs), "{told:?}");
+        assert_eq!((change.profile.as_deref(), notes.len()), (read, repairs), "{notes:?}");
     }
 }
 
@@ -165,13 +165,13 @@ fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
         found.map(|repairs| ((**change).clone(), repairs.len())).map_err(|faults| faults[0].to_string())
     };
     // New parameters of the same tool.
-    let told = checked("look", json!({"parameters": {"file": "b.txt"}})).unwrap_err();
-    assert!(told.contains("changes[0].change.parameters") && told.contains("path"), "{told}");
+    let faults = checked("look", json!({"parameters": {"file": "b.txt"}})).unwrap_err();
+    assert!(faults.contains("changes[0].change.parameters") && faults.contains("path"), "{faults}");
     let (change, repairs) = checked("look", json!({"parameters": {"path": "b.txt", "limit": "5"}})).unwrap();
     assert_eq!((&change.parameters.unwrap()["limit"], change.tool, repairs), (&json!(5), None, 1));
     // A new tool with the same parameters.
-    let told = checked("look", json!({"tool": "grep"})).unwrap_err();
-    assert!(told.contains("changes[0].change.parameters") && told.contains("pattern"), "{told}");
+    let faults = checked("look", json!({"tool": "grep"})).unwrap_err();
+    assert!(faults.contains("changes[0].change.parameters") && faults.contains("pattern"), "{faults}");
     let (change, repairs) = checked("look", json!({"tool": "ReadFile"})).unwrap();
     assert_eq!((change.tool.as_deref(), change.parameters, repairs), (Some("read_file"), None, 1));
     // An unrelated change leaves the call alone, and an unknown tool is reported on any task.

@@ -154,8 +154,8 @@ fn entries_of_lists_of_hosts_are_checked() {
             match (checked, expected) {
                 (Ok(()), None) => {}
                 (Err(fault), Some(part)) => {
-                    let said = fault.to_string();
-                    assert!(said.contains(part) && said.contains(write), "{text}: {said}");
+                    let text_of_fault = fault.to_string();
+                    assert!(text_of_fault.contains(part) && text_of_fault.contains(write), "{text}: {text_of_fault}");
                 }
                 (checked, expected) => panic!("{text}: {checked:?}, not {expected:?}"),
             }

@@ -234,8 +234,8 @@ pub(super) fn read_with_repairs(open: &[Level], run: &Run, rest: BracketBalance,
     let readings: Vec<_> = readings.map(|(depth, cost)| ((score(depth, cost), cost), depth)).collect();
     // Of two readings with as many repairs, that with the fewer repairs in this run is better: the others are only expected.
     let (least, depth) = readings.iter().copied().min_by_key(|(price, _)| *price)?;
-    let stays = score(literal.depth, KEY_WITHOUT_VALUE);
-    if matches!(run.next, Next::Item { text: true, .. }) && literal.exact && literal.depth > 0 && stays <= least.0 {
+    let literal_score = score(literal.depth, KEY_WITHOUT_VALUE);
+    if matches!(run.next, Next::Item { text: true, .. }) && literal.exact && literal.depth > 0 && literal_score <= least.0 {
         return None;
     }
     let tied = readings.iter().filter(|(price, _)| *price == least).count() > 1;

@@ -29,11 +29,11 @@ async fn the_first_rule_that_fits_wins_and_its_last_reply_repeats() {
         .on(When::schema("aime_plan"), [Reply::json(json!({"tasks": []}))])
         .on(When::tool("bash"), [Reply::call("bash", json!({"command": "ls"}))])
         .on(When::plain().and_last_contains("bye").and_turn(0), [Reply::text("bye")]);
-    let mut said = Vec::new();
+    let mut answers = Vec::new();
     for _ in 0..4 {
-        said.push(model.complete(user("hello there")).await.unwrap().content);
+        answers.push(model.complete(user("hello there")).await.unwrap().content);
     }
-    assert_eq!(said, ["once", "a", "b", "b"]);
+    assert_eq!(answers, ["once", "a", "b", "b"]);
     assert_eq!(model.complete(with_schema("aime_plan")).await.unwrap().content, r#"{"tasks":[]}"#);
     let called = model.complete(with_tool("bash")).await.unwrap();
     assert_eq!((called.finish, called.tool_calls[0].arguments.as_str()), (FinishReason::ToolCalls, r#"{"command":"ls"}"#));

@@ -215,19 +215,19 @@ impl ChatModel for Odd {
 
 #[tokio::test]
 async fn no_layer_hides_the_model_within() {
-    let odd = || ModelStack::of(Odd).throttled(Duration::from_secs(1));
+    let stacked = || ModelStack::of(Odd).throttled(Duration::from_secs(1));
     let limits = ModelLimits { context_tokens: 6, max_output_tokens: 4, small: false };
-    let stack = odd().limited_to(limits).or_else([odd()]);
+    let stack = stacked().limited_to(limits).or_else([stacked()]);
     let model = stack.build(&redactor()).metered(Arc::<Ledger>::default()).hooked(Arc::<Watching>::default()).cached_as("key");
     assert_eq!((model.name(), stack.name()), ("odd", "odd"));
     assert_eq!(model.prices().map(|prices| prices.input), Some(3.0));
     assert_eq!((model.protocol(), stack.protocol()), (Some(Protocol::Gemini), Some(Protocol::Gemini)));
     assert_eq!((model.limits(), stack.limits()), (limits, limits));
     assert_eq!(model.complete(ask("hi")).await.unwrap().content, "whole Some(4)");
-    let plain = odd().build(&redactor());
+    let plain = stacked().build(&redactor());
     let parts: Vec<_> = plain.stream(ask("hi")).collect().await;
     assert!(matches!(&parts[..], [.., Ok(StreamPart::Done(answer))] if answer.content == "streamed None"), "{parts:?}");
-    let retried = odd().retrying(twice()).build(&redactor()).complete(ask("hi")).await.unwrap();
+    let retried = stacked().retrying(twice()).build(&redactor()).complete(ask("hi")).await.unwrap();
     assert_eq!(retried.content, "streamed None", "the retries watch an answer arrive, so that its deadline is not that of the whole");
 }
 

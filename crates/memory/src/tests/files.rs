@@ -25,9 +25,9 @@ fn what_cannot_be_opened_says_why_and_names_the_file() {
         ("", "cannot open the memory"),
         ("later", "has schema 7, and this version reads up to 1: use the newer version"),
     ];
-    for (name, says) in cases {
+    for (name, expected) in cases {
         let text = open(of(name)).unwrap_err().to_string();
-        assert!(text.contains(says) && text.contains(&folder.path().display().to_string()), "{name}: {text}");
+        assert!(text.contains(expected) && text.contains(&folder.path().display().to_string()), "{name}: {text}");
     }
     assert!(foreign.query_row("SELECT count(*) FROM theirs", [], |row| row.get::<_, i64>(0)).is_ok(), "it is left as it was");
 }

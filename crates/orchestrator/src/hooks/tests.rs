@@ -15,7 +15,7 @@ struct ScriptedHook {
     points: Vec<HookPoint>,
     answer: Result<HookAnswer, HookError>,
     required: bool,
-    told: Mutex<Vec<HookEvent>>,
+    received: Mutex<Vec<HookEvent>>,
 }
 
 impl Hook for ScriptedHook {
@@ -32,13 +32,13 @@ impl Hook for ScriptedHook {
     }
 
     fn ask<'a>(&'a self, event: &'a HookEvent) -> BoxFuture<'a, Result<HookAnswer, HookError>> {
-        self.told.lock().unwrap().push(event.clone());
+        self.received.lock().unwrap().push(event.clone());
         Box::pin(async { self.answer.clone() })
     }
 }
 
 fn hook(name: &'static str, point: HookPoint, answer: Result<HookAnswer, HookError>, required: bool) -> Arc<ScriptedHook> {
-    Arc::new(ScriptedHook { name, points: vec![point], answer, required, told: Mutex::default() })
+    Arc::new(ScriptedHook { name, points: vec![point], answer, required, received: Mutex::default() })
 }
 
 fn block(reason: &str) -> HookAnswer {
@@ -77,12 +77,12 @@ async fn changes_chain_and_the_first_block_wins() {
         hook("no", point, Ok(block("not on Fridays")), false),
         hook("late", point, Ok(block("too late")), false),
     ];
-    let heard = hooks(&list).ask(call(point)).await;
-    assert_eq!(heard.blocked.as_deref(), Some("blocked by the hook no: not on Fridays"));
-    assert_eq!(heard.changed_by().as_deref(), Some("first, second"));
-    let acts: Vec<(&str, HookOutcome)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
+    let response = hooks(&list).ask(call(point)).await;
+    assert_eq!(response.blocked.as_deref(), Some("blocked by the hook no: not on Fridays"));
+    assert_eq!(response.changed_by().as_deref(), Some("first, second"));
+    let acts: Vec<(&str, HookOutcome)> = response.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
     assert_eq!(acts, [("first", HookOutcome::Changed), ("second", HookOutcome::Changed), ("no", HookOutcome::Blocked)]);
-    let seen = |hook: &ScriptedHook| match hook.told.lock().unwrap().first().map(|event| event.payload.clone()) {
+    let seen = |hook: &ScriptedHook| match hook.received.lock().unwrap().first().map(|event| event.payload.clone()) {
         Some(HookPayload::Tool { parameters, .. }) => parameters["command"].as_str().map(str::to_owned),
         _ => None,
     };
@@ -97,11 +97,11 @@ async fn one_that_fails_is_told_of_and_blocks_only_where_it_is_required() {
     let misshapen = || Ok(HookAnswer::Change(json!({"parameter": {}})));
     for (answer, what) in [(failed(), "it broke"), (misshapen(), "a change at before_tool is {\"parameters\": …} and nothing else")] {
         let list = [hook("weak", HookPoint::BeforeTool, answer.clone(), false), hook("after", HookPoint::BeforeTool, answer, true)];
-        let heard = hooks(&list).ask(call(HookPoint::BeforeTool)).await;
-        let acts: Vec<(&str, HookOutcome)> = heard.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
+        let response = hooks(&list).ask(call(HookPoint::BeforeTool)).await;
+        let acts: Vec<(&str, HookOutcome)> = response.acts.iter().map(|act| (act.hook.as_str(), act.did)).collect();
         assert_eq!(acts, [("weak", HookOutcome::Failed), ("after", HookOutcome::Blocked)]);
-        assert_eq!(heard.acts[0].detail, what);
-        assert_eq!(heard.blocked, Some(format!("blocked by the hook after: it is required and failed: {what}")));
+        assert_eq!(response.acts[0].detail, what);
+        assert_eq!(response.blocked, Some(format!("blocked by the hook after: it is required and failed: {what}")));
     }
 }
 
@@ -120,9 +120,9 @@ async fn one_that_never_answers_has_failed() {
         }
     }
     let hooks: Hooks = [Arc::new(Asleep) as Arc<dyn Hook>].into_iter().collect();
-    let heard = hooks.ask(call(HookPoint::BeforeTool)).await;
-    assert_eq!((heard.acts[0].did, heard.acts[0].detail.as_str()), (HookOutcome::Failed, "it took longer than 30 s"));
-    assert!(heard.blocked.is_none());
+    let response = hooks.ask(call(HookPoint::BeforeTool)).await;
+    assert_eq!((response.acts[0].did, response.acts[0].detail.as_str()), (HookOutcome::Failed, "it took longer than 30 s"));
+    assert!(response.blocked.is_none());
 }
 
 #[test]
@@ -225,13 +225,13 @@ async fn a_command_has_a_time_limit_a_folder_and_a_clean_environment() {
     let own = ["AIME_PROCESS", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
     let own = own.into_iter().chain(["GOCACHE", "TEMP", "TMP", "TMPDIR", "XDG_CACHE_HOME", "npm_config_cache"]).collect::<Vec<_>>();
     assert!(names.lines().all(|name| own.contains(&name)), "{names}");
-    let told: HookEvent = serde_json::from_str(&std::fs::read_to_string(folder.path().join("told")).unwrap()).unwrap();
-    assert_eq!(told, call(HookPoint::BeforeTool));
+    let event: HookEvent = serde_json::from_str(&std::fs::read_to_string(folder.path().join("told")).unwrap()).unwrap();
+    assert_eq!(event, call(HookPoint::BeforeTool));
 }
 
 #[test]
 fn a_command_is_asked_for_the_tools_that_its_patterns_fit() {
-    let wants = |tools: &[&str], event: &HookEvent| {
+    let wants_event = |tools: &[&str], event: &HookEvent| {
         let tools = tools.iter().map(|pattern| (*pattern).to_owned()).collect();
         let settings = CommandHookSettings { tools, ..settings(event.point, "true") };
         CommandHook::new(settings, ".", Arc::default()).unwrap().wants(event)
@@ -239,9 +239,9 @@ fn a_command_is_asked_for_the_tools_that_its_patterns_fit() {
     for (tools, fits) in
         [(vec![], true), (vec!["bash"], true), (vec!["write_*", "ba?h"], true), (vec!["write_*"], false), (vec!["Bash"], false)]
     {
-        assert_eq!(wants(&tools, &call(HookPoint::BeforeTool)), fits, "{tools:?}");
+        assert_eq!(wants_event(&tools, &call(HookPoint::BeforeTool)), fits, "{tools:?}");
     }
-    assert!(wants(&[], &prompt()));
+    assert!(wants_event(&[], &prompt()));
 }
 
 #[test]

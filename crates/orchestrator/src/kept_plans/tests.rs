@@ -127,13 +127,13 @@ fn what_is_damaged_or_of_another_version_is_left_out_and_told() {
     for (text, why) in cases {
         let place = Place::new();
         place.plans.keep(kept("goal", 1)).unwrap();
-        let odd = place.folder.path().join("plans/odd.json");
-        fs::write(&odd, text).unwrap();
+        let damaged = place.folder.path().join("plans/odd.json");
+        fs::write(&damaged, text).unwrap();
         let (mut cache, notes) = place.plans.read();
         assert!(cache.get(&key("goal"), "a.txt").is_some(), "the others are of use");
         assert!(notes.len() == 1 && notes[0].contains("odd.json") && notes[0].contains(why), "{notes:?}");
         place.plans.keep(kept("other", 2)).unwrap();
-        assert!(!odd.exists(), "it is the first to leave");
+        assert!(!damaged.exists(), "it is the first to leave");
         assert_eq!(place.has(&["goal", "other"], "a.txt"), [true, true]);
     }
 }

@@ -74,27 +74,27 @@ async fn a_run_whose_process_died_right_after_its_end_is_told_of_everywhere_once
 async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
     let bench = after_a_run().await;
     let seen = view(&bench.journal, &run_id()).unwrap();
-    let told: Vec<TimedEvent> =
+    let events: Vec<TimedEvent> =
         seen.events.iter().map(|published| TimedEvent { at: published.at, event: published.event.clone() }).collect();
-    let places = |told: &[TimedEvent], state| {
-        check_published(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect()
+    let places = |events: &[TimedEvent], state| {
+        check_published(&run_id(), &seen, events, state).findings.into_iter().map(|finding| finding.place).collect()
     };
-    let mut other = told.clone();
+    let mut other = events.clone();
     other[3].at = Timestamp::from_millis(7);
     let mut elsewhere = seen.state.clone();
     elsewhere.answer = Some("another".to_owned());
-    let more = [told.clone(), told[..1].to_vec()].concat();
+    let more = [events.clone(), events[..1].to_vec()].concat();
     let cases: [(&[TimedEvent], _, &[Place]); 6] = [
-        (&told, Some(&seen.state), &[]),
+        (&events, Some(&seen.state), &[]),
         // The run has continued since these events were read.
-        (&told[..5], None, &[]),
+        (&events[..5], None, &[]),
         (&[], None, &[]),
         (&other, None, &[Place::Journal]),
         (&more, None, &[Place::Journal]),
-        (&told, Some(&elsewhere), &[Place::State]),
+        (&events, Some(&elsewhere), &[Place::State]),
     ];
-    for (number, (told, state, expected)) in cases.into_iter().enumerate() {
-        let found: Vec<Place> = places(told, state);
+    for (number, (events, state, expected)) in cases.into_iter().enumerate() {
+        let found: Vec<Place> = places(events, state);
         assert_eq!(found, expected, "case {number}");
     }
 }

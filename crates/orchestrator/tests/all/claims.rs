@@ -130,12 +130,12 @@ async fn a_judge_who_cannot_be_understood_decides_nothing() {
     let bench = Bench::new(model);
     let result = bench.run("Tidy up", Some(plan(tidy_log()))).await;
     assert_eq!((result.status, result.tasks[0].attempts), (RunStatus::Completed, 1), "{result:#?}");
-    let told = bench.events().into_iter().find_map(|timed| match timed.event {
+    let reason = bench.events().into_iter().find_map(|timed| match timed.event {
         ProgressEvent::CriterionChecked { passed: None, reason, .. } => Some(reason.to_string()),
         _ => None,
     });
-    let told = told.unwrap();
-    assert!(told.starts_with("not checked: no verdict of m could be read"), "{told}");
+    let reason = reason.unwrap();
+    assert!(reason.starts_with("not checked: no verdict of m could be read"), "{reason}");
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn without_a_model_a_plan_is_carried_out_and_what_nobody_could_check_is_to
     let orchestrator = bench.orchestrator_with(None);
     let result = orchestrator.run(bench.request("Tidy up", Some(plan(tasks)))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-    let untold = bench.events().into_iter().filter(
+    let unchecked = bench.events().into_iter().filter(
         |timed| matches!(&timed.event, ProgressEvent::CriterionChecked { passed: None, reason, .. } if reason.to_string().contains("no model")),
     );
-    assert_eq!(untold.count(), 1);
+    assert_eq!(unchecked.count(), 1);
 }

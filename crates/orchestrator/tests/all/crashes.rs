@@ -87,11 +87,11 @@ async fn a_crash_in_any_call_repeats_nothing() {
         let result = bench.resume().await;
         let when = format!("killed at {point:?}");
         check(&bench, &result, &when);
-        let told = bench
+        let in_doubt = bench
             .events()
             .into_iter()
             .filter(|timed| matches!(timed.event, ProgressEvent::ToolCallFinished { outcome: CallOutcome::InDoubt, .. }));
-        assert_eq!(told.count(), 1, "one call is in doubt, {when}");
+        assert_eq!(in_doubt.count(), 1, "one call is in doubt, {when}");
     }
 }
 

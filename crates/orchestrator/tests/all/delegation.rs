@@ -112,13 +112,13 @@ async fn who_is_made_is_chosen_or_named_and_is_told_the_frame() {
     assert!(messages_text(&parts[0]).contains("You are Explore") && messages_text(&parts[1]).contains("You are Oracle"), "{parts:#?}");
     assert!(messages_text(&parts[0]).contains("# What your task is a part of\\nWHOLE\\nWHOLE: four lines"), "{}", messages_text(&parts[0]));
     assert!(!messages_text(&parts[1]).contains("a part of"));
-    let told = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
+    let prompt = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
     for expected in [
         "Error: there is no profile `zeus`; the profiles are: `sisyphus`, `oracle`",
         "Error: the plan has no task `part`: its tasks are `whole`",
         "Error: there is no plan `other` here: the plan of this run is `trip`",
     ] {
-        assert!(told.contains(expected), "{expected}: {told}");
+        assert!(prompt.contains(expected), "{expected}: {prompt}");
     }
 }
 
@@ -215,8 +215,8 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
     let bench = Bench::new(model);
     let result = bounded(&bench, plan, Bounds { max_actors: 2, ..Bounds::default() }).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-    let told = messages_text(asked(&bench, "PART").last().unwrap());
-    assert!(told.contains("Error: 2 actors are allowed, and all are used: no other actor can be made; do it yourself"), "{told}");
+    let prompt = messages_text(asked(&bench, "PART").last().unwrap());
+    assert!(prompt.contains("Error: 2 actors are allowed, and all are used: no other actor can be made; do it yourself"), "{prompt}");
     assert_eq!(bench.log(), ["one", "three", "four"]);
 
     // The run is stopped with two actors at work, so it has used two when it continues.
@@ -266,8 +266,8 @@ fn check(bench: &Bench, result: &RunResult, when: &str) {
     assert_eq!(started, finished, "{when}: every call has one end");
     assert_eq!((started.len(), answers, made), (9, 9, 3), "{when}: nothing is told twice, and nothing is lost");
     assert_eq!(statuses(&state), [("whole", TaskStatus::Completed)]);
-    let told: BTreeSet<String> = bench.model.requests().iter().map(messages_text).collect();
-    assert!(told.len() <= 10, "{when}: what was answered is not asked in another way");
+    let prompts: BTreeSet<String> = bench.model.requests().iter().map(messages_text).collect();
+    assert!(prompts.len() <= 10, "{when}: what was answered is not asked in another way");
 }
 
 /// Continues the run, and drops it at an event if it has not ended before.
@@ -455,8 +455,8 @@ async fn a_task_of_the_plan_is_taken_over_and_settled() {
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert_eq!(bench.log(), ["ONE", "two"]);
     assert!(statuses(&bench.state()).iter().all(|(_, status)| *status == TaskStatus::Completed));
-    let told = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
-    assert!(told.contains("the task `after` cannot start yet") && told.contains("success: PART-DONE"), "{told}");
+    let prompt = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
+    assert!(prompt.contains("the task `after` cannot start yet") && prompt.contains("success: PART-DONE"), "{prompt}");
     let part = messages_text(&asked(&bench, "PART: one")[0]);
     assert!(part.contains("From the worker that hands it over") && part.contains("in capitals"), "{part}");
     let state = bench.state();

@@ -47,7 +47,7 @@ struct Driven<'a> {
 struct Lead {
     input: ActorInput,
     facts: Vec<ActorFact>,
-    told: usize,
+    reported: usize,
 }
 
 impl Driven<'_> {
@@ -103,20 +103,21 @@ impl Driven<'_> {
         if let RunEffect::Lead { order } = sent(&effect) {
             return self.wake(id, *order).await;
         }
-        let apart = self.apart();
-        let mut told = Vec::new();
+        let effects = self.apart();
+        let mut reports = Vec::new();
         let RunEffect::StartActor { brief, task, execution, origins, known } = sent(&effect) else {
-            let fact = apart.run(issue(&id, &effect, false), pending(), |fact| told.push(fact)).await;
-            self.facts.extend(told);
+            let fact = effects.run(issue(&id, &effect, false), pending(), |fact| reports.push(fact)).await;
+            self.facts.extend(reports);
             return fact;
         };
         let order = ActorOrder { brief: *brief, task, execution, origins, known };
         let spec = order.brief.spec.clone();
         let state = || sent(self.state.as_ref().unwrap());
-        let apart = apart.with_progress(state());
-        let made = apart.make_actor(id.clone(), sent(&order), Vec::new(), CancellationToken::new(), |fact| told.push(fact)).await.unwrap();
+        let effects = effects.with_progress(state());
+        let made =
+            effects.make_actor(id.clone(), sent(&order), Vec::new(), CancellationToken::new(), |fact| reports.push(fact)).await.unwrap();
         let judges = self.apart().with_progress(state());
-        self.facts.extend(told);
+        self.facts.extend(reports);
         self.report(&order, 0, made.created);
         let conclusion = self.act(&order, sent(&made.input)).await;
         let attempted = EndedAttempt { id, spec: &spec, conclusion, calls: sent(&self.calls), conflicts: Vec::new(), duration_ms: 1 };
@@ -129,13 +130,13 @@ impl Driven<'_> {
         let PreparedLeadWake { wake, lead: new } = sent(&woken);
         if let Some(new) = new {
             self.facts.push_back(RunFact::LeadReported { call: None, number: 0, event: new.created });
-            self.lead = Some(Lead { input: new.input, facts: Vec::new(), told: 0 });
+            self.lead = Some(Lead { input: new.input, facts: Vec::new(), reported: 0 });
         } else {
             self.lead.as_mut().unwrap().facts.push(ActorFact::Woken { wake });
         }
         loop {
-            let (state, apart) = (sent(self.state.as_ref().unwrap()), self.apart());
-            let Lead { input, facts, told } = self.lead.as_mut().unwrap();
+            let (state, effects) = (sent(self.state.as_ref().unwrap()), self.apart());
+            let Lead { input, facts, reported } = self.lead.as_mut().unwrap();
             let mut out = Outbox::default();
             let mut machine = ActorMachine::start(0, input, &mut out);
             let mut output = None;
@@ -143,13 +144,13 @@ impl Driven<'_> {
                 output = machine.apply(at, &sent(fact), &mut out);
             }
             let (orders, events) = out.take();
-            for event in events.into_iter().skip(*told) {
-                *told += 1;
-                self.facts.push_back(RunFact::LeadReported { call: None, number: u64::try_from(*told).unwrap(), event });
+            for event in events.into_iter().skip(*reported) {
+                *reported += 1;
+                self.facts.push_back(RunFact::LeadReported { call: None, number: u64::try_from(*reported).unwrap(), event });
             }
             if let Some(output) = output {
                 let ActorOutput::Rested(rest) = output else { panic!("{output:?}") };
-                return apart.lead_rested(id, rest, state, CancellationToken::new(), |_| {}).await;
+                return effects.lead_rested(id, rest, state, CancellationToken::new(), |_| {}).await;
             }
             let is_open = |id: &EffectId| !facts.iter().any(|fact| ActorMachine::answers(fact) == Some(id));
             let open = orders.into_iter().find_map(|order| match order {
@@ -157,7 +158,7 @@ impl Driven<'_> {
                 _ => None,
             });
             let (next, effect) = open.expect("nothing is open");
-            let acting = apart.with_progress(state);
+            let acting = effects.with_progress(state);
             let fact = acting.act(input.clone(), (issue(&next, &effect, false), None), CancellationToken::new(), |_| {}).await;
             facts.push(fact);
         }
@@ -317,7 +318,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
     let (model, plan) = four_lines();
     let bench = Bench::new(model);
     std::fs::write(bench.path("note.txt"), "a note").unwrap();
-    let apart = driven(&bench, "Four lines", plan.clone()).apart();
+    let effects = driven(&bench, "Four lines", plan.clone()).apart();
     let id = EffectId::new("first/1/1");
     let call = |tool: &str, parameters: serde_json::Value| RunEffect::CallTool {
         spec: Box::new(plan.tasks.first().unwrap().clone()),
@@ -326,7 +327,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
         origins: Vec::new(),
         result: None,
     };
-    let outcome = async |effect: RunEffect| match apart.run(issue(&id, &effect, true), pending(), |_| {}).await {
+    let outcome = async |effect: RunEffect| match effects.run(issue(&id, &effect, true), pending(), |_| {}).await {
         RunFact::TaskEnded { conclusion, .. } => conclusion.outcome,
         other => panic!("{other:?}"),
     };

@@ -422,7 +422,7 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         duration_ms: 0,
     };
     let failed = checked("a exists", Some(false));
-    let said = |text: &str| ProgressEvent::EvidenceAdded {
+    let message = |text: &str| ProgressEvent::EvidenceAdded {
         evidence: Evidence {
             id: "person-1".parse().unwrap(),
             at: at(2),
@@ -441,8 +441,8 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         (vec![failed.clone(), checked("a exists", Some(true))], vec!["c"]),
         (vec![checked("b exists", Some(true)), failed.clone(), checked("b exists", Some(false))], vec!["c", "a exists", "b exists"]),
         // A person may withdraw a criterion.
-        (vec![failed.clone(), said("b is enough")], vec!["c"]),
-        (vec![said("b is enough"), failed.clone()], vec!["c", "a exists"]),
+        (vec![failed.clone(), message("b is enough")], vec!["c"]),
+        (vec![message("b is enough"), failed.clone()], vec!["c", "a exists"]),
         // The goal itself is no criterion of the plan.
         (vec![checked("what was done reaches the goal: x", Some(false))], vec!["c"]),
     ];

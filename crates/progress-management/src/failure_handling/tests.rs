@@ -147,8 +147,11 @@ fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
         (task.status, task.failed_for_good, task.attempts) = (TaskStatus::Failed, true, 1);
     }
     let another = add(doing("other", "Use csv"), &["part"]);
-    let told = handled_failures(&state, &patch_of(vec![unblock("g"), another])).unwrap();
-    assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["g is retried", "part is replaced by another approach: other"]);
+    let handled = handled_failures(&state, &patch_of(vec![unblock("g"), another])).unwrap();
+    assert_eq!(
+        handled.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["g is retried", "part is replaced by another approach: other"]
+    );
     assert!(handled_failures(&state, &patch_of(vec![unblock("g"), unblock("part")])).is_err());
 }
 
@@ -158,15 +161,15 @@ fn what_was_missing_before_it_may_be_done_already() {
     let mut ready = state.tasks[&id("read")].clone();
     ready.spec.id = id("build");
     state.tasks.insert(id("build"), ready);
-    let told = handled_failures(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
-    assert!(told.iter().any(|lowered| lowered.to_string() == "convert is retried"), "it did not wait for that when it failed");
+    let handled = handled_failures(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
+    assert!(handled.iter().any(|lowered| lowered.to_string() == "convert is retried"), "it did not wait for that when it failed");
 }
 
 #[test]
 fn who_says_something_may_have_it_tried_again() {
     let mut state = troubled();
     let again = patch_of(vec![unblock("convert")]);
-    let said = |processed| Evidence {
+    let message = |processed| Evidence {
         id: "person-1".parse().unwrap(),
         at: at(2),
         task: None,
@@ -177,7 +180,7 @@ fn who_says_something_may_have_it_tried_again() {
         origins: vec![],
     };
     for (processed, allowed) in [(false, true), (true, false)] {
-        state.evidence = vec![said(processed)];
+        state.evidence = vec![message(processed)];
         assert_eq!(handled_failures(&state, &again).is_ok(), allowed, "processed: {processed}");
     }
 }

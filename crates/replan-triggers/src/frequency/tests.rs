@@ -96,8 +96,8 @@ proptest! {
             now += pause;
             match decide_replan(&[reason(TriggerKind::Stalled, 50)], history, at(now), idle, &settings) {
                 FrequencyDecision::Allow => {
-                    let apart = history.last_at.is_none_or(|last| at(now).millis_since(last) >= cooldown_seconds * 1_000);
-                    prop_assert!(apart || (idle && !cooldown_when_idle));
+                    let is_cooled_down = history.last_at.is_none_or(|last| at(now).millis_since(last) >= cooldown_seconds * 1_000);
+                    prop_assert!(is_cooled_down || (idle && !cooldown_when_idle));
                     history = ReplanHistory { count: history.count + 1, last_at: Some(at(now)) };
                 }
                 FrequencyDecision::Wait { until, .. } => {

@@ -21,8 +21,8 @@ fn what_is_too_much_is_left_out_and_counted() {
     assert_eq!((view.tasks[0].turns.len(), view.tasks[0].turns_left_out), (400, 1_101));
     let html = view.html();
     assert!(html.len() < MOST, "{}", html.len());
-    for said in ["14\u{2009}000 more characters left out", "1\u{2009}101 turns left out in the middle"] {
-        assert!(html.contains(said), "{said}");
+    for note in ["14\u{2009}000 more characters left out", "1\u{2009}101 turns left out in the middle"] {
+        assert!(html.contains(note), "{note}");
     }
 }
 

@@ -52,16 +52,20 @@ fn what_was_repaired_in_a_patch_stands_with_its_version() {
     // The first patch produced no version.
     let events = [asked.clone(), repaired("a comma"), asked.clone(), repaired("a quote"), change(2), asked, change(3)];
     let run = Run::of(one_task("Go", json!({"id": "t", "kind": "actor", "description": "x"}), events));
-    let told: Vec<_> = run.view(&[]).versions.into_iter().map(|version| version.lowered.join("; ")).collect();
-    assert_eq!(told, ["", "repaired: a quote", ""]);
+    let repairs: Vec<_> = run.view(&[]).versions.into_iter().map(|version| version.lowered.join("; ")).collect();
+    assert_eq!(repairs, ["", "repaired: a quote", ""]);
 }
 
 // Requirement: 7.21
 #[test]
 fn files_are_compared_as_the_run_found_and_left_them() {
     let mut run = Run::nightly();
-    let told: Vec<(String, bool)> = run.view(&[]).files.changed.iter().map(|file| (file.path.clone(), file.lines.is_empty())).collect();
-    assert_eq!(told, [("src/parser.py".to_owned(), false), ("src/migrate.py".to_owned(), false)], "what tools told, where nothing is kept");
+    let files: Vec<(String, bool)> = run.view(&[]).files.changed.iter().map(|file| (file.path.clone(), file.lines.is_empty())).collect();
+    assert_eq!(
+        files,
+        [("src/parser.py".to_owned(), false), ("src/migrate.py".to_owned(), false)],
+        "what tools told, where nothing is kept"
+    );
     let file =
         |path: &str, before, after| FileSource { path: path.into(), authors: vec!["mend-parser".into(), "bash".into()], before, after };
     let text = |text: &str| Content::File(text.as_bytes().to_vec());

@@ -150,12 +150,12 @@ fn a_missing_key_is_a_model_that_cannot_be_used() {
         ("[models.default]\nbase_url = \"http://x/v1\"\napi_key_env = \"MINE\"\n", "MINE"),
     ];
     for (files, variable) in cases {
-        let (kind, said) = key_of(files, &[("MINE", ""), ("AIME_MODEL", "m")]).unwrap_err();
+        let (kind, text) = key_of(files, &[("MINE", ""), ("AIME_MODEL", "m")]).unwrap_err();
         assert_eq!(kind, ErrorKind::MODEL);
-        assert!(said.contains(variable) && said.contains(&format!("export {variable}=")), "{said}");
+        assert!(text.contains(variable) && text.contains(&format!("export {variable}=")), "{text}");
     }
-    let (_, said) = key_of("[models.default]\nmodel = \"m\"\n", &[("MISTRAL_API_KEY", "k")]).unwrap_err();
-    assert!(said.contains("MISTRAL_API_KEY is set: write provider = \"mistral\" into [models.default]"), "{said}");
+    let (_, text) = key_of("[models.default]\nmodel = \"m\"\n", &[("MISTRAL_API_KEY", "k")]).unwrap_err();
+    assert!(text.contains("MISTRAL_API_KEY is set: write provider = \"mistral\" into [models.default]"), "{text}");
     assert_eq!(none_configured().kind, ErrorKind::MODEL);
 }
 

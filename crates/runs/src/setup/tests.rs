@@ -183,14 +183,14 @@ fn skills_that_are_not_here_are_missed() {
         || world.setup().missing_skills().unwrap().into_iter().map(|missing| format!("{} / {}", missing.message, missing.hint.unwrap()));
     world.file("config/aime/categories/own.toml", "[[category]]\nname = \"a\"\nprofile = \"atlas\"\nskills = [\"bake\", \"trim\"]\n");
     world.file("config/aime/profiles/ares.toml", "name = \"ares\"\ndescription = \"d\"\nprompt = \"p\"\nskills = [\"bkae\"]\n");
-    let told: Vec<String> = missing().collect();
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[1].ends_with("own.toml:4:11: there is no skill \"bake\" / use one of the known skills"), "{told:?}");
+    let notes: Vec<String> = missing().collect();
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    assert!(notes[1].ends_with("own.toml:4:11: there is no skill \"bake\" / use one of the known skills"), "{notes:?}");
     world.file("work/.agents/skills/bake/SKILL.md", "---\nname: bake\ndescription: d\n---\nhow\n");
-    let told: Vec<String> = missing().collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].ends_with("ares.toml:4:11: there is no skill \"bkae\" / did you mean \"bake\"?"), "{told:?}");
-    assert!(told[1].contains("own.toml:4:19: there is no skill \"trim\""), "{told:?}");
+    let notes: Vec<String> = missing().collect();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].ends_with("ares.toml:4:11: there is no skill \"bkae\" / did you mean \"bake\"?"), "{notes:?}");
+    assert!(notes[1].contains("own.toml:4:19: there is no skill \"trim\""), "{notes:?}");
     assert!(world.setup().categories().is_ok() && world.setup().profiles().is_ok());
 }
 
@@ -227,7 +227,7 @@ fn the_working_folder_must_be_one() {
 
 #[test]
 fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
-    let skill = |name: &str, says: &str| format!("---\nname: {name}\ndescription: d\n---\n{says}\n");
+    let skill = |name: &str, body: &str| format!("---\nname: {name}\ndescription: d\n---\n{body}\n");
     let world = World::new("");
     assert!(world.setup().skills().catalog.is_empty() && world.setup().tools().get("load_skill").is_none());
     world.file("config/aime/skills/bake/SKILL.md", &skill("bake", "the user's"));
@@ -244,10 +244,10 @@ fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
     let found = setup.skills();
     let known: Vec<_> =
         found.catalog.iter().map(|known| (known.skill.name.as_str(), known.skill.body.as_str(), known.files.join(" "))).collect();
-    let one = |name, says| (name, says, String::new());
+    let one = |name, body| (name, body, String::new());
     assert_eq!(known, [("bake", "the user's", "notes/dough.md".to_owned()), one("fold", "the project's"), one("trim", "this folder's")]);
     assert_eq!(found.notes.len(), 3, "{:?}", found.notes);
-    let told = found.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let notes = found.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for expected in [
         "without a skill: ",
         ".agents/skills/sew/SKILL.md:2: `description` is missing",
@@ -255,7 +255,7 @@ fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
         "the skill `trim` is that of ",
         ".aime/skills/trim; the one of ",
     ] {
-        assert!(told.contains(expected), "{expected}: {told}");
+        assert!(notes.contains(expected), "{expected}: {notes}");
     }
     assert!(setup.tools().get("load_skill").is_some());
 }

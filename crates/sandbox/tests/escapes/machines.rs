@@ -88,8 +88,8 @@ async fn without_a_network_of_its_own_no_command_is_run_unless_that_is_said_by_n
         assert!(error.to_string().contains("sandbox.allow_missing = [\"network-namespace\"]"), "{error}");
         let (mut settings, _) = settings(&place, by);
         settings.allow_missing = BTreeSet::from([Guarantee::NetworkNamespace]);
-        let told = Confinement::new(settings).unwrap().to_string();
-        assert!(told.contains("without network-namespace: "), "{told}");
+        let description = Confinement::new(settings).unwrap().to_string();
+        assert!(description.contains("without network-namespace: "), "{description}");
     }
 }
 

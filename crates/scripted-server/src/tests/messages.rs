@@ -130,10 +130,10 @@ async fn failures_and_odd_forms() {
     assert!(!kinds(&failed).contains(&"message_stop"));
     let reply = calling().object_arguments().without_usage().odd(ServerQuirk::NoIndex).odd(ServerQuirk::NoDone).no_ids();
     let server = serving(reply).await;
-    let odd = events(&server, &asking("hi")).await;
-    assert!(odd.iter().all(|event| event.get("index").is_none() && event.get("usage").is_none()));
-    assert_eq!(joined(&odd, "partial_json"), "");
-    assert_eq!(kinds(&odd).last(), Some(&"message_delta"));
+    let quirky = events(&server, &asking("hi")).await;
+    assert!(quirky.iter().all(|event| event.get("index").is_none() && event.get("usage").is_none()));
+    assert_eq!(joined(&quirky, "partial_json"), "");
+    assert_eq!(kinds(&quirky).last(), Some(&"message_delta"));
 }
 
 #[tokio::test]

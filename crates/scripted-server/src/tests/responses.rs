@@ -154,11 +154,11 @@ async fn answers_end_in_all_ways() {
 fn conditions_read_items() {
     let call = json!({"type": "function_call", "call_id": "a", "name": "bash", "arguments": "{\"command\": \"paint\"}"});
     let result = json!({"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "painted"}]});
-    let said = json!({"role": "assistant", "content": [{"type": "output_text", "text": "Then."}]});
+    let answer = json!({"role": "assistant", "content": [{"type": "output_text", "text": "Then."}]});
     let request = json!({
         "model": "m", "instructions": "You are a painter.", "tools": [{"type": "function", "name": "bash"}],
         "text": {"format": {"type": "json_schema", "name": "aime_plan"}},
-        "input": [{"role": "user", "content": "go"}, {"type": "reasoning", "summary": []}, call, result, said, call, result],
+        "input": [{"role": "user", "content": "go"}, {"type": "reasoning", "summary": []}, call, result, answer, call, result],
     });
     let cases = [
         ("schema", When::schema("aime_plan"), true),

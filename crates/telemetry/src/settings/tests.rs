@@ -71,8 +71,8 @@ fn an_address_is_told_without_what_is_secret_in_it() {
         ("https://traces.example.org/@me:here", "https://traces.example.org/@me:here", None),
     ] {
         let settings = read(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url)]).0.unwrap();
-        let told = format!("{settings:?}");
-        assert!(told.contains(&format!("{place:?}")) && !told.contains("very"), "{told}");
+        let shown = format!("{settings:?}");
+        assert!(shown.contains(&format!("{place:?}")) && !shown.contains("very"), "{shown}");
         assert_eq!(settings.secrets(), secret.into_iter().collect::<Vec<_>>(), "{url}");
     }
 }

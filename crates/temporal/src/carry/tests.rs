@@ -26,7 +26,7 @@ struct Here {
     /// True to postpone effects without others beside them until the new history.
     puts_off: bool,
     /// Number of `settle` calls that still report unsent reports.
-    untold: usize,
+    unsent: usize,
     /// Facts from outside.
     arrives: Vec<ToyFact>,
     begun: Vec<StartedEffect>,
@@ -45,7 +45,7 @@ impl Here {
             events: replayed,
             leave_after: usize::MAX,
             puts_off: false,
-            untold: 0,
+            unsent: 0,
             arrives: Vec::new(),
             begun: Vec::new(),
         }
@@ -53,7 +53,7 @@ impl Here {
 
     fn go(&mut self) -> Option<CarryOutcome<Toy>> {
         let resume = self.begin.clone().resume(self.time);
-        let polls = self.untold + 1;
+        let polls = self.unsent + 1;
         let mut carried = Box::pin(carry(resume, self));
         // One poll takes everything that is ready. A toy waits for nothing else, except for unsent reports.
         (0..polls).find_map(|_| match carried.poll_unpin(&mut Context::from_waker(Waker::noop())) {
@@ -103,8 +103,8 @@ impl Carrier<Toy> for Here {
     }
 
     fn settle(&mut self, _: &mut Context<'_>) -> bool {
-        let settled = self.untold == 0;
-        self.untold = self.untold.saturating_sub(1);
+        let settled = self.unsent == 0;
+        self.unsent = self.unsent.saturating_sub(1);
         settled
     }
 
@@ -203,12 +203,12 @@ fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
     whole.go();
     for leave_after in 0..whole.facts.len() {
         let mut here = Here::new(fresh());
-        (here.leave_after, here.untold) = (leave_after, 3);
+        (here.leave_after, here.unsent) = (leave_after, 3);
         match here.go() {
             Some(CarryOutcome::Continued { not_begun, .. }) => {
                 assert!(here.begun.iter().all(|begun| !not_begun.contains(&begun.id)), "left after {leave_after}");
                 assert!(leave_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
-                assert_eq!(here.untold, 0, "left after {leave_after}");
+                assert_eq!(here.unsent, 0, "left after {leave_after}");
             }
             // The effect that kept it there lasted until the end.
             Some(CarryOutcome::Ended(_)) => {}

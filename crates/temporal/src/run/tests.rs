@@ -47,7 +47,7 @@ fn an_answer_that_came_as_it_was_left_moves_it_on() {
     state.apply(Timestamp::from_millis(1), &asked).unwrap();
     let error = RunFailure::new(FailureCode::WaitingForHuman, "Which?", None);
     let waiting = RunOutput { status: RunStatus::WaitingForHuman, error: Some(error) };
-    let goes_on = |state: &ProgressState, heard| SuspendedState::of(&waiting, state, heard, Vec::new()).answered;
+    let goes_on = |state: &ProgressState, has_answer| SuspendedState::of(&waiting, state, has_answer, Vec::new()).answered;
     assert!(!goes_on(&state, true), "somebody answered something before");
     state.apply(Timestamp::from_millis(2), &ProgressEvent::QuestionAnswered { id, answer: "this".to_owned() }).unwrap();
     assert!(goes_on(&state, true));
@@ -98,7 +98,7 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         (Outcome::InDoubt, lost(), false, Outcome::InDoubt),
         (Outcome::InDoubt, conflict(), false, Outcome::InDoubt),
     ] {
-        let (cause, told, reported) = match &why {
+        let (cause, reason, reported) = match &why {
             Loss::Conflict(found) => {
                 (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/".to_owned(), found.clone())
             }
@@ -106,8 +106,8 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         };
         let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
         let RunFact::TaskEnded { conclusion, conflicts, .. } = omit(ended, why.clone(), repeatable) else { panic!() };
-        assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {told}");
-        assert!(conclusion.error.is_some_and(|error| error.to_string().contains(&told)) && conclusion.summary == "said");
+        assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {reason}");
+        assert!(conclusion.error.is_some_and(|error| error.to_string().contains(&reason)) && conclusion.summary == "said");
     }
 }
 

@@ -313,14 +313,14 @@ async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
     let a = world.work_by(0, &begun, Some("a"), "text", &TEXT.replace("one", "a's")).await;
     let b = world.work_by(1, &begun, Some("b"), "text", &TEXT.replace("one", "b's")).await;
     let (shared, private, conflicts) = world.conflict(0, (&begun, &a, &b), Vec::new()).await;
-    let told = |resolved: bool, kept: Option<&str>| {
+    let conflict_of = |resolved: bool, kept: Option<&str>| {
         let conflict = serde_json::json!({"task": "b", "path": "text", "kind": "text", "resolved": resolved});
         let (mut conflict, kept) = (conflict, kept.map(serde_json::Value::from));
         kept.into_iter().for_each(|kept| conflict["kept"] = kept);
         vec![conflict]
     };
-    let said = |found: &[FoundConflict]| found.iter().map(|found| serde_json::to_value(&found.conflict).unwrap()).collect::<Vec<_>>();
-    assert_eq!(said(&conflicts), told(false, Some(OWN)));
+    let values = |found: &[FoundConflict]| found.iter().map(|found| serde_json::to_value(&found.conflict).unwrap()).collect::<Vec<_>>();
+    assert_eq!(values(&conflicts), conflict_of(false, Some(OWN)));
     let hunks = "@@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\ntwo\nthree\nfour\n";
     assert_eq!(conflicts[0].hunks, hunks);
     // Another task goes on from the shared state meanwhile, which keeps the version of `b`.
@@ -329,10 +329,10 @@ async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
     let same = world.work_by(1, &private, Some("b"), "new", "b's\n").await;
     assert!(world.read("1/text").starts_with("<<<<<<<"), "its actor goes on between markers");
     let (still, private, again) = world.conflict(1, (&begun, &c, &same), conflicts).await;
-    assert_eq!((&still, &private, said(&again)), (&c, &same, told(false, Some(OWN))), "they are still there");
+    assert_eq!((&still, &private, values(&again)), (&c, &same, conflict_of(false, Some(OWN))), "they are still there");
     let resolved = world.work_by(1, &same, Some("b"), "text", &TEXT.replace("one", "a's\nb's")).await;
     let JoinResult::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
-    assert_eq!(said(&conflicts), told(true, None));
+    assert_eq!(values(&conflicts), conflict_of(true, None));
     let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.name(), change.added, change.removed)).collect();
     assert_eq!((files, changed), (2, vec![("new", "created", 1, 0), ("text", "changed", 1, 0)]));
     assert_eq!(world.take_back(&tree).await, ImportOutcome::Imported);

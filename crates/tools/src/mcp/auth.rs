@@ -102,7 +102,7 @@ async fn come_back(listener: &TcpListener) -> Result<String, String> {
         let head =
             format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len());
         // A browser that disconnects early misses only the page.
-        let _said = timeout(ASKING, browser.write_all(head.as_bytes())).await;
+        let _written = timeout(ASKING, browser.write_all(head.as_bytes())).await;
         if is_it {
             return Ok(asked);
         }

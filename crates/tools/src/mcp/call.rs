@@ -76,7 +76,7 @@ async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolConte
             "a request for what aime does not offer to servers: its model (sampling) or its folders (roots)",
         ));
     };
-    let (_heard, _) = handler.begin(context);
+    let (_watched, _) = handler.begin(context);
     let answered = context.cancel.run_until_cancelled(handler.elicit(request.params)).await.ok_or(CallError::Cancelled)?;
     serde_json::to_value(answered).map_err(|_| CallError::UnexpectedResponse("a question that cannot be answered"))
 }
@@ -129,7 +129,7 @@ pub(super) async fn request(
     let notice = CancelledNotificationParam::new(Some(handle.id.clone()), Some("no longer wanted".to_owned()));
     let notice = ClientNotification::CancelledNotification(CancelledNotification::new(notice));
     // The server may be gone or not listen, so the wait for the notification is short.
-    let _told = tokio::time::timeout(Duration::from_secs(1), connection.peer().send_notification(notice)).await;
+    let _sent = tokio::time::timeout(Duration::from_secs(1), connection.peer().send_notification(notice)).await;
     Err(error)
 }
 

@@ -129,7 +129,7 @@ impl ServerHandler for Handler {
         };
         if let Some(telling) = telling {
             // Limit the wait for messages that the client does not read.
-            let _told = timeout(LAST_NEWS, telling).await;
+            let _sent = timeout(LAST_NEWS, telling).await;
         }
         answered(outcome)
     }

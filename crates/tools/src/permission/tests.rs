@@ -294,15 +294,15 @@ fn read_only_is_not_widened_by_any_rule() {
 #[test]
 fn the_rule_is_named_to_the_model_and_to_the_person() {
     let rules = rules(&[], &["bash(git push *)"], &["bash(rm *)"]);
-    let said = |command: &str| match decision(Approval::All, &rules, "bash", json!({"command": command})) {
+    let reason_of = |command: &str| match decision(Approval::All, &rules, "bash", json!({"command": command})) {
         PermissionDecision::Allow => String::new(),
         PermissionDecision::Ask { question, always } => format!("{question} {}", always.len()),
         PermissionDecision::Deny { reason } => reason,
     };
-    assert_eq!(said("rm x"), "`bash` is denied here by the rule `bash(rm *)`");
-    assert_eq!(said("git push"), "Run this command?\n    git push\nThe rule `bash(git push *)` wants this asked. 0");
+    assert_eq!(reason_of("rm x"), "`bash` is denied here by the rule `bash(rm *)`");
+    assert_eq!(reason_of("git push"), "Run this command?\n    git push\nThe rule `bash(git push *)` wants this asked. 0");
     assert_eq!(
-        said("$x y"),
+        reason_of("$x y"),
         "Run this command?\n    $x y\nThe rule `bash(rm *)` denies some of what it may do, and nobody can tell before it runs whether it does. 0"
     );
 }

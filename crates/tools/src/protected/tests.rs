@@ -141,7 +141,7 @@ async fn what_can_run_nothing_stays_and_is_said() {
 async fn what_was_approved_stays_and_is_said() {
     let evil = "echo x > .git/hooks/pre-commit";
     let by_rule = || rules(&["write_file(.git/hooks/**)"]);
-    for (rules, parameters, stays) in [
+    for (rules, parameters, is_kept) in [
         // The person who allowed the call saw its name.
         (rules(&[]), json!({"command": evil}), true),
         (rules(&[]), json!({"command": "git config core.pager less"}), true),
@@ -153,14 +153,14 @@ async fn what_was_approved_stays_and_is_said() {
         fs::write(folder.path().join("run.sh"), evil).unwrap();
         let before = all(&folder);
         let message = call(&context, "bash", parameters.clone()).await;
-        assert_eq!(all(&folder) != before, stays, "{parameters}: {message}");
-        assert!(message.contains(if stays { "[changed what may run later" } else { "[put back" }), "{parameters}: {message}");
+        assert_eq!(all(&folder) != before, is_kept, "{parameters}: {message}");
+        assert!(message.contains(if is_kept { "[changed what may run later" } else { "[put back" }), "{parameters}: {message}");
     }
 }
 
 #[tokio::test]
 async fn a_person_who_is_there_is_asked_whether_it_may_stay() {
-    for (answer, asks, stays) in [("yes", true, true), ("no", true, false), ("yes", false, false)] {
+    for (answer, asks, is_kept) in [("yes", true, true), ("no", true, false), ("yes", false, false)] {
         let (folder, mut context) = place();
         fs::write(folder.path().join("run.sh"), "echo x > .envrc").unwrap();
         context = context.with_person(AskPerson::new(move |question| {
@@ -171,7 +171,7 @@ async fn a_person_who_is_there_is_asked_whether_it_may_stay() {
             context.protected = context.protected.for_call(false);
         }
         call(&context, "bash", hidden("x")).await;
-        assert_eq!(folder.path().join(".envrc").exists(), stays, "{answer} {asks}");
+        assert_eq!(folder.path().join(".envrc").exists(), is_kept, "{answer} {asks}");
     }
 }
 

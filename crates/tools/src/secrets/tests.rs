@@ -44,12 +44,12 @@ async fn no_tool_shows_what_a_file_of_keys_holds() {
         ("python", json!({"code": "import base64; print(base64.b64encode(b'x' + open('deploy/.env','rb').read()))"}), "[redacted-secret]"),
     ];
     for (tool, parameters, expected) in calls {
-        let told = match call(&context, tool, parameters.clone()).await {
-            Ok(told) => told,
+        let text = match call(&context, tool, parameters.clone()).await {
+            Ok(text) => text,
             Err(error) => error.to_string(),
         };
-        assert!(told.contains(expected), "{tool} {parameters}: {told}");
-        assert!(!told.contains(SECRET) && !told.contains("aHVudGVyMjItb2YtdGhlLWZpbG"), "{tool} {parameters}: {told}");
+        assert!(text.contains(expected), "{tool} {parameters}: {text}");
+        assert!(!text.contains(SECRET) && !text.contains("aHVudGVyMjItb2YtdGhlLWZpbG"), "{tool} {parameters}: {text}");
     }
 }
 
@@ -141,13 +141,13 @@ async fn file_tools_open_keys_by_their_name_alone() {
     // A private key is recognized by its marks in a file of any name.
     assert_eq!(context.redactor.values_known(), 0);
     for (parameters, expected) in found {
-        let told = call(&context, "grep", parameters.clone()).await.unwrap();
+        let text = call(&context, "grep", parameters.clone()).await.unwrap();
         let expected = expected.replace("No line matches `hunter` in 1 file.", "notes.txt:3:[redacted-secret]");
-        assert!(told.contains(&expected) && !told.contains(SECRET), "{parameters}: {told}");
+        assert!(text.contains(&expected) && !text.contains(SECRET), "{parameters}: {text}");
     }
     for path in [".netrc", "a/b/c/d/e/f/.env", "notes.txt", "linked/.env"] {
-        let told = call(&context, "read_file", json!({"path": path, "offset": 1})).await.unwrap();
-        assert!(told.contains("[redacted-secret]") && !told.contains(SECRET), "{path}: {told}");
+        let text = call(&context, "read_file", json!({"path": path, "offset": 1})).await.unwrap();
+        assert!(text.contains("[redacted-secret]") && !text.contains(SECRET), "{path}: {text}");
     }
 }
 
@@ -155,8 +155,8 @@ async fn file_tools_open_keys_by_their_name_alone() {
 async fn a_part_of_a_private_key_is_not_shown() {
     let (folder, context) = place();
     fs::write(folder.path().join("fixture.txt"), format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n")).unwrap();
-    let told = call(&context, "read_file", json!({"path": "fixture.txt", "offset": 2})).await.unwrap();
-    assert!(told.starts_with("[redacted-secret]\n-----END"), "{told}");
+    let text = call(&context, "read_file", json!({"path": "fixture.txt", "offset": 2})).await.unwrap();
+    assert!(text.starts_with("[redacted-secret]\n-----END"), "{text}");
     fs::write(folder.path().join("deploy/.netrc"), "machine h login u password another-secret-1\n").unwrap();
     let printed = call(&context, "bash", json!({"command": "cut -d' ' -f6 deploy/.netrc"})).await.unwrap();
     assert!(printed.contains("[redacted-secret]") && !printed.contains("another-secret-1"), "{printed}");

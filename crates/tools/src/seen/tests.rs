@@ -119,15 +119,15 @@ async fn an_edit_that_matches_keeps_the_other_change() {
     }
     world.call("b", "edit_file", edit("three", "3")).await.unwrap();
     let note = "[`notes.txt` was changed by task `b` since you last read it; this edit was made on top of that change, which is kept]";
-    let told = world.text("a", "edit_file", edit("one", "1")).await;
-    assert!(told.contains(note), "{told}");
-    let told = world.text("a", "apply_patch", patch("*** Update File: notes.txt\n@@\n-two\n+2")).await;
-    assert!(told.contains(note), "{told}");
+    let text = world.text("a", "edit_file", edit("one", "1")).await;
+    assert!(text.contains(note), "{text}");
+    let text = world.text("a", "apply_patch", patch("*** Update File: notes.txt\n@@\n-two\n+2")).await;
+    assert!(text.contains(note), "{text}");
     assert_eq!(world.content(), "1\n2\n3\n");
     // An edit shows the actor only its own part.
     assert!(world.call("a", "write_file", write("mine\n")).await.is_err());
-    let told = world.text("a", "edit_file", edit("one", "uno")).await;
-    assert!(told.contains("old_text"), "an edit of text that is gone fails: {told}");
+    let text = world.text("a", "edit_file", edit("one", "uno")).await;
+    assert!(text.contains("old_text"), "an edit of text that is gone fails: {text}");
 }
 
 #[derive(Debug, Clone)]

@@ -11,8 +11,8 @@ fn run_check(place: &Place, recorder: &Arc<Recorder>, work: impl FnOnce(&Place))
     recorder.close(window);
 }
 
-fn put_back(recorder: &Recorder, stays: impl Fn(&Path) -> bool) -> Vec<String> {
-    let (undone, left) = recorder.put_back(&check(), stays).unwrap();
+fn put_back(recorder: &Recorder, keep: impl Fn(&Path) -> bool) -> Vec<String> {
+    let (undone, left) = recorder.put_back(&check(), keep).unwrap();
     assert_eq!((left, undone.failed.len()), (Vec::new(), 0));
     undone.changes.iter().map(|change| change.path.display().to_string()).collect()
 }

@@ -266,9 +266,9 @@ async fn a_repository_of_its_own_reaches_nobody_else() {
     shared.write("ignored", "x");
     let git = |folder: &Path, arguments: &[&str]| {
         let identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"];
-        let said = Command::new("git").args(identity).args(arguments).current_dir(folder).output().unwrap();
-        assert!(said.status.success(), "{said:?}");
-        String::from_utf8(said.stdout).unwrap()
+        let output = Command::new("git").args(identity).args(arguments).current_dir(folder).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
     };
     git(&shared.folder(), &["init", "-q", "-b", "trunk"]);
     git(&shared.folder(), &["add", "."]);

@@ -34,15 +34,15 @@ impl Hosts {
 
     /// Returns the work with its authors, one line per change.
     async fn author_lines(&self, from: Option<&Commit>, to: &Commit) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         for step in self.there.past(from, to).await.unwrap().unwrap().steps {
             let by = step.authors.into_iter().collect::<Vec<_>>().join(" and ");
             for Changed { path, before, after } in step.changes {
                 let (before, after) = (self.text(before.as_ref()).await, self.text(after.as_ref()).await);
-                told.push(format!("{by}: {} {before:?} {after:?}", path.display()));
+                lines.push(format!("{by}: {} {before:?} {after:?}", path.display()));
             }
         }
-        told
+        lines
     }
 }
 
@@ -178,8 +178,8 @@ async fn do_all(actions: Vec<Action>) {
         for changed in steps.into_iter().flat_map(|step| step.changes) {
             assert_ne!(changed.before, changed.after);
             before.entry(changed.path.clone()).or_insert_with(|| changed.before.clone());
-            let stood = stands.insert(changed.path.clone(), changed.after);
-            assert!(stood.is_none_or(|stood| stood == changed.before), "{} does not stand so", changed.path.display());
+            let previous = stands.insert(changed.path.clone(), changed.after);
+            assert!(previous.is_none_or(|previous| previous == changed.before), "{} does not stand so", changed.path.display());
         }
         let expected: Vec<_> = hosts.there.changed(&begun, &to).await.unwrap();
         let found = stands.into_iter().map(|(path, after)| Changed { before: before.remove(&path).flatten(), path, after });

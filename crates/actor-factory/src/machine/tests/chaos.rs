@@ -166,8 +166,8 @@ proptest! {
                     play.fact(fact);
                 }
             }
-            let heard = play.events.iter().filter(|event| matches!(event, ProgressEvent::ActorTold { .. })).count();
-            prop_assert!(heard <= 3, "what was said is heard twice");
+            let delivered = play.events.iter().filter(|event| matches!(event, ProgressEvent::ActorTold { .. })).count();
+            prop_assert!(delivered <= 3, "what was said is heard twice");
             if let Some(rest) = &play.rest {
                 prop_assert!(play.open.is_empty(), "something is under way while it rests: {:?}", play.open_ids());
                 prop_assert!(rest.wake <= wakes);

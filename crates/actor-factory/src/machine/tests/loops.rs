@@ -34,12 +34,12 @@ proptest! {
         let mut input = input();
         input.spec.max_steps = 400;
         let mut play = Play::start(input);
-        let (mut told_at, mut bound_at) = (None, None);
+        let (mut warned_at, mut bound_at) = (None, None);
         let ended = turns(
             &mut play,
             |play, number| {
                 if !play.nudges().is_empty() {
-                    told_at.get_or_insert(number);
+                    warned_at.get_or_insert(number);
                 }
                 if play.is_asked_to_conclude() {
                     bound_at.get_or_insert(number);
@@ -53,7 +53,7 @@ proptest! {
         );
         // The first change restarts the count, so the first round does not count.
         let rounds = |count: u32| before + period * (count as usize + usize::from(changes));
-        prop_assert!(told_at.is_some_and(|at| at <= rounds(WARN_AFTER_REPEATS)), "told at {told_at:?}");
+        prop_assert!(warned_at.is_some_and(|at| at <= rounds(WARN_AFTER_REPEATS)), "told at {warned_at:?}");
         prop_assert!(bound_at.is_some_and(|at| at <= rounds(CONCLUDE_AFTER_REPEATS)), "bound at {bound_at:?}");
         prop_assert!(ended <= rounds(ABORT_AFTER_REPEATS), "ended after {ended} turns");
     }

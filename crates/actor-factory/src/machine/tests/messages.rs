@@ -28,11 +28,11 @@ fn user(text: &str) -> Message {
 
 /// Returns the ids of the messages that the actor has heard, in order.
 fn heard(play: &Play) -> Vec<&str> {
-    let told = play.events.iter().filter_map(|event| match event {
+    let ids = play.events.iter().filter_map(|event| match event {
         ProgressEvent::ActorTold { evidence, .. } => Some(evidence.as_str()),
         _ => None,
     });
-    told.collect()
+    ids.collect()
 }
 
 // Requirement: 12.2
@@ -157,23 +157,23 @@ fn what_was_said_outlives_a_compaction() {
         play.calls(vec![read("a", &step.to_string()), read("b", &"x".repeat(900))]);
         play.tool(&format!("t/1/{step}/1"), &"y".repeat(900)).tool(&format!("t/1/{step}/2"), &"z".repeat(900));
     }
-    let said = format!("{:?}", play.requests.last().unwrap().messages);
-    assert!(said.contains("Earlier messages were removed"), "{said}");
-    assert!(said.contains("The person you work for has said:\\n- slowly"), "{said}");
+    let messages = format!("{:?}", play.requests.last().unwrap().messages);
+    assert!(messages.contains("Earlier messages were removed"), "{messages}");
+    assert!(messages.contains("The person you work for has said:\\n- slowly"), "{messages}");
 }
 
 /// The actor of a fork hears once that the folder may lack what it did, since a fork takes no private folders along.
 // Requirement: 9.1
 #[test]
 fn a_fork_tells_its_actor_of_missing_changes() {
-    let told = |play: &Play| {
+    let notes = |play: &Play| {
         let request = serde_json::to_string(play.requests.last().unwrap()).unwrap();
         request.matches("Changes that you made before may be missing").count()
     };
     let mut play = Play::start(input());
     play.calls(vec![write("a", "1")]);
     play.fact(ActorFact::Forked {}).tool("t/1/1/1", "written");
-    assert_eq!(told(&play), 1);
+    assert_eq!(notes(&play), 1);
     play.calls(vec![read("b", "1")]).tool("t/1/2/1", "x");
-    assert_eq!(told(&play), 1, "it is told once");
+    assert_eq!(notes(&play), 1, "it is told once");
 }

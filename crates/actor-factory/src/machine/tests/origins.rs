@@ -102,11 +102,11 @@ fn what_was_read_goes_with_all_that_is_made_of_it() {
     play.calls(vec![write("a", "out.md")]).tool("t/1/1/1", "Created `out.md`.");
     let evidence = json!({"type": "discovery", "significance": "high", "content": "x"});
     play.calls(vec![call("b", "report_evidence", &evidence)]);
-    let told = play.events.iter().find_map(|event| match event {
+    let reported = play.events.iter().find_map(|event| match event {
         ProgressEvent::EvidenceAdded { evidence } => Some(evidence.origins.clone()),
         _ => None,
     });
-    assert_eq!(told, Some(vec![Origin::Files]));
+    assert_eq!(reported, Some(vec![Origin::Files]));
     play.calls(vec![delegate("c", "a part")]);
     let (id, ActorEffect::Delegate { origins, .. }) = play.open[0].clone() else { panic!("{:?}", play.open) };
     assert_eq!(origins, [Origin::Files]);

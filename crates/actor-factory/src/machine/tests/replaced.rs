@@ -29,7 +29,7 @@ fn a_users_notes_take_the_place_of_those_that_are_built_in() {
     assert_eq!(play.step_note().as_deref(), Some("Onwards."));
     for (step, expected) in [(3, "2 to go."), (4, "read_file again, 3 times.\n1 to go.")] {
         play.calls(vec![read("a", "2")]).tool_error(&format!("t/1/{step}/1"), "gone");
-        assert!(step == 4 || play.step_note().is_some_and(|said| said.ends_with(expected)), "{:?}", play.step_note());
+        assert!(step == 4 || play.step_note().is_some_and(|note| note.ends_with(expected)), "{:?}", play.step_note());
     }
 }
 

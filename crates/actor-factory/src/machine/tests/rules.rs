@@ -259,8 +259,8 @@ fn repetition_is_told_and_at_last_fails() {
     for step in 1..=20 {
         assert_eq!(play.output, None, "{step}");
         let prompt = play.step_note().unwrap_or_default();
-        let (told, asked) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You go in circles"));
-        assert_eq!((told, asked), ((4..=6).contains(&step), step > 6), "{step}: {prompt}");
+        let (has_hint, must_conclude) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You go in circles"));
+        assert_eq!((has_hint, must_conclude), ((4..=6).contains(&step), step > 6), "{step}: {prompt}");
         play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
     }
     let conclusion = play.output.unwrap();

@@ -95,16 +95,16 @@ fn a_number_counts_once_and_a_stop_loses_nothing() {
 
 #[test]
 fn a_blocked_actor_hears_the_person_and_goes_on() {
-    for (words, said) in [("the key is in key.txt", "answers: the key is in key.txt"), ("", "lets you go on")] {
+    for (words, note) in [("the key is in key.txt", "answers: the key is in key.txt"), ("", "lets you go on")] {
         let mut play = Play::start(input());
         play.calls(vec![terminate("blocked", "no key")]);
         assert_eq!(play.output.as_ref().unwrap().cause, Some(FailureCause::Blocked));
         // A message that came meanwhile is not lost.
-        let told = PersonMessage { id: "p-1".parse().unwrap(), text: "and hurry".to_owned() };
-        play.fact(ActorFact::PersonMessage { said: told });
+        let message = PersonMessage { id: "p-1".parse().unwrap(), text: "and hurry".to_owned() };
+        play.fact(ActorFact::PersonMessage { said: message });
         play.fact(ActorFact::RunAgain { number: 1, missing: words.into(), answer: true });
         let request = serde_json::to_string(play.requests.last().unwrap()).unwrap();
-        assert!(request.contains("You ended as blocked.") && request.contains(said) && request.contains("and hurry"), "{request}");
+        assert!(request.contains("You ended as blocked.") && request.contains(note) && request.contains("and hurry"), "{request}");
         assert_eq!(play.nudges(), ["answered"]);
         play.calls(vec![terminate("success", "done")]);
         assert_eq!(play.output.as_ref().unwrap().outcome, Outcome::Success);

@@ -16,13 +16,13 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
         Play::start(input)
     };
     let end = || vec![terminate("success", "a.txt and b.txt are written")];
-    let told = |play: &Play| play.results().last().is_some_and(|result| result.contains("the task also names `b.txt`"));
+    let is_reminded = |play: &Play| play.results().last().is_some_and(|result| result.contains("the task also names `b.txt`"));
     for (small, times) in [(false, 0), (true, 3)] {
         let mut play = begin(small);
         play.calls(vec![write("w", "src/A.txt")]).tool("t/1/1/1", "written");
         for _ in 0..times {
             play.calls(end());
-            assert!(told(&play), "{:?}", play.results());
+            assert!(is_reminded(&play), "{:?}", play.results());
         }
         play.calls(end());
         assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
@@ -32,13 +32,13 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
     let made_up = json!({"path": "a.txt", "content": "This is a copy of b.txt"});
     play.calls(vec![call("w", "write_file", &made_up)]).tool("t/1/1/1", "written");
     play.calls(end());
-    assert!(told(&play));
+    assert!(is_reminded(&play));
     // A failed call does not count.
     let mut play = begin(true);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
     play.calls(vec![read("r", "b.txt")]).tool_error("t/1/2/1", "there is no such file");
     play.calls(end());
-    assert!(told(&play));
+    assert!(is_reminded(&play));
     // Each file gets a reminder, one per attempt to end.
     let mut play = begin(true);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
@@ -137,7 +137,7 @@ fn who_gives_up_is_said_to_have_met_its_last_error() {
     assert_eq!(given_up(true, "It was not written.", None), format!("It was not written.{met}"));
     assert_eq!(given_up(true, "It was not written.", Some(("read_file", "text"))), format!("It was not written.{met}"));
     assert_eq!(given_up(true, "It is no text.", Some(("write_file", "written"))), "It is no text.", "it got over that");
-    let told = "Error: blocked by the hook flaky: the machine is busy";
-    assert_eq!(given_up(true, told, None), told, "once is enough");
+    let error = "Error: blocked by the hook flaky: the machine is busy";
+    assert_eq!(given_up(true, error, None), error, "once is enough");
     assert_eq!(given_up(false, "It was not written.", None), "It was not written.", "others say what they met");
 }

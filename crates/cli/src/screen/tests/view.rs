@@ -264,10 +264,10 @@ fn every_phrase_has_both_languages() {
     );
     for phrase in each {
         assert_eq!(phrase_text(phrase), english(phrase), "{phrase:?}");
-        let said = in_language(Language::Chinese, || phrase_text(phrase));
-        assert!(said.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{phrase:?}: {said}");
+        let text = in_language(Language::Chinese, || phrase_text(phrase));
+        assert!(text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{phrase:?}: {text}");
         if let P::Call(_) = phrase {
-            assert!(console::measure_text_width(&said) <= 8, "{said}");
+            assert!(console::measure_text_width(&text) <= 8, "{text}");
         }
     }
     for phrase in [P::Comma, P::Of { used, most }, P::Call(None)] {

@@ -66,9 +66,9 @@ impl EffectRunner<Toy> for Talker {
 #[tokio::test]
 async fn what_is_told_on_the_way_comes_before_the_answer_also_of_one_that_panics() {
     for (panics, answer) in [(false, 1), (true, 2)] {
-        let mut told = Vec::new();
-        let fact = execute_effect::<Toy, _>(Arc::new(Talker { panics }), issue(ToyEffect::Wait), pending(), |fact| told.push(fact)).await;
+        let mut notes = Vec::new();
+        let fact = execute_effect::<Toy, _>(Arc::new(Talker { panics }), issue(ToyEffect::Wait), pending(), |fact| notes.push(fact)).await;
         assert_eq!(fact, done(answer));
-        assert_eq!(told, ["one", "two"].map(|text| ToyFact::Note { text: text.to_owned() }));
+        assert_eq!(notes, ["one", "two"].map(|text| ToyFact::Note { text: text.to_owned() }));
     }
 }

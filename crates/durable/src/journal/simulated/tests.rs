@@ -41,7 +41,7 @@ fn a_write_has_the_fate_that_was_chosen_for_it() {
         (Fate::Full, "no room", 0),
         (Fate::Broken, "cannot be used", 0),
     ];
-    for (fate, heard, kept) in cases {
+    for (fate, expected, kept) in cases {
         let journal = Journal::simulated(Arc::new(One(AtomicUsize::new(2), fate))).unwrap();
         let run = NewRun { id: "r", at: 0, machine_version: 1, title: "t", status: "running" };
         journal.create_run(run).now_or_never().unwrap().unwrap();
@@ -52,7 +52,7 @@ fn a_write_has_the_fate_that_was_chosen_for_it() {
             Some(Ok(())) => "written".to_owned(),
             Some(Err(error)) => error.to_string(),
         };
-        assert!(answer.contains(heard), "{fate:?}: {answer}");
+        assert!(answer.contains(expected), "{fate:?}: {answer}");
         let loaded = journal.load::<Toy>("r", RUN_STREAM).unwrap().unwrap();
         assert_eq!((loaded.facts.len(), loaded.damage.as_deref()), (kept, None), "{fate:?}");
         assert_eq!(journal.events("r", 1, 9).unwrap().len(), 1 + kept, "{fate:?}: facts and events go together");

@@ -41,9 +41,9 @@ fn what_cannot_be_opened_says_why_and_names_the_file() {
         ("text/aime.db", "cannot create the folder"),
         ("", "cannot open the journal"),
     ];
-    for (name, says) in cases {
+    for (name, expected) in cases {
         let text = fault(Journal::open(of(name))).to_string();
-        assert!(text.contains(says), "{name}: {text}");
+        assert!(text.contains(expected), "{name}: {text}");
         assert!(text.contains(&folder.path().display().to_string()), "{name}: {text}");
     }
     assert!(foreign.query_row("SELECT count(*) FROM theirs", [], |row| row.get::<_, i64>(0)).is_ok(), "it is left as it was");

@@ -117,8 +117,8 @@ async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
         let snapshot = machine_of(&fixture.journal, "r");
         let loaded = fixture.load().unwrap();
         assert_eq!((snapshot.state.replayed(), &snapshot.damage), (loaded.facts.len(), &loaded.damage), "{harm}");
-        let said = snapshot.unused.join("\n");
-        assert!(said.contains(why) && said.is_empty() == why.is_empty(), "{harm}: {said}");
+        let notes = snapshot.unused.join("\n");
+        assert!(notes.contains(why) && notes.is_empty() == why.is_empty(), "{harm}: {notes}");
         // The stream continues, and the append repairs the damage.
         note(&mut fixture.journal.stream("r", "").after_snapshot(&snapshot), &["e"]).await.unwrap();
         let repaired = fixture.load().unwrap();

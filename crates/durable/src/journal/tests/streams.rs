@@ -141,8 +141,8 @@ async fn each_fact_and_event_keeps_its_time() {
     let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
     let times = [2_000, 2_000, 2_001, 2_003, 2_003];
     let facts: Vec<_> = times.iter().map(|time| at(*time, ToyFact::Note { text: time.to_string() })).collect();
-    let told: Vec<_> = [2_000, 2_003, 2_003].iter().map(|time| at(*time, ToyEvent::Noted { text: time.to_string() })).collect();
-    writer.append::<Toy>(Commit { input: None, facts: &facts, events: &told }).await.unwrap();
+    let events: Vec<_> = [2_000, 2_003, 2_003].iter().map(|time| at(*time, ToyEvent::Noted { text: time.to_string() })).collect();
+    writer.append::<Toy>(Commit { input: None, facts: &facts, events: &events }).await.unwrap();
     let loaded = fixture.load().unwrap();
     assert_eq!((loaded.facts.iter().map(|fact| fact.at).collect::<Vec<_>>(), loaded.events, loaded.damage), (times.to_vec(), 4, None));
     let kept = fixture.journal.events("r", 1, 9).unwrap();

@@ -51,9 +51,9 @@ fn check(cases: Vec<Case>, read: impl Fn(&str) -> Result<String, Vec<PlanFault>>
         let found = match read(&case.text) {
             Ok(found) => (case.is.as_ref() != Some(&found)).then(|| format!("is = '{found}'")),
             Err(faults) => {
-                let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                let right = case.refused.is_some_and(|refused| told.iter().any(|fault| fault.starts_with(&refused)));
-                (!right).then(|| format!("refused: {told:?}"))
+                let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                let right = case.refused.is_some_and(|refused| texts.iter().any(|fault| fault.starts_with(&refused)));
+                (!right).then(|| format!("refused: {texts:?}"))
             }
         };
         wrong.extend(found.map(|found| format!("{}\n  {}\n  {found}", case.name, case.text)));

@@ -60,12 +60,12 @@ fn new_ids_are_made_valid_with_their_mentions() {
 
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {
-    let told = |value: Value| patch_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let faults = |value: Value| patch_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(
         [
-            told(json!("x")),
-            told(json!({"reasoning": "x"})),
-            told(json!({"changes": [1, {"op": "explode"}, {}, {"op": "remove_task"}, {"op": "modify_task", "id": "a"},
+            faults(json!("x")),
+            faults(json!({"reasoning": "x"})),
+            faults(json!({"changes": [1, {"op": "explode"}, {}, {"op": "remove_task"}, {"op": "modify_task", "id": "a"},
                 {"op": "merge_tasks", "ids": ["a", "b"]}, {"op": "add_task", "task": {"id": "g", "subtasks": ["x"]}}, {"op": "add_edge", "from": "a"}]})),
         ]
         .join("\n--\n"));

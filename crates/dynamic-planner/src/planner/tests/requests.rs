@@ -54,7 +54,7 @@ fn added(request: &ChatRequest, to: &ChatRequest) -> String {
 
 #[tokio::test]
 async fn larger_models_are_told_of_edges_and_of_the_strategy_too() {
-    let mut told = Vec::new();
+    let mut additions = Vec::new();
     let room = Some(crate::Room { used: 1, most: 20, must_merge: false });
     let updated = ReplanRequest { room, ..replan_request() };
     for (schema, replanning) in [("aime_plan", None), ("aime_patch", Some(replan_request())), ("aime_patch", Some(updated))] {
@@ -70,9 +70,9 @@ async fn larger_models_are_told_of_edges_and_of_the_strategy_too() {
         }
         assert!(tokens(&requests[1]) - tokens(&requests[0]) < 160, "{}", tokens(&requests[1]) - tokens(&requests[0]));
         assert_eq!(added(&requests[0], &requests[1]), "", "nothing is left out");
-        told.push(added(&requests[1], &requests[0]));
+        additions.push(added(&requests[1], &requests[0]));
     }
-    insta::assert_snapshot!(told.join("\n---\n"));
+    insta::assert_snapshot!(additions.join("\n---\n"));
 }
 
 // Requirement: 3.14
@@ -94,8 +94,9 @@ async fn a_first_plan_may_have_edges() {
         let ResponseFormat::JsonSchema { schema, .. } = &asked.format else { panic!("{:?}", asked.format) };
         assert_eq!(aime_llm::SchemaChecker::new(schema).unwrap().fits(&plan), may);
         for edge in edges.as_array().unwrap() {
-            let told = |message: &Arc<Message>| matches!(message.as_ref(), Message::System { content } if content.contains(&written(edge)));
-            assert_eq!(asked.messages.iter().any(told), may, "{edge}");
+            let names_edge =
+                |message: &Arc<Message>| matches!(message.as_ref(), Message::System { content } if content.contains(&written(edge)));
+            assert_eq!(asked.messages.iter().any(names_edge), may, "{edge}");
         }
     }
 }
@@ -225,8 +226,8 @@ async fn an_update_of_a_plan_that_grows() {
     let replanned = planner(&model).replan(&request, fits).await.unwrap();
     assert!(replanned.patch.changes.is_empty());
     insta::assert_snapshot!(show(&model.requests()[0]));
-    let told = last_user_text(&model.requests()[0]);
-    assert_eq!(told.matches(&found).count(), 7, "early and late results are told whole: {told}");
+    let prompt = last_user_text(&model.requests()[0]);
+    assert_eq!(prompt.matches(&found).count(), 7, "early and late results are told whole: {prompt}");
     let narrow = ModelLimits { small: true, context_tokens: 4_096, ..ModelLimits::default() };
     let model = ScriptedModel::new("m").with_limits(narrow).on(When::any(), [Reply::json(json!({"changes": []}))]);
     planner(&model).replan(&request, fits).await.unwrap();

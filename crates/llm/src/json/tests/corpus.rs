@@ -61,8 +61,8 @@ fn what_is_left_of_a_cut_answer_was_said_and_is_told_to_be_cut() {
             let Ok(read) = read_json(text) else { continue };
             let Some(whole) = &whole else { continue };
             let unfinished = text.trim_end().len() < case.text.trim_end().len();
-            let told = read.cut || !read.repairs.is_empty() || !unfinished;
-            if !told || !is_part(&read.value, whole) {
+            let is_noted = read.cut || !read.repairs.is_empty() || !unfinished;
+            if !is_noted || !is_part(&read.value, whole) {
                 wrong.push(format!("{file}: {} cut at {at}\n  {text:?}\n  {}", case.name, read.value));
             }
         }

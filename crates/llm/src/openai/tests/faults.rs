@@ -57,15 +57,15 @@ impl Carrier for Provider {
             }
             next
         };
-        let said = |text: &'static str| stream::iter([Ok(text.as_bytes().to_vec())]);
+        let chunk = |text: &'static str| stream::iter([Ok(text.as_bytes().to_vec())]);
         let with = |status, headers: &[(&str, &str)], body| {
             let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             async move { Ok(CarriedAnswer { status, headers, body }) }.boxed()
         };
         match does {
-            Does::Answers => with(200, &[], said(HELLO).chain(said(END)).boxed()),
+            Does::Answers => with(200, &[], chunk(HELLO).chain(chunk(END)).boxed()),
             Does::Hangs => futures::future::pending().boxed(),
-            Does::HangsBehind(text) => with(200, &[], said(text).chain(stream::pending()).boxed()),
+            Does::HangsBehind(text) => with(200, &[], chunk(text).chain(stream::pending()).boxed()),
             Does::Drips(text, every) => {
                 let drops = stream::repeat(text).then(move |text| sleep(every).map(move |()| Ok(text.as_bytes().to_vec())));
                 with(200, &[], drops.boxed())
@@ -73,11 +73,11 @@ impl Carrier for Provider {
             Does::Thinks(time) => {
                 let comments = stream::iter(0..time.as_secs() / 10)
                     .then(|_| sleep(Duration::from_secs(10)).map(|()| Ok(KEEP_ALIVE.as_bytes().to_vec())));
-                with(200, &[], comments.chain(said(HELLO)).chain(said(END)).boxed())
+                with(200, &[], comments.chain(chunk(HELLO)).chain(chunk(END)).boxed())
             }
-            Does::BreaksBehind(text) => with(200, &[], said(text).chain(stream::iter([Err(std::io::Error::other("reset"))])).boxed()),
+            Does::BreaksBehind(text) => with(200, &[], chunk(text).chain(stream::iter([Err(std::io::Error::other("reset"))])).boxed()),
             Does::IsGone => async { Err(std::io::Error::other("connection refused")) }.boxed(),
-            Does::Refuses(status, headers) => with(status, headers, said("{\"error\":\"busy\"}").boxed()),
+            Does::Refuses(status, headers) => with(status, headers, chunk("{\"error\":\"busy\"}").boxed()),
             Does::Floods => with(200, &[], stream::repeat_with(|| Ok(vec![b'x'; 1 << 20])).boxed()),
         }
     }

@@ -27,7 +27,7 @@ async fn parts_come_as_they_arrive() {
 
 #[tokio::test]
 async fn the_odd_ways_of_the_scripted_server() {
-    let odd = [
+    let quirks = [
         ServerQuirk::ObjectArguments,
         ServerQuirk::NullContent,
         ServerQuirk::ContentParts,
@@ -39,16 +39,16 @@ async fn the_odd_ways_of_the_scripted_server() {
         ServerQuirk::NoIndex,
         ServerQuirk::IgnoreStream,
     ];
-    let replies = odd.map(|odd| Reply::tool_calls([("ls", json!({"p": 1})), ("cat", json!({"q": 2}))]).odd(odd));
+    let replies = quirks.map(|quirk| Reply::tool_calls([("ls", json!({"p": 1})), ("cat", json!({"q": 2}))]).odd(quirk));
     for streaming in [true, false] {
         let server = serve(replies.clone()).await;
         let model = client(&server, |settings| settings.streaming = streaming);
-        for odd in odd {
+        for quirk in quirks {
             let answer = model.complete(ask("hello")).await.unwrap();
             let calls: Vec<_> = answer.tool_calls.iter().map(|call| format!("{}({})", call.name, call.arguments)).collect();
-            assert_eq!(calls, [r#"ls({"p":1})"#, r#"cat({"q":2})"#], "{odd:?}");
-            assert_ne!(answer.tool_calls[0].id, answer.tool_calls[1].id, "{odd:?}");
-            assert_eq!(answer.usage_estimated, odd == ServerQuirk::NoUsage, "{odd:?}");
+            assert_eq!(calls, [r#"ls({"p":1})"#, r#"cat({"q":2})"#], "{quirk:?}");
+            assert_ne!(answer.tool_calls[0].id, answer.tool_calls[1].id, "{quirk:?}");
+            assert_eq!(answer.usage_estimated, quirk == ServerQuirk::NoUsage, "{quirk:?}");
         }
     }
 }

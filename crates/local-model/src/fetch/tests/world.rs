@@ -179,7 +179,7 @@ pub(super) struct World {
     pub(super) store: ModelStore,
     pub(super) model: CatalogModel,
     pub(super) settings: FetchSettings,
-    pub(super) heard: Heard,
+    pub(super) observer: Heard,
 }
 
 impl World {
@@ -204,7 +204,7 @@ impl World {
             time_limit: Duration::from_secs(60),
         };
         let settings = FetchSettings { retry_wait: Duration::from_millis(1), ..FetchSettings::new(client) };
-        Self { store: ModelStore::new(root.path().join("models")), root, model, settings, heard: Heard::default() }
+        Self { store: ModelStore::new(root.path().join("models")), root, model, settings, observer: Heard::default() }
     }
 
     pub(super) fn of_hub(hub: &Hub) -> Self {
@@ -219,12 +219,12 @@ impl World {
     }
 
     pub(super) async fn fetch(&self) -> Result<PathBuf, FetchError> {
-        self.store.fetch(&self.model, &self.settings, &self.heard).await
+        self.store.fetch(&self.model, &self.settings, &self.observer).await
     }
 
     /// Downloads, and fails unless exactly the pinned file exists afterwards.
     pub(super) async fn must_fetch(&self) {
-        let file = self.fetch().await.unwrap_or_else(|error| panic!("{error}\n{:?}", self.heard.news()));
+        let file = self.fetch().await.unwrap_or_else(|error| panic!("{error}\n{:?}", self.observer.news()));
         assert_eq!(hash(&fs::read(&file).unwrap()), self.model.sha256);
         let mut left: Vec<String> =
             fs::read_dir(self.store.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

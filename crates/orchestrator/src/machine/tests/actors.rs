@@ -22,11 +22,11 @@ fn an_event_is_passed_on_once_whatever_is_sent_again() {
     for number in [0, 1, 0, 1, 2, 1] {
         world.reports("a", number, report("a", &format!("at {number}")));
     }
-    let told = world.events_named("progress_reported").into_iter().map(|event| match event {
+    let messages = world.events_named("progress_reported").into_iter().map(|event| match event {
         ProgressEvent::ProgressReported { report, .. } => report.message.as_str(),
         _ => unreachable!(),
     });
-    assert_eq!(told.collect::<Vec<_>>(), ["at 0", "at 1", "at 2"]);
+    assert_eq!(messages.collect::<Vec<_>>(), ["at 0", "at 1", "at 2"]);
     // A resumed actor reports everything again.
     world.crashed();
     for number in 0..4 {

@@ -21,8 +21,8 @@ fn progress() -> ProgressEvent {
 fn is_reached(world: &mut World, bound: &str, raised: Bounds) {
     assert_eq!(world.ended(), "bound_reached", "{bound}");
     assert!(world.message().starts_with(&format!("the bound on {bound} was reached: ")), "{}", world.message());
-    let [.., ProgressEvent::BoundReached { bound: told, .. }] = world.events_named("bound_reached")[..] else { panic!() };
-    assert_eq!(told, bound);
+    let [.., ProgressEvent::BoundReached { bound: reached, .. }] = world.events_named("bound_reached")[..] else { panic!() };
+    assert_eq!(reached, bound);
     assert!(!world.machine.is_over());
     world.resumed_with(Some(raised));
     assert!(world.output.is_none(), "{bound}: {:?}", world.output);

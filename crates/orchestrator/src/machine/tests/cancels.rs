@@ -122,12 +122,21 @@ fn one_task_is_cancelled_and_what_waited_for_it_goes_on() {
 fn actors_at_work_are_told_what_was_cancelled_beside_them() {
     let mut world = World::of("a; b; c: a; d=look");
     cancelled(&mut world, Some("a"));
-    let told = |world: &World| -> Vec<String> {
-        let said = world.machine.person_messages().iter().map(|said| format!("{}: {}", said.task.as_ref().unwrap(), said.text));
-        said.filter(|text| text.starts_with("b:")).collect()
+    let messages_to_b = |world: &World| -> Vec<String> {
+        let lines = world.machine.person_messages().iter().map(|message| format!("{}: {}", message.task.as_ref().unwrap(), message.text));
+        lines.filter(|text| text.starts_with("b:")).collect()
     };
-    assert_eq!(told(&world), ["b: The task `a` was cancelled (cancelled by a person). Do not wait for it, and do not build on it."]);
-    assert!(world.machine.person_messages().iter().all(|said| said.task.as_ref().is_some_and(|task| !["a", "c"].contains(&task.as_str()))));
+    assert_eq!(
+        messages_to_b(&world),
+        ["b: The task `a` was cancelled (cancelled by a person). Do not wait for it, and do not build on it."]
+    );
+    assert!(
+        world
+            .machine
+            .person_messages()
+            .iter()
+            .all(|message| message.task.as_ref().is_some_and(|task| !["a", "c"].contains(&task.as_str())))
+    );
     // A host folds the same messages from facts and events.
     let mut context = crate::RunContext::new(&world.input);
     let recorded = |(at, what): &(i64, ProgressEvent)| aime_durable::Recorded { at: *at, fact: what.clone() };

@@ -193,9 +193,9 @@ fn the_runtime_failing_at_an_effect_is_a_failed_attempt() {
 #[test]
 fn a_report_of_a_tool_is_cut() {
     let mut world = World::of("a=look");
-    let mut said = conclusion(Outcome::Success, None, None);
-    said.text = Some("x".repeat(5_000));
-    world.ends("a", said);
+    let mut ended = conclusion(Outcome::Success, None, None);
+    ended.text = Some("x".repeat(5_000));
+    world.ends("a", ended);
     let [ProgressEvent::ToolCallFinished { output, call, duration_ms, .. }] = world.events_named("tool_call_finished")[..] else {
         panic!()
     };

@@ -211,12 +211,12 @@ fn a_refuted_criterion_of_a_person_changes_after_a_yes() {
 // Requirement: 5.1
 #[test]
 fn a_refuted_criterion_of_a_person_stays_without_a_yes() {
-    for (answer, told) in [("no", "it stays as it is"), ("count the red ones", "count the red ones")] {
+    for (answer, expected) in [("no", "it stays as it is"), ("count the red ones", "count the red ones")] {
         let mut world = refuted();
         world.person(answer);
         assert_eq!((world.state().amended.len(), world.woken().wake.kind), (0, WakeKind::Person), "{answer}");
         let words = &world.woken().wake.words[0].text;
-        assert!(words.contains("the cups are blue") && words.ends_with(told), "{words}");
+        assert!(words.contains("the cups are blue") && words.ends_with(expected), "{words}");
         world.concludes(conclusion(Outcome::Failure, Some("no cup is blue"), None));
         assert_eq!(world.ended(), "goal_not_reached");
         world.replayed();

@@ -57,10 +57,10 @@ fn resuming_a_blocked_run_continues_the_conversation() {
     let mut answered = waiting();
     answered.resumed().person("it is in key.txt");
     assert_eq!(answered.returned("main"), answer("it is in key.txt"));
-    let mut told = waiting();
-    told.resumed().message_run("it is in key.txt");
-    assert_eq!(told.returned("main"), answer(""), "the actor hears the message itself");
-    for mut world in [silent, answered, told] {
+    let mut messaged = waiting();
+    messaged.resumed().message_run("it is in key.txt");
+    assert_eq!(messaged.returned("main"), answer(""), "the actor hears the message itself");
+    for mut world in [silent, answered, messaged] {
         world.ends("main", blocked("a longer key"));
         assert_eq!((world.statuses(), world.open()), ("main:blocked".to_owned(), "ask-blocked".to_owned()));
         world.person("here").done("main");

@@ -343,12 +343,12 @@ fn what_a_person_says_unasked_changes_the_plan_at_once() {
         settings.frequency.max_replans_per_plan = 0;
         settings.triggers.evidence_significance = Significance::Critical;
     });
-    let said = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: None, text: "not by train".to_owned() };
-    world.send(said("person-1"));
+    let message = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: None, text: "not by train".to_owned() };
+    world.send(message("person-1"));
     let reasons = &world.order("replan").wake.reasons;
     assert_eq!((reasons[0].kind, reasons[0].detail.to_string().as_str()), (TriggerKind::Person, "a person says: not by train"));
     assert_eq!(world.open(), "a replan", "what runs goes on");
-    world.send(said("person-1"));
+    world.send(message("person-1"));
     assert_eq!(world.state().evidence.len(), 1, "what was heard is not heard twice");
     world.patched(vec![add("c", &["b"])]);
     assert!(world.state().evidence[0].processed);
@@ -378,16 +378,16 @@ fn what_answers_an_escalation_and_what_is_said_unasked_keep_apart() {
 #[test]
 fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
     let mut world = World::of("a; b: a");
-    let said = |name: &str, task: &str| {
+    let message = |name: &str, task: &str| {
         let (evidence, task) = (name.parse().unwrap(), Some(id(task)));
         RunFact::PersonSaid { id: evidence, task, text: "slowly".to_owned() }
     };
-    world.send(said("person-1", "a"));
+    world.send(message("person-1", "a"));
     assert_eq!(world.open(), "a");
     let evidence = &world.state().evidence[0];
     assert_eq!((evidence.task.as_ref().unwrap().as_str(), evidence.significance, evidence.processed), ("a", Significance::Low, false));
     world.reports("a", 0, ProgressEvent::ActorTold { task: Some(id("a")), evidence: "person-1".parse().unwrap() });
     assert!(world.state().evidence[0].processed);
-    world.send(said("person-2", "nobody"));
+    world.send(message("person-2", "nobody"));
     assert_eq!(world.open(), "a replan", "what is said to nobody is said to the run");
 }

@@ -243,15 +243,15 @@ impl Way {
                 calls: Vec::new(),
             },
             RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
-                let said = |outcome, cause| conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause);
+                let ended = |outcome, cause| conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause);
                 let conclusion = match self {
-                    Self::Badly => said(Outcome::Failure, None),
-                    Self::Denied => said(Outcome::Failure, Some(FailureCause::Denied)),
-                    Self::Blocked => said(Outcome::Failure, Some(FailureCause::Blocked)),
-                    Self::NoModel => said(Outcome::Failure, Some(FailureCause::Model)),
-                    Self::Interrupted => said(Outcome::Interrupted, None),
-                    Self::InDoubt => said(Outcome::InDoubt, None),
-                    _ => said(Outcome::Success, None),
+                    Self::Badly => ended(Outcome::Failure, None),
+                    Self::Denied => ended(Outcome::Failure, Some(FailureCause::Denied)),
+                    Self::Blocked => ended(Outcome::Failure, Some(FailureCause::Blocked)),
+                    Self::NoModel => ended(Outcome::Failure, Some(FailureCause::Model)),
+                    Self::Interrupted => ended(Outcome::Interrupted, None),
+                    Self::InDoubt => ended(Outcome::InDoubt, None),
+                    _ => ended(Outcome::Success, None),
                 };
                 let checks = if matches!(self, Self::Unmet) { vec![check("x exists", Some(false))] } else { vec![] };
                 RunFact::TaskEnded { id, conclusion, checks, calls: Vec::new(), conflicts: Vec::new(), duration_ms: 1 }
@@ -343,8 +343,8 @@ fn no_change_is_lost(world: &World) {
         for change in rest.commands.iter().flat_map(|command| changes(command, steps[at].version)) {
             let applied = decisions.iter().any(|decision| decision.patch.changes.contains(&change));
             let dropped = decisions.iter().flat_map(|decision| &decision.dropped).any(|dropped| dropped.change == change);
-            let told = wakes.iter().flat_map(|wake| &wake.dropped).any(|dropped| dropped.change == change);
-            assert!(applied || dropped || told || refused, "lost after wake {}: {change:?}", rest.wake);
+            let returned = wakes.iter().flat_map(|wake| &wake.dropped).any(|dropped| dropped.change == change);
+            assert!(applied || dropped || returned || refused, "lost after wake {}: {change:?}", rest.wake);
         }
     }
 }

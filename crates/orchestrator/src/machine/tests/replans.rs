@@ -67,8 +67,8 @@ fn a_refused_replan_skips_what_is_blocked_and_says_why() {
         assert!(reason.to_string().starts_with("given up: waits for what cannot be had"), "{task}: {reason}");
     }
     let answer = world.state().answer.clone().unwrap();
-    for said in ["a failed: it broke", "Do a (failed)\n", "Do c (skipped)", "Do d (completed)"] {
-        assert!(answer.contains(said), "{said}: {answer}");
+    for expected in ["a failed: it broke", "Do a (failed)\n", "Do c (skipped)", "Do d (completed)"] {
+        assert!(answer.contains(expected), "{expected}: {answer}");
     }
 }
 

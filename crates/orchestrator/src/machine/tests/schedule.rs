@@ -117,8 +117,10 @@ fn references_are_put_in_before_a_tool_is_called() {
     let given = made.parameters();
     assert_eq!((made.tool(), given), ("append", &parameters(json!({"text": "got what was done", "criteria": 1}))));
     assert_eq!(spec.completion_criteria, ["out.txt exists".into()]);
-    let [_, ProgressEvent::ToolCallStarted { call, parameters: told, .. }] = world.events_named("tool_call_started")[..] else { panic!() };
-    assert_eq!((call.as_str(), told), ("b/1/1", given));
+    let [_, ProgressEvent::ToolCallStarted { call, parameters: reported, .. }] = world.events_named("tool_call_started")[..] else {
+        panic!()
+    };
+    assert_eq!((call.as_str(), reported), ("b/1/1", given));
 }
 
 #[test]

@@ -95,8 +95,8 @@ fn a_call_cut_off_by_a_crash_is_repeated_only_if_it_may_be() {
             let task = &world.state().tasks[&id("a")];
             assert!(task.failed_for_good);
             assert_eq!(world.state().evidence[0].task, Some(id("a")));
-            let told = task.conclusion.clone().unwrap().error.unwrap();
-            assert_eq!(told, "append was begun (a/1/1) and cut off before its end, and its outcome is unknown");
+            let error = task.conclusion.clone().unwrap().error.unwrap();
+            assert_eq!(error, "append was begun (a/1/1) and cut off before its end, and its outcome is unknown");
             assert_eq!(world.open(), "replan");
         } else {
             assert_eq!(world.effect("a").as_str(), "a/1/2");

@@ -54,7 +54,7 @@ fn the_tools_of_a_hook_are_tools_that_there_can_be() {
         world.file("work/aime.toml", &format!("[[hooks.before_tool]]\ncommand = \"x\"\ntools = [\"{tools}\"]\n"));
         world.load().unwrap_or_else(|fault| panic!("{tools}: {fault}"));
     }
-    for (tools, said) in [
+    for (tools, expected) in [
         ("bsh", "\"bsh\" matches no tool, so the hook would never run: did you mean `bash`?"),
         ("wriet_*", "\"wriet_*\" matches no tool, so the hook would never run: did you mean `write_file`?"),
         ("mcp", "\"mcp\" matches no tool"),
@@ -62,7 +62,7 @@ fn the_tools_of_a_hook_are_tools_that_there_can_be() {
     ] {
         let fault =
             fault_in("aime.toml", &format!("[[hooks.before_tool]]\ncommand = \"x\"\ntools = [\"bash\", \"{tools}\"]\nrequired = true\n"));
-        assert!(fault.starts_with("work/aime.toml:") && fault.contains(said), "{fault}");
+        assert!(fault.starts_with("work/aime.toml:") && fault.contains(expected), "{fault}");
     }
 }
 

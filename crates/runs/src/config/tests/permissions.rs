@@ -27,7 +27,7 @@ fn a_project_may_only_narrow() {
         (Some("read-only"), "ask", Approval::ReadOnly, true),
         (Some("ask"), "edits", Approval::Ask, true),
     ];
-    for (user, project, expected, told) in table {
+    for (user, project, expected, noted) in table {
         let world = World::new();
         if let Some(user) = user {
             world.file("config/aime/config.toml", &format!("[permissions]\napprove = \"{user}\"\n"));
@@ -35,7 +35,7 @@ fn a_project_may_only_narrow() {
         world.file("work/aime.toml", &format!("[permissions]\napprove = \"{project}\"\n"));
         let loaded = world.load().unwrap();
         assert_eq!(loaded.config.permissions.approve, expected, "{user:?} {project}");
-        assert_eq!(loaded.notes.len(), usize::from(told), "{user:?} {project}: {:?}", loaded.notes);
+        assert_eq!(loaded.notes.len(), usize::from(noted), "{user:?} {project}: {:?}", loaded.notes);
     }
     let mut world = World::new();
     world.file(

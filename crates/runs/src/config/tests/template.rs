@@ -55,8 +55,8 @@ fn the_template_and_the_book_know_every_setting() {
     assert!(keys.len() > 40, "{keys:?}");
     let template = uncommented();
     for (section, key) in keys {
-        let told = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
-        assert!(told(book), "docs/src/reference/settings.md does not tell {section}.{key}");
+        let names_key = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
+        assert!(names_key(book), "docs/src/reference/settings.md does not tell {section}.{key}");
         let shown = format!("{key} = ");
         let is_section = section.is_empty() && template.contains(&format!("[{key}]"));
         assert!(template.contains(&shown) || is_section, "data/aime.toml does not show {section}.{key}");

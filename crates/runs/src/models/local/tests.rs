@@ -84,9 +84,9 @@ async fn what_is_missing_is_told_with_its_hint() {
         let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
         let failure = crate::models::ready(&choice, &setup).await.err().unwrap();
         assert_eq!(failure.kind, ErrorKind::MODEL, "{files}");
-        let said = format!("{} {}", failure.message, failure.hint.unwrap_or_default());
+        let text = format!("{} {}", failure.message, failure.hint.unwrap_or_default());
         for word in words {
-            assert!(said.contains(word), "{word}: {said}");
+            assert!(text.contains(word), "{word}: {text}");
         }
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");

@@ -66,7 +66,7 @@ pub fn launch() -> Result<(), LaunchError> {
     let launched = enter(&order, &socket, &stdin);
     if let Err(error) = &launched {
         // The caller may be gone.
-        let _told = socket.write_all(&[&[FAILED], error.to_string().as_bytes()].concat());
+        let _sent = socket.write_all(&[&[FAILED], error.to_string().as_bytes()].concat());
     }
     launched
 }

@@ -78,11 +78,11 @@ async fn who_starts_others_without_end_is_ended() {
     // Each process starts the next in a new session and exits.
     request.input = b"echo $$ >> pid; sleep 0.05; setsid bash chain & exit".to_vec();
     assert_eq!(outcome(request).await.end, ProcessEnd::Exited(0));
-    let told = || fs::read_to_string(folder.path().join("pid")).unwrap().lines().count();
+    let count = || fs::read_to_string(folder.path().join("pid")).unwrap().lines().count();
     // A survivor would start the next process a moment later.
-    let before = told();
+    let before = count();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(told(), before, "the chain goes on");
+    assert_eq!(count(), before, "the chain goes on");
 }
 
 #[tokio::test]

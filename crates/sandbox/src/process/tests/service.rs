@@ -60,8 +60,11 @@ async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
         tokio::time::sleep(LOOK).await;
     }
     assert!(!service.is_running());
-    let said = service.stderr();
-    assert!(said.starts_with("1\n2\n") && said.ends_with("1000\n") && said.contains("bytes left out") && said.len() < 200, "{said}");
+    let stderr = service.stderr();
+    assert!(
+        stderr.starts_with("1\n2\n") && stderr.ends_with("1000\n") && stderr.contains("bytes left out") && stderr.len() < 200,
+        "{stderr}"
+    );
 }
 
 // Requirement: 8.9

@@ -335,6 +335,6 @@ fn signed_texts_come_back_too() {
     service.check("without", &with(request.clone(), signature, Value::Null), "");
     service.check("changed", &with(request.clone(), signature, json!("x")), CORRUPTED);
     let given = request.pointer(signature).unwrap().clone();
-    let apart = json!({"role": "model", "parts": [{"text": "Done."}, {"text": "", "thoughtSignature": given}]});
-    service.check("in an empty part, as in a stream", &with(request, "/contents/1", apart), "");
+    let separate = json!({"role": "model", "parts": [{"text": "Done."}, {"text": "", "thoughtSignature": given}]});
+    service.check("in an empty part, as in a stream", &with(request, "/contents/1", separate), "");
 }

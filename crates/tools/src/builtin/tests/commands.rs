@@ -32,8 +32,8 @@ async fn bash_tells_output_errors_and_exit_code() {
 async fn nothing_is_emptied_before_it_is_read() {
     let place = Place::new(&[("a.txt", "one\ntwo\n")]);
     let text = place.text("bash", json!({"command": "head -n 1 a.txt > a.txt"})).await;
-    let told = "Error: not run: the shell empties `a.txt` before `head` reads it. Write to another file, then rename it: `… > a.txt.new && mv a.txt.new a.txt`";
-    assert_eq!(text, told);
+    let expected = "Error: not run: the shell empties `a.txt` before `head` reads it. Write to another file, then rename it: `… > a.txt.new && mv a.txt.new a.txt`";
+    assert_eq!(text, expected);
     assert_eq!(place.text("bash", json!({"command": "cat a.txt"})).await, "one\ntwo\n");
 }
 
@@ -147,13 +147,13 @@ async fn a_command_goes_on_in_the_background() {
     assert_eq!(runs(&place.text("bash_output", json!({"id": id})).await), "", "nothing is shown twice");
     assert_eq!(place.text("bash_output", json!({})).await, format!("In the background:\n{id}: {command}"));
     std::fs::write(place.root().join("go"), "").unwrap();
-    let mut told = String::new();
+    let mut output = String::new();
     // The line and the end may be seen by two calls.
-    while !told.contains(" ended after ") {
+    while !output.contains(" ended after ") {
         let next = place.text("bash_output", json!({"id": id})).await;
-        told.push_str(next.split(&format!("[{id} runs, since ")).next().unwrap_or_default());
+        output.push_str(next.split(&format!("[{id} runs, since ")).next().unwrap_or_default());
     }
-    assert!(told.starts_with("gone\n") && told.ends_with("with exit code 5]"), "{told}");
+    assert!(output.starts_with("gone\n") && output.ends_with("with exit code 5]"), "{output}");
     let gone = "it was ended, or with an earlier part of the run that was interrupted. No command runs in the background.";
     assert_eq!(place.text("bash_output", json!({"id": id})).await, format!("Error: no process `{id}` runs: {gone}"));
 }
@@ -164,8 +164,8 @@ async fn background_commands_end_by_call_and_with_the_run() {
     let start = json!({"command": "echo $$ > pid; sleep 1000", "background": true});
     let id = place.value("bash", start.clone()).await["id"].as_str().unwrap().to_owned();
     let pid = place.content("pid").trim().to_owned();
-    let told = place.text("bash_kill", json!({"id": id})).await;
-    assert!(told.contains(&format!("[{id} was ended after")), "{told}");
+    let text = place.text("bash_kill", json!({"id": id})).await;
+    assert!(text.contains(&format!("[{id} was ended after")), "{text}");
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
 
     let processes = place.context.background.clone().unwrap();
@@ -198,8 +198,8 @@ async fn a_background_command_changes_no_protected_place() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    let told = place.text("bash_kill", json!({"id": id})).await;
-    assert!(told.contains("put back as it was: `.envrc`"), "{told}");
+    let text = place.text("bash_kill", json!({"id": id})).await;
+    assert!(text.contains("put back as it was: `.envrc`"), "{text}");
     assert_eq!(place.content(".envrc"), "old");
 }
 

@@ -177,10 +177,10 @@ async fn several_edits_are_made_together_or_not_at_all() {
         (vec![edit("one", "1"), edit("x", "x")], file, "Error: edit 2: old_text and new_text are the same; nothing would change"),
         (vec![], file, "Error: edits is empty; give old_text and new_text in each"),
     ];
-    for (edits, expected, told) in table {
+    for (edits, expected, expected_text) in table {
         let place = Place::new(&[("f", file)]);
         let text = place.text("edit_file", json!({"path": "f", "edits": edits})).await;
-        assert!(text.starts_with(told), "{text}");
+        assert!(text.starts_with(expected_text), "{text}");
         assert_eq!(place.content("f"), expected, "{text}");
     }
     let place = Place::new(&[("f", file)]);

@@ -233,8 +233,8 @@ async fn a_linked_working_folder_has_two_names() {
     }
     let climbing = place.text("read_file", json!({"path": at("../secret")})).await;
     assert!(climbing.contains("is outside of the working folder"), "{climbing}");
-    let odd = format!("{}//w/../link/b.txt", place.outer.path().display());
-    assert!(place.text("read_file", json!({"path": odd})).await.contains("is outside of the working folder"), "{odd}");
+    let indirect = format!("{}//w/../link/b.txt", place.outer.path().display());
+    assert!(place.text("read_file", json!({"path": indirect})).await.contains("is outside of the working folder"), "{indirect}");
 }
 
 // Requirement: 8.1

@@ -54,14 +54,14 @@ fn a_tool_of_the_same_name_takes_the_place() {
 #[tokio::test]
 async fn a_tool_out_of_time_is_told_to_stop() {
     let place = Place::new(&[]);
-    let told = Arc::new(AtomicBool::new(false));
+    let is_stopped = Arc::new(AtomicBool::new(false));
     let slow = TypedTool::new("slow", "Wait.", {
-        let told = Arc::clone(&told);
+        let is_stopped = Arc::clone(&is_stopped);
         move |_: Nothing, context: ToolContext| {
-            let told = Arc::clone(&told);
+            let is_stopped = Arc::clone(&is_stopped);
             async move {
                 context.cancel.cancelled().await;
-                told.store(true, Ordering::SeqCst);
+                is_stopped.store(true, Ordering::SeqCst);
                 Err(ToolError::Cancelled)
             }
         }
@@ -70,7 +70,7 @@ async fn a_tool_out_of_time_is_told_to_stop() {
     registry.register(Arc::new(slow.time_limit(Duration::from_millis(50))));
     let error = registry.call_with_consent("slow", Map::new(), &place.context).await.unwrap_err();
     assert_eq!(error, ToolError::TimedOut("`slow` took longer than 0 s and was stopped".into()));
-    assert!(told.load(Ordering::SeqCst));
+    assert!(is_stopped.load(Ordering::SeqCst));
     assert!(!place.context.cancel.is_cancelled(), "only that call was");
 }
 

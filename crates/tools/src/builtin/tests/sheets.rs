@@ -54,8 +54,8 @@ async fn time_limits_can_be_set_and_are_told() {
     for (name, seconds) in [("bash", 1), ("python", 7)] {
         let sheet = registry.get(name).unwrap().sheet();
         assert_eq!(sheet.time_limit, Duration::from_secs(seconds), "{name}");
-        let told = &sheet.definition.parameters["properties"]["timeout_seconds"]["description"];
-        assert_eq!(told, &format!("{seconds} by default"), "{name}");
+        let description = &sheet.definition.parameters["properties"]["timeout_seconds"]["description"];
+        assert_eq!(description, &format!("{seconds} by default"), "{name}");
     }
     let place = Place::new(&[]);
     let slow = serde_json::json!({"command": "sleep 1000"});

@@ -47,9 +47,9 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     let shared = Shared::new();
     let git = |folder: &Path, arguments: &[&str]| {
         let settings = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "protocol.file.allow=always"];
-        let said = Command::new("git").args(settings).args(arguments).current_dir(folder).output().unwrap();
-        assert!(said.status.success(), "{arguments:?}: {said:?}");
-        String::from_utf8(said.stdout).unwrap()
+        let output = Command::new("git").args(settings).args(arguments).current_dir(folder).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
     };
     let origin = |name: &str| {
         let folder = shared.root.path().join(name);
@@ -113,9 +113,9 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
 async fn a_copy_shows_the_repository_of_the_folder() {
     let shared = Shared::new();
     let git = |folder: &Path, line: &str| {
-        let said = Command::new("git").args(line.split(' ')).current_dir(folder).output().unwrap();
-        assert!(said.status.success(), "{line}: {said:?}");
-        String::from_utf8(said.stdout).unwrap()
+        let output = Command::new("git").args(line.split(' ')).current_dir(folder).output().unwrap();
+        assert!(output.status.success(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
     };
     let folder = shared.folder();
     for line in ["init -q -b trunk", "config user.name o\"ne", "config user.email a@b.example", "add .", "commit -qm first", "tag v1"] {
