@@ -164,7 +164,7 @@ fn a_command_tells_how_planning_goes() {
     }
     run(&world, "rest", "direct").must(0);
     let stats = world.aime(["runs", "stats", "--output", "json"]).must(0).json();
-    assert_eq!((&stats["schema"], &stats["runs"], &stats["left_out"]), (&json!("aime.stats/v1"), &json!(4), &json!([])));
+    assert_eq!((&stats["schema"], &stats["runs"], &stats["not_counted"]), (&json!("aime.stats/v1"), &json!(4), &json!([])));
     let planning = &stats["planning"];
     let counts = (&planning["asked"], &planning["made"], &planning["reused"], &planning["success_rate"]);
     assert_eq!(counts, (&json!(2), &json!(2), &json!(1), &json!(1.0)), "the second run used the plan of the first\n{stats}");

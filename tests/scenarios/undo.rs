@@ -243,10 +243,7 @@ fn a_disk_without_room_costs_the_undo_and_not_the_run() {
     let mut world = furnished();
     world.user_settings("[undo]\nfree_mb = 9000000000000\n");
     world.plan("plan.json", &plan(&[tool("clean", "bash", json!({"command": "rm -r src"}), &[])]));
-    world
-        .aime(["run", "--plan", "plan.json", "--run-id", "r"])
-        .must(0)
-        .stderr_contains(&["what this run changes from here on cannot be undone: only "]);
+    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).stderr_contains(&["changes from here on cannot be undone: only "]);
     let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1);
     assert!(undone.stdout.contains("the changes of this run were not kept"), "{undone}");
     assert!(!world.exists("src"));
