@@ -169,6 +169,9 @@ async fn a_state_is_merged_once_its_markers_are_gone() {
     let (shared, private, found) = host.conflict().await;
     let resolve = |folder: &Path| {
         let text = fs::read_to_string(folder.join("text")).unwrap();
+        for side in ["<<<<<<< working-folder-0-g", ">>>>>>> this-task-0-g"] {
+            assert_eq!(text.matches(side).count(), 1, "{text}");
+        }
         let kept = text.lines().filter(|line| !["<<<", "===", ">>>"].iter().any(|mark| line.starts_with(mark)));
         fs::write(folder.join("text"), kept.collect::<Vec<_>>().join("\n") + "\n").unwrap();
         fs::write(folder.join("image"), [0, 1, 4]).unwrap();

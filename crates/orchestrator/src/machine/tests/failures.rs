@@ -6,7 +6,7 @@ use super::{
     build::{check, conclusion, id},
     world::World,
 };
-use crate::{FoundConflict, RunFact};
+use crate::{FoundConflict, RunEffect, RunFact};
 
 // Requirement: 6.1
 #[test]
@@ -142,6 +142,10 @@ fn a_conflict_goes_to_its_actor_and_then_to_the_planner_with_its_hunks() {
         if outcome == Outcome::Success {
             conflicts(&mut world, outcome, false);
             assert_eq!((world.effect("b").as_str(), world.state().evidence.len()), ("b/1/1+1", 0), "its own actor tries first");
+            let RunEffect::StartActor { brief, .. } = &world.under_way[&world.effect("b")].effect else { panic!("no actor") };
+            let missing = &brief.returned.as_ref().unwrap().missing;
+            let hunks = "from files]\n`page`\n@@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\n[end ";
+            assert!(missing.starts_with("\"the changes fit\" does not hold") && missing.contains(hunks), "{missing}");
         }
         conflicts(&mut world, outcome, false);
         let [evidence] = &world.state().evidence[..] else { panic!("{:?}", world.state().evidence) };
