@@ -88,9 +88,8 @@ pub enum EngineError {
     Connect {
         /// Address of the engine.
         url: Url,
-        /// Error of the connection.
-        #[source]
-        source: Box<ClientConnectError>,
+        /// Error of the connection. It is no source, because its own text is in the notation of debuggers.
+        error: Box<ClientConnectError>,
     },
     /// Credentials for TLS were given without TLS; a key would be readable on the network.
     #[error("{}", self.describe())]
@@ -149,8 +148,8 @@ impl EngineError {
     }
 }
 
-/// Returns the first cause of a failed connection, because the errors that contain it print it in the notation of debuggers.
-fn cause(error: &ClientConnectError) -> String {
+/// Returns the first cause of a failed connection.
+fn first_cause(error: &ClientConnectError) -> String {
     if let ClientConnectError::SystemInfoCallError(status) = error {
         return status.message().to_owned();
     }
@@ -164,7 +163,7 @@ fn cause(error: &ClientConnectError) -> String {
 impl Describe for EngineError {
     fn describe(&self) -> Message {
         match self {
-            Self::Connect { url, source } => message!("engine-unusable", url, reason = cause(source)),
+            Self::Connect { url, error } => message!("engine-unusable", url, reason = first_cause(error)),
             Self::NoTls { what } => message!("engine-no-tls", what),
             Self::Client(reason) => message!("engine-no-client", reason),
             Self::RunExists { run } => message!("engine-run-exists", run),
@@ -232,7 +231,7 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
             Err(ClientConnectError::SystemInfoCallError(status)) if status.code() == Code::Unavailable && begun.elapsed() < CONNECT => {
                 tokio::time::sleep(BETWEEN_CONNECTS).await;
             }
-            Err(source) => return Err(EngineError::Connect { url, source: Box::new(source) }),
+            Err(error) => return Err(EngineError::Connect { url, error: Box::new(error) }),
         }
     };
     let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(blobs)).build();
