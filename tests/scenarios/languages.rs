@@ -307,7 +307,7 @@ fn what_fails_is_told_with_its_hint() {
     let alone = |arguments: &[&str]| World::alone().aime(arguments.iter().copied().chain(["--lang", "zh"]));
     for (arguments, code, lines) in [
         (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"在这里写目标\""][..]),
-        (&["resume", "r9"], 2, &["错误：", "提示：那里还没有运行：用 `aime run \"…\"` 开始一个"]),
+        (&["resume", "r9"], 2, &["错误：", "提示：这个文件夹里还没有运行：用 `aime run \"…\"` 开始一个"]),
         (&["run", "--plan", "nowhere.json"], 2, &["错误：计划 nowhere.json 不存在", "提示：请检查路径"]),
         (&["-C", "nowhere", "doctor"], 2, &["错误：无法使用工作文件夹 nowhere", "提示：请指定一个存在的文件夹"]),
     ] {

@@ -170,7 +170,7 @@ pub(crate) enum Command {
     /// Run a suite of tasks in several modes and models, and report how many succeed
     #[command(after_help = evaluate::EXAMPLES)]
     Eval(LazyArgs<EvalArgs>),
-    /// Show the runs of this folder in a browser: start, watch, answer, steer, compare
+    /// Show the runs of this folder in a browser: start, watch, answer, steer and compare them there
     #[command(after_help = DASHBOARD_HELP)]
     Serve {
         /// The port on 127.0.0.1; any that is free unless given
@@ -202,12 +202,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<LazyArgs<ProfilesCommand>>,
     },
-    /// List the models, or download a local one
+    /// List the models, or pull (download) a local one
     Models {
         #[command(subcommand)]
         command: Option<LazyArgs<ModelsCommand>>,
     },
-    /// List what earlier runs learnt, or delete it
+    /// List what earlier runs learnt, or forget it
     Memory {
         #[command(subcommand)]
         command: Option<LazyArgs<MemoryCommand>>,
@@ -215,7 +215,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
         output: MemoryFormat,
     },
-    /// List what actors may do without asking, or revoke what the answer "always" allowed
+    /// List what actors may do without asking, or forget what the answer "always" allowed
     Permissions {
         #[command(subcommand)]
         command: Option<LazyArgs<PermissionsCommand>>,

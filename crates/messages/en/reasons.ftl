@@ -33,7 +33,7 @@ route-file = works on a single file: {$files}
 route-clearly = clearly {$category}: {$words}
 route-never = the strategy is never to plan
 route-mode = the mode was set
-route-handed = the plan was handed over
+route-handed = a plan was given
 
 # Why a plan is changed, or is not.
 trigger-failed = { $number ->

@@ -24,7 +24,7 @@ pub struct FileConflict {
     pub kind: ConflictKind,
     /// Both versions of each conflict between markers, with the lines around them; empty if the file conflicts as a whole.
     pub hunks: String,
-    /// Version of the private folder that lost, where it is kept.
+    /// Path of a copy of the private folder's version, if the folder has another one.
     pub own: Option<PathBuf>,
 }
 

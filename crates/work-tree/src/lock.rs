@@ -21,10 +21,11 @@ const NAMES: &str = "refs/aime";
 pub struct RepositoryLock(#[expect(dead_code, reason = "it is held, and never read")] File);
 
 impl WorkTree {
-    /// Locks the repository against other processes. Also removes the locks of a killed `git`.
+    /// Locks the repository against other processes. Also removes the locks of a killed `git`. With `awaited`, it waits for a process that
+    /// holds the lock.
     ///
     /// # Errors
-    /// [`WorkTreeError::InUse`] if another process holds it, unless `awaited`.
+    /// [`WorkTreeError::InUse`] if another process holds it, without `awaited`.
     pub async fn lock(&self, awaited: bool) -> Result<RepositoryLock, WorkTreeError> {
         let repository = self.git.repository.clone();
         let path = repository.join(LOCK);

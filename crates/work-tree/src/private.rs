@@ -79,8 +79,8 @@ pub enum FolderMerge {
     Unchanged,
     /// The shared folder contains the work.
     Clean,
-    /// The shared folder contains the work after these conflicts were resolved. Those with an own version were resolved in favour of
-    /// another version, and [`remove`](PrivateFolders::remove) keeps the own one.
+    /// The shared folder contains the work after these conflicts were resolved. If the work's version of a whole file was given up,
+    /// [`own`](FileConflict::own) is the path of its copy, which [`remove`](PrivateFolders::remove) keeps.
     Resolved(Vec<FileConflict>),
     /// Others changed the same parts of these paths, and the shared folder is unchanged. In the private folder, text files contain both
     /// versions between conflict markers; of other files it has the shared folder's version, or the one that was not deleted.

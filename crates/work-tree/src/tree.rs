@@ -97,7 +97,8 @@ impl WorkTree {
     /// Claims the folder for check-outs, which delete its content.
     ///
     /// # Errors
-    /// [`WorkTreeError::NotEmpty`] if it contains anything but `.aime` and was not claimed before; another folder of the same name was not.
+    /// [`WorkTreeError::NotEmpty`] if it contains anything but `.aime` and was not claimed before. A new folder
+    /// at the same path counts as not claimed.
     pub async fn claim(&self) -> Result<(), WorkTreeError> {
         let folder = &self.git.folder;
         let (known, claimed) = (self.git.repository.join(CLAIM), folder.join(CLAIMED));

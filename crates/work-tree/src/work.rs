@@ -28,8 +28,8 @@ pub enum WorkMerged {
     Clean {
         /// The shared state with the work.
         shared: Commit,
-        /// Conflicts that the work has resolved. Those with an own version were resolved in favour of another version, and the shared state keeps
-        /// the own one.
+        /// Conflicts that the work has resolved. If its version of a whole file was given up, [`own`](FileConflict::own) is the path of its
+        /// copy in the shared state.
         resolved: Vec<FileConflict>,
     },
     /// Others changed the same parts of some paths.

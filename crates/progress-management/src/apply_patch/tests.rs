@@ -322,7 +322,7 @@ fn all_faults_of_a_patch_are_named_at_once() {
             "changes[4].task.parent: the group \"g\" is completed already; leave parent out",
             "changes[1].task.dependencies[0]: unknown task \"nope\"",
             "changes[5].edge.to: unknown task \"unknown\"",
-            "changes[5].edge.condition: a conditional edge has a condition, for example @{steps.ID.result.count} > 0",
+            "changes[5].edge.condition: the condition is missing: a conditional edge needs one, for example @{steps.ID.result.count} > 0",
             "changes[3].task.dependencies: a cycle: m → n → m; remove one of these dependencies",
         ]
     );

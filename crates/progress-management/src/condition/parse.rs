@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, String> {
     let expression = parser.or()?;
     match parser.tokens.next() {
         None => Ok(expression),
-        Some(token) => Err(format!("{} is left over", token.name())),
+        Some(token) => Err(format!("{} is unexpected there", token.name())),
     }
 }
 

@@ -78,14 +78,14 @@ fn bad_conditions_say_what_is_wrong() {
         ("@{steps.a.result} >", "a value is missing at the end"),
         ("> 3", "a value is missing before an operator"),
         ("(@{steps.a.result} > 3", "a `)` is missing"),
-        ("@{steps.a.result} > 3)", "`)` is left over"),
-        ("@{steps.a.result} 3", "`3` is left over"),
+        ("@{steps.a.result} > 3)", "`)` is unexpected there"),
+        ("@{steps.a.result} 3", "`3` is unexpected there"),
         ("@{steps.a.result} > 'x", "the quote in `'x` is not closed"),
         ("@{steps.a.output} > 3", "`@{steps.a.output}` is not a reference"),
         ("@@{x} > 3", "`@@{` has no meaning here"),
         ("@{steps.a.result} & 3", "`&` has no meaning here"),
         ("@{steps.a.result} not 3", "`not` stands after a value; write `not contains`"),
-        ("1 < 2 < 3", "an operator is left over"),
+        ("1 < 2 < 3", "an operator is unexpected there"),
         (deep.as_str(), "it is nested more than 32 deep"),
     ];
     for (text, expected) in cases {

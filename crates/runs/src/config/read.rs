@@ -258,6 +258,7 @@ fn kind(wanted: &str) -> Message {
         "f32" | "f64" => message!("want-number"),
         "a boolean" => message!("want-truth"),
         "a string" => message!("want-text"),
+        _ if wanted.starts_with("enum ") => message!("want-text"),
         "a sequence" => message!("want-list"),
         _ if wanted.starts_with("struct ") || wanted == "a map" => message!("want-table"),
         network::WANTED => message!("want-network"),
