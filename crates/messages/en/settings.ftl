@@ -104,6 +104,7 @@ consents-out = what "always" has allowed is left out: {$reason}
 config-from = from: {$places}
 config-fault = fault
 config-valid = valid
+config-no-file = no settings were found in files or variables; aime looks for {$places}
 init-set = model: {$variable} is set, so the file names no model
 init-model-place = model: [models.default] is in {$places}
 init-also = also there: {$software} at 127.0.0.1:{$number} with {$model}

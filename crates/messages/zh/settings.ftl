@@ -104,6 +104,7 @@ consents-out = “总是”允许过的内容已略去：{$reason}
 config-from = 来自：{$places}
 config-fault = 错误
 config-valid = 有效
+config-no-file = 文件和环境变量里都没有设置；aime 会查找 {$places}
 init-set = 模型：已设置 {$variable}，所以文件中不写模型
 init-model-place = 模型：[models.default] 在 {$places}
 init-also = 另外还有：127.0.0.1:{$number} 上的 {$software}，模型 {$model}

@@ -110,5 +110,9 @@ fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
         return Ok(code::USAGE);
     }
     output::result(&format!("{GREEN}{}{GREEN:#}  {}", msg!("config-valid"), read.join(" < ")));
+    if read.len() < 2 {
+        let places: Vec<_> = places.user.iter().chain([&places.project]).map(|path| path.display().to_string()).collect();
+        output::note(&msg!("config-no-file", places = places.join(", ")));
+    }
     Ok(0)
 }
