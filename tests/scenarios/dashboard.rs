@@ -116,7 +116,7 @@ fn a_question_is_answered_and_a_run_is_steered_from_it() {
     let (status, run) = dashboard.ask("GET", "/api/v1/runs/last", "");
     assert_eq!((status, &run["questions"][0]["kind"], &run["driven"]), (200, &json!("approval"), &json!(false)));
     let (status, reply) = dashboard.ask("POST", "/api/v1/runs/r/answer", r#"{"text": "yes"}"#);
-    assert_eq!((status, &reply["told"]), (200, &json!("answered; resume it to go on")));
+    assert_eq!((status, &reply["message"]), (200, &json!("answered; resume it to go on")));
     let (status, refused) = dashboard.ask("POST", "/api/v1/runs/r/pause", "");
     assert_eq!(status, 409, "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("no process works on run r"), "{refused}");

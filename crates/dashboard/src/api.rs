@@ -134,7 +134,7 @@ async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, Strin
         Ok(act) => shared.runs.act(&run, act).await,
         Err(refusal) => Err(refusal),
     };
-    answered(StatusCode::OK, done.map(|note| json!({"told": note})))
+    answered(StatusCode::OK, done.map(|note| json!({"message": note})))
 }
 
 async fn plan(State(shared): State<Shared>, body: Bytes) -> Response {

@@ -214,7 +214,7 @@ pub enum TurnKind {
         reasons: Vec<String>,
     },
     /// The model answered.
-    Said {
+    Answered {
         /// The model.
         model: String,
         /// Purpose of the request.
@@ -242,7 +242,7 @@ pub enum TurnKind {
         duration_ms: u64,
     },
     /// Any other message.
-    Told {
+    Message {
         /// Author or kind of the message.
         who: String,
         /// Text of the message.

@@ -162,7 +162,7 @@ fn a_run_that_was_left_with_a_question_goes_on_with_its_answer() {
     let dashboard = Asked::start(&world);
     let asked = dashboard.question("r");
     let (status, reply) = dashboard.answer("r", &json!({"text": "yes", "question": asked["id"], "resume": true}));
-    assert_eq!((status, &reply["told"]), (200, &json!("answered, and it goes on")));
+    assert_eq!((status, &reply["message"]), (200, &json!("answered, and it goes on")));
     assert_eq!(dashboard.wait_for_end("r")["status"], "completed");
     assert_eq!(world.read("log"), "ran\n");
     dashboard.end();

@@ -249,7 +249,7 @@ impl FolderRuns {
                 let then = if left { "; resume it to go on".to_owned() } else { String::new() };
                 Ok(format!("answered{then}"))
             }
-            Act::Tell { task, text } => runs.message(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
+            Act::Tell { task, text } => runs.message(run, task.as_deref(), &text).await.map(|()| "sent".to_owned()),
             Act::Pause => runs.pause(run).await.map(|()| "it stops, and can be resumed".to_owned()),
             Act::Resume => begin::resume(runs, run).await.map(|()| "it goes on".to_owned()),
             Act::Continue { goal } => begin::continue_run(runs, run, goal).await.map(|()| "it goes on".to_owned()),

@@ -25,7 +25,7 @@ pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, R
         Ok(looked) => looked,
         Err(refusal) => return failed(&refusal, access, &home(access)),
     };
-    let is_done = query.as_deref().is_some_and(|query| url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "said"));
+    let is_done = query.as_deref().is_some_and(|query| url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "done"));
     let content = html! {
         @if is_done { p.note role="status" { "Done." } }
         (asks(&looked, access))
@@ -121,7 +121,7 @@ pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(St
         Err(refusal) => Err(refusal),
     };
     match done {
-        Ok(_) => see(&format!("{}?said", address(access, &run))),
+        Ok(_) => see(&format!("{}?done", address(access, &run))),
         Err(refusal) => failed(&refusal, access, &address(access, &run)),
     }
 }

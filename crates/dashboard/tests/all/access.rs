@@ -125,7 +125,7 @@ async fn a_browser_says_nothing_without_the_second_token() {
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path} {body}: {}", answer.text);
         answer.head("location").to_owned()
     };
-    assert_eq!(send("/runs/river/answer", "text=over+the+%E6%A1%A5&question=q1").await, at("/runs/river?said"));
+    assert_eq!(send("/runs/river/answer", "text=over+the+%E6%A1%A5&question=q1").await, at("/runs/river?done"));
     assert_eq!(send("/runs", "goal=over+it&mode=complex&approve=&folder=hill").await, at("/runs/river"));
     let acts: Vec<Act> = world.runs.acts.lock().unwrap().iter().map(|(_, act)| act.clone()).collect();
     assert_eq!(acts, [Act::Answer { question: Some("q1".into()), text: "over the 桥".into(), resume: false }]);

@@ -195,43 +195,43 @@ fn a_journal_of_another_machine_is_refused() {
 
 /// Machine that issues the effects that its facts name.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Wishes;
+struct Instructions;
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-enum Wish {
+enum Instruction {
     Issue(String),
     Revoke(String, Reason),
     Answer(EffectId),
 }
 
-impl Machine for Wishes {
+impl Machine for Instructions {
     const VERSION: u32 = 1;
-    type Input = Vec<Wish>;
-    type Fact = Vec<Wish>;
+    type Input = Vec<Instruction>;
+    type Fact = Vec<Instruction>;
     type Effect = String;
     type Event = ();
     type Output = ();
 
-    fn start(_: UnixMillis, input: &Vec<Wish>, out: &mut Outbox<Self>) -> Self {
-        wish(input, out);
+    fn start(_: UnixMillis, input: &Vec<Instruction>, out: &mut Outbox<Self>) -> Self {
+        follow(input, out);
         Self
     }
 
-    fn apply(&mut self, _: UnixMillis, fact: &Vec<Wish>, out: &mut Outbox<Self>) -> Option<()> {
-        wish(fact, out);
+    fn apply(&mut self, _: UnixMillis, fact: &Vec<Instruction>, out: &mut Outbox<Self>) -> Option<()> {
+        follow(fact, out);
         None
     }
 
-    fn answers(fact: &Vec<Wish>) -> Option<&EffectId> {
-        fact.iter().find_map(|wish| if let Wish::Answer(id) = wish { Some(id) } else { None })
+    fn answers(fact: &Vec<Instruction>) -> Option<&EffectId> {
+        fact.iter().find_map(|instruction| if let Instruction::Answer(id) = instruction { Some(id) } else { None })
     }
 
-    fn revoked(id: &EffectId, why: &Reason) -> Vec<Wish> {
-        vec![Wish::Answer(id.clone()), Wish::Issue(format!("{id} was revoked: {why:?}"))]
+    fn revoked(id: &EffectId, why: &Reason) -> Vec<Instruction> {
+        vec![Instruction::Answer(id.clone()), Instruction::Issue(format!("{id} was revoked: {why:?}"))]
     }
 
     fn kind(_: &String) -> &'static str {
-        "wish"
+        "instruction"
     }
 
     fn is_repeatable(effect: &String) -> bool {
@@ -239,23 +239,23 @@ impl Machine for Wishes {
     }
 }
 
-fn wish(wishes: &[Wish], out: &mut Outbox<Wishes>) {
-    for wish in wishes {
-        match wish {
-            Wish::Issue(id) => out.issue(EffectId::new(id.clone()), id.clone()),
-            Wish::Revoke(id, why) => out.revoke(EffectId::new(id.clone()), why.clone()),
-            Wish::Answer(_) => {}
+fn follow(instructions: &[Instruction], out: &mut Outbox<Instructions>) {
+    for instruction in instructions {
+        match instruction {
+            Instruction::Issue(id) => out.issue(EffectId::new(id.clone()), id.clone()),
+            Instruction::Revoke(id, why) => out.revoke(EffectId::new(id.clone()), why.clone()),
+            Instruction::Answer(_) => {}
         }
     }
 }
 
 #[derive(Default)]
 struct Listener {
-    batches: VecDeque<Vec<Wish>>,
+    batches: VecDeque<Vec<Instruction>>,
     asked: Vec<String>,
 }
 
-impl Host<Wishes> for Listener {
+impl Host<Instructions> for Listener {
     type Error = ();
 
     fn issue(&mut self, issue: Issue<String>) {
@@ -266,11 +266,11 @@ impl Host<Wishes> for Listener {
         self.asked.push(format!("revoke {id}: {why:?}"));
     }
 
-    async fn next(&mut self) -> Result<Vec<Recorded<Vec<Wish>>>, ()> {
+    async fn next(&mut self) -> Result<Vec<Recorded<Vec<Instruction>>>, ()> {
         Ok(self.batches.pop_front().map(|fact| at(1, fact)).into_iter().collect())
     }
 
-    async fn commit(&mut self, _: Commit<'_, Wishes>) -> Result<(), ()> {
+    async fn commit(&mut self, _: Commit<'_, Instructions>) -> Result<(), ()> {
         self.asked.push("commit".to_owned());
         Ok(())
     }
@@ -283,16 +283,16 @@ impl Host<Wishes> for Listener {
 
 #[test]
 fn only_what_may_be_repeated_does_not_wait_for_the_disk() {
-    let issue = |id: &str| Wish::Issue(id.to_owned());
-    let answer = |of: &str| Wish::Answer(id(of));
+    let issue = |id: &str| Instruction::Issue(id.to_owned());
+    let answer = |of: &str| Instruction::Answer(id(of));
     let batches = [
         vec![answer("look 1"), issue("look 2"), issue("look 3")],
         vec![answer("look 2"), issue("look 4"), issue("change")],
         vec![answer("look 3")],
-        vec![answer("change"), issue("look 5"), Wish::Revoke("look 4".to_owned(), Reason::Cancelled)],
+        vec![answer("change"), issue("look 5"), Instruction::Revoke("look 4".to_owned(), Reason::Cancelled)],
     ];
     let mut host = Listener { batches: batches.into_iter().collect(), asked: Vec::new() };
-    assert!(matches!(block_on(drive::<Wishes, _>(&mut host, Resume::Fresh(at(0, vec![issue("look 1")])))), Err(DriveError::Idle)));
+    assert!(matches!(block_on(drive::<Instructions, _>(&mut host, Resume::Fresh(at(0, vec![issue("look 1")])))), Err(DriveError::Idle)));
     let asked = [
         vec!["commit", "flush", "issue look 1"],
         vec!["commit", "issue look 2", "issue look 3"],
@@ -305,16 +305,16 @@ fn only_what_may_be_repeated_does_not_wait_for_the_disk() {
 
 #[test]
 fn an_effect_is_issued_and_revoked_once_and_the_first_reason_counts() {
-    let issue = |id: &str| Wish::Issue(id.to_owned());
-    let revoke = |id: &str, why| Wish::Revoke(id.to_owned(), why);
+    let issue = |id: &str| Instruction::Issue(id.to_owned());
+    let revoke = |id: &str, why| Instruction::Revoke(id.to_owned(), why);
     let input = vec![issue("a"), issue("a"), issue("b"), revoke("b", Reason::Deadline), revoke("unknown", Reason::Stopped)];
     let batches = [
         vec![issue("a"), revoke("a", Reason::Cancelled), revoke("a", Reason::Stopped)],
         vec![revoke("a", Reason::Deadline), issue("a")],
-        vec![Wish::Answer(id("a"))],
+        vec![Instruction::Answer(id("a"))],
     ];
     let mut host = Listener { batches: batches.into_iter().collect(), asked: Vec::new() };
-    assert!(matches!(block_on(drive::<Wishes, _>(&mut host, Resume::Fresh(at(0, input)))), Err(DriveError::Idle)));
+    assert!(matches!(block_on(drive::<Instructions, _>(&mut host, Resume::Fresh(at(0, input)))), Err(DriveError::Idle)));
     host.asked.retain(|asked| !matches!(asked.as_str(), "commit" | "flush"));
     assert_eq!(host.asked, ["issue a", "issue b was revoked: Deadline", "revoke a: Cancelled", "issue a was revoked: Cancelled"]);
 }

@@ -185,9 +185,9 @@ async fn what_was_begun_and_given_up_is_booked_by_estimate() {
 }
 
 /// Answers through [`ChatModel::complete`] in another way than in parts, and holds what no default does.
-struct Odd;
+struct CustomModel;
 
-impl ChatModel for Odd {
+impl ChatModel for CustomModel {
     fn name(&self) -> &str {
         "odd"
     }
@@ -215,7 +215,7 @@ impl ChatModel for Odd {
 
 #[tokio::test]
 async fn no_layer_hides_the_model_within() {
-    let stacked = || ModelStack::of(Odd).throttled(Duration::from_secs(1));
+    let stacked = || ModelStack::of(CustomModel).throttled(Duration::from_secs(1));
     let limits = ModelLimits { context_tokens: 6, max_output_tokens: 4, small: false };
     let stack = stacked().limited_to(limits).or_else([stacked()]);
     let model = stack.build(&redactor()).metered(Arc::<Ledger>::default()).hooked(Arc::<Watching>::default()).cached_as("key");

@@ -103,7 +103,7 @@ fn one_turn(id: &str, turn: &Turn) -> Markup {
     let at = html! { time datetime=(rfc3339(turn.at)) { (clock(turn.at)) } };
     match &turn.what {
         TurnKind::Actor { profile, model, tools, skills, effort, max_steps, reasons } => html! {
-            li.turn.told id=(id) { (at) " " strong { "actor" } " " (name(profile)) " with " (name(model))
+            li.turn.message id=(id) { (at) " " strong { "actor" } " " (name(profile)) " with " (name(model))
                 @if let Some(effort) = effort { " (effort " (name(effort)) ")" }
                 " and " (count(tools.len(), "tool"))
                 span.quiet { ": " (name(&tools.join(", "))) }
@@ -111,8 +111,8 @@ fn one_turn(id: &str, turn: &Turn) -> Markup {
                 @if *max_steps > 0 { "; at most " (count(usize::try_from(*max_steps).unwrap_or(usize::MAX), "answer")) }
                 @if !reasons.is_empty() { span.quiet { "; " (name(&reasons.join("; "))) } } }
         },
-        TurnKind::Said { model, purpose, text, spent: cost, duration_ms } => html! {
-            li.turn.said id=(id) {
+        TurnKind::Answered { model, purpose, text, spent: cost, duration_ms } => html! {
+            li.turn.answered id=(id) {
                 (at) " " strong { (name(model)) } span.quiet { " " (purpose) " · " (spent(cost)) " · " (span(*duration_ms)) }
                 @if !text.is_empty() { (prose(text)) }
             }
@@ -136,7 +136,7 @@ fn one_turn(id: &str, turn: &Turn) -> Markup {
                 }
             }
         }
-        TurnKind::Told { who, text } => html! { li.turn.told id=(id) { (at) " " strong { (name(who)) } " " (words(text)) } },
+        TurnKind::Message { who, text } => html! { li.turn.message id=(id) { (at) " " strong { (name(who)) } " " (words(text)) } },
     }
 }
 

@@ -106,7 +106,7 @@ impl<'a> Work<'a> {
     }
 
     fn turn(&self, event: &ProgressEvent, reader: &Reader<'_>) -> TurnKind {
-        let note = |who: &str, text: &str| TurnKind::Told { who: reader.line(who, TITLE), text: reader.text(text, LONG) };
+        let note = |who: &str, text: &str| TurnKind::Message { who: reader.line(who, TITLE), text: reader.text(text, LONG) };
         match event {
             ProgressEvent::ActorCreated { profile, model, tools, skills, effort, max_steps, reasons, .. } => {
                 let names = |names: &[String]| names.iter().take(REFERENCES).map(|name| reader.line(name, TITLE)).collect();
@@ -120,7 +120,7 @@ impl<'a> Work<'a> {
                     reasons: names(reasons),
                 }
             }
-            ProgressEvent::ModelCalled { purpose, model, spent, duration_ms, text, .. } => TurnKind::Said {
+            ProgressEvent::ModelCalled { purpose, model, spent, duration_ms, text, .. } => TurnKind::Answered {
                 model: reader.line(model, TITLE),
                 purpose: reader.line(purpose, TITLE),
                 text: reader.text(text, LONG),

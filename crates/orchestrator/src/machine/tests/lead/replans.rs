@@ -32,8 +32,8 @@ fn in_trouble() -> World {
 // Requirement: 6.7
 #[test]
 fn only_changes_that_repair_the_plan_count_as_replans() {
-    type Course = fn() -> World;
-    let cases: [(&str, Course, usize, u32); 8] = [
+    type Scenario = fn() -> World;
+    let cases: [(&str, Scenario, usize, u32); 8] = [
         (
             "a trigger",
             || {
