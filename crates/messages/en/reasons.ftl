@@ -303,8 +303,14 @@ end-not-done = the last steps of the run (snapshot, plan, hooks) were not carrie
 tree-not-own = the work had no folder state of its own
 undo-cut-off = an undo was cut off
 undo-stopped = changes from here on cannot be undone: {$reason}
-commits-branch = the work is on the branch {$branch}, in {$commits} commits
-commits-branch-mixed = the work is on the branch {$branch}, in {$commits} commits; the first has changes of the same files that were not committed before the run
+commits-branch = the work is on the branch {$branch}, in { $commits ->
+    [one] {$commits} commit
+   *[other] {$commits} commits
+}
+commits-branch-mixed = the work is on the branch {$branch}, in { $commits ->
+    [one] {$commits} commit
+   *[other] {$commits} commits
+}; the first has changes of the same files that were not committed before the run
 commits-none = nothing is committed: the run changed no file that the repository keeps
 commits-failed = the work is not committed: {$reason}
 commits-omitted = not in the commits: {$paths} ({$reason})

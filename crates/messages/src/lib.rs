@@ -10,7 +10,7 @@ mod tests;
 mod value;
 
 pub use catalogue::{counted, format, texts, word_name};
-pub use message::{Describe, Message};
+pub use message::{Describe, Message, innermost};
 pub use nearest::{nearest, nearest_first};
 pub use sentence::{translate_question, typed};
 pub use value::Value;

@@ -130,6 +130,15 @@ impl JsonSchema for Message {
     }
 }
 
+/// Returns the text of an error's last cause. In the errors of many network libraries it alone says what happened.
+pub fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
 impl Default for Message {
     fn default() -> Self {
         Self::text("")

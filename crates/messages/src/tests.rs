@@ -12,7 +12,7 @@ use fluent_syntax::{
 };
 
 use super::{
-    Language, Message, Value, format, message,
+    Language, Message, Value, format, innermost, message,
     sentence::{Part, sentences},
     stored::with_ids,
     texts,
@@ -256,7 +256,8 @@ fn numbers_before_nouns_have_plural_forms() {
 }
 
 /// Names of values that are numbers.
-const NUMBERS: [&str; 12] = ["number", "count", "seconds", "tokens", "requests", "lines", "limit", "most", "bytes", "used", "left", "done"];
+const NUMBERS: [&str; 13] =
+    ["commits", "number", "count", "seconds", "tokens", "requests", "lines", "limit", "most", "bytes", "used", "left", "done"];
 
 #[test]
 fn a_message_renders_its_values() {
@@ -298,4 +299,23 @@ fn a_stored_message_keeps_its_id_and_values() {
     gone[0]["id"] = "no-such-message".into();
     assert_eq!(chinese(&gone)[0], "run 2 tasks has no plan", "an unknown id leaves the English text");
     assert_eq!(serde_json::to_value(&both).unwrap(), plain, "the scope has ended");
+}
+
+#[test]
+fn the_last_cause_of_an_error_is_found() {
+    #[derive(Debug)]
+    struct Failure(Option<Box<Failure>>, &'static str);
+    impl std::fmt::Display for Failure {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(self.1)
+        }
+    }
+    impl std::error::Error for Failure {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            self.0.as_deref().map(|source| source as _)
+        }
+    }
+    let first = || Box::new(Failure(None, "connection refused"));
+    assert_eq!(innermost(&*first()), "connection refused");
+    assert_eq!(innermost(&Failure(Some(Box::new(Failure(Some(first()), "tcp"))), "transport error")), "connection refused");
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use aime_durable::{Recorded, UnixMillis};
-use aime_messages::{Describe, Message, message};
+use aime_messages::{Describe, Message, innermost, message};
 use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_published, view_of};
 use aime_progress_management::{ProgressState, RunId, TaskId, TimedEvent, Timestamp};
 use futures::StreamExt as _;
@@ -150,14 +150,7 @@ impl EngineError {
 
 /// Returns the first cause of a failed connection.
 fn first_cause(error: &ClientConnectError) -> String {
-    if let ClientConnectError::SystemInfoCallError(status) = error {
-        return status.message().to_owned();
-    }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
+    if let ClientConnectError::SystemInfoCallError(status) = error { status.message().to_owned() } else { innermost(error) }
 }
 
 impl Describe for EngineError {

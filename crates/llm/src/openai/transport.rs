@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use aime_messages::innermost;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures::stream::{self, BoxStream};
@@ -119,15 +120,6 @@ impl Attempt {
         let message = format!("the server answered with a web page; {name} {url} seems to be no API (does it lack its /v1?)");
         ModelError::Refused { model: self.model.clone(), status: 200, message }.into()
     }
-}
-
-/// Returns the last cause of a failure, which alone says what happened.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }
 
 /// Transport of requests to the server.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aime_messages::Describe;
+use aime_messages::{Describe, innermost};
 use reqwest::{
     Client, ClientBuilder, Response, StatusCode, Url,
     header::{CONTENT_RANGE, RANGE},
@@ -61,7 +61,7 @@ async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, ob
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
     }
-    let mut response = request.send().await.map_err(|error| SourceError::Unreachable { reason: innermost(&error) })?;
+    let mut response = request.send().await.map_err(|error| SourceError::Unreachable { reason: reason(&error) })?;
     // A server without support for ranges sends the whole file, so its beginning is skipped.
     let mut skip = if begins_at(&response, from, total)? == from { 0 } else { from };
     let mut taken = Vec::with_capacity(BLOCK);
@@ -79,7 +79,7 @@ async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, ob
                 }
             }
             Ok(None) => break None,
-            Err(error) => break Some(innermost(&error)),
+            Err(error) => break Some(reason(&error)),
         }
     };
     write_chunk(part, &mut taken, total, observer).await?;
@@ -130,7 +130,7 @@ async fn write_chunk(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, obser
 pub(super) async fn reach(url: &str, settings: &FetchSettings) -> Result<(), SourceError> {
     let url = Url::parse(url).map_err(|error| answer(format!("{url} is no address: {error}")))?;
     let asked = http_client(&url, settings)?.head(url).timeout(settings.connect_timeout * 2).send().await;
-    let response = asked.map_err(|error| SourceError::Unreachable { reason: innermost(&error) })?;
+    let response = asked.map_err(|error| SourceError::Unreachable { reason: reason(&error) })?;
     if response.status().is_success() { Ok(()) } else { Err(SourceError::Status { status: response.status().to_string() }) }
 }
 
@@ -148,7 +148,7 @@ fn http_client(url: &Url, settings: &FetchSettings) -> Result<Client, SourceErro
         if loopback { builder.no_proxy() } else { builder }
     };
     let client = if secure { builder().build().or_else(|_| with_own_roots(builder())) } else { builder().tls_certs_only([]).build() };
-    client.map_err(|error| SourceError::Unreachable { reason: innermost(&error) })
+    client.map_err(|error| SourceError::Unreachable { reason: reason(&error) })
 }
 
 /// Adds built-in certificate authorities, for systems that have none.
@@ -161,14 +161,10 @@ const fn answer(reason: String) -> SourceError {
     SourceError::Answer { reason }
 }
 
-/// Returns the innermost cause of a failure, which alone is informative.
-fn innermost(error: &reqwest::Error) -> String {
+/// Returns the reason for a failure.
+fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "nothing came within the time".to_owned();
     }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
+    innermost(error)
 }

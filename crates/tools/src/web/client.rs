@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use aime_hosts::is_public;
+use aime_messages::innermost;
 use reqwest::{
     Client, Response,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -113,14 +114,6 @@ fn refused(url: &Url, error: &reqwest::Error) -> Refusal {
         return Refusal::Denied(private(url.host_str().unwrap_or_default()));
     }
     Refusal::Failed(format!("{url} could not be read: {reason}"))
-}
-
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }
 
 /// Beginning of the resolver's error.
