@@ -1,6 +1,6 @@
 //! Selection of the profile for a task: scores by the task's words, with reasons.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Bound};
 
 use aime_progress_management::{Check, Criterion, FileFact, TaskSpec};
 use aime_tools::CAPABILITIES;
@@ -300,22 +300,28 @@ impl TaskWords {
         if word.chars().any(dense) {
             return self.text.contains(word);
         }
-        self.words.contains(word) || INFLECTIONS.iter().any(|ending| self.words.contains(&format!("{word}{ending}"))) || self.stem(word)
-    }
-
-    /// Returns true if the text contains a form of the word: `write` → `writing`, `move` → `moved`, `run` → `running`, `copy` → `copies`.
-    fn stem(&self, word: &str) -> bool {
-        let forms: [String; 3] = match word.char_indices().next_back() {
-            Some((at, 'e')) => ["ing", "ed", "es"].map(|ending| format!("{}{ending}", word.get(..at).unwrap_or_default())),
-            Some((at, 'y')) => ["ies", "ied", "ying"].map(|ending| format!("{}{ending}", word.get(..at).unwrap_or_default())),
-            Some((_, last)) => ["ing", "ed", "er"].map(|ending| format!("{word}{last}{ending}")),
-            None => return false,
-        };
-        forms.iter().any(|form| self.words.contains(form))
+        // A form may differ from the word in its last letter, so all forms stand where the words with the other letters begin.
+        let start = word.char_indices().next_back().map_or(word, |(at, _)| word.get(..at).unwrap_or_default());
+        let mut forms = self.words.range::<str, _>((Bound::Included(start), Bound::Unbounded)).take_while(|form| form.starts_with(start));
+        forms.any(|form| is_form(form, word))
     }
 }
 
-const INFLECTIONS: [&str; 4] = ["s", "es", "ed", "ing"];
+/// Returns true for a word and its inflected forms: `write` → `writing`, `move` → `moved`, `run` → `running`, `copy` → `copies`.
+fn is_form(form: &str, word: &str) -> bool {
+    let Some((at, last)) = word.char_indices().next_back() else { return form.is_empty() };
+    let ends = |begins: &str, endings: &[&str]| form.strip_prefix(begins).is_some_and(|ending| endings.contains(&ending));
+    let start = word.get(..at).unwrap_or_default();
+    ends(word, &["", "s", "es", "ed", "ing"])
+        || match last {
+            'e' => ends(start, &["ing", "ed", "es"]),
+            'y' => ends(start, &["ies", "ied", "ying"]),
+            _ => {
+                let doubled = form.strip_prefix(word).and_then(|rest| rest.strip_prefix(last));
+                doubled.is_some_and(|ending| ["ing", "ed", "er"].contains(&ending))
+            }
+        }
+}
 
 fn dense(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use aime_actor_factory::marked;
-use aime_progress_management::{Conclusion, Origin, PlanChange, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
+use aime_progress_management::{
+    Conclusion, Origin, PlanChange, PlanId, PlanMode, ProgressState, Risk, Task, TaskGraph, TaskId, TaskSpec, TaskStatus,
+};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of tasks of the plan in a brief, including the actor's own.
@@ -64,10 +66,10 @@ impl ActorBrief {
         }
     }
 
-    /// Returns the brief for a task with these dependencies, or `None` if the plan does not have the task. If `marks`
-    /// is set, results that contain untrusted text are enclosed in marks.
+    /// Returns the brief for a task of the plan with this graph, or `None` if the plan does not have the task. If `marks` is set, results that
+    /// contain untrusted text are enclosed in marks.
     #[must_use]
-    pub fn new<'a>(state: &ProgressState, task: &TaskId, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> Option<Self> {
+    pub fn new(state: &ProgressState, graph: &TaskGraph, task: &TaskId, marks: bool) -> Option<Self> {
         let known = state.tasks.get(task)?;
         Some(Self {
             plan_id: state.plan_id.clone(),
@@ -77,8 +79,8 @@ impl ActorBrief {
             risks: state.strategic.risks.clone(),
             consents: state.consents.clone(),
             spec: known.spec.clone(),
-            overview: state.overview(task, OVERVIEW),
-            results: results(state, known, dependencies, marks),
+            overview: state.overview(graph, task, OVERVIEW),
+            results: results(state, known, graph.dependencies(task), marks),
             returned: None,
         })
     }
@@ -86,7 +88,7 @@ impl ActorBrief {
 
 /// Returns the results of the tasks before this one, the cancelled tasks among them, and the findings of failed attempts: those of the tasks
 /// that it replaces, and its own.
-fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> String {
+fn results(state: &ProgressState, task: &Task, dependencies: Vec<&TaskId>, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     for before in dependencies {
         let Some(before) = state.tasks.get(before) else { continue };

@@ -3,7 +3,7 @@
 use aime_messages::message;
 use std::fmt::Write as _;
 
-use crate::{Conclusion, Criterion, EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
+use crate::{Conclusion, Criterion, EdgeType, ProgressState, Significance, Task, TaskGraph, TaskId, TaskKind, TaskStatus};
 
 /// Minimum number of tasks for which an overview is useful.
 const FEW: usize = 3;
@@ -57,12 +57,11 @@ impl ProgressState {
 
     /// Renders one line for each task, for the executor of `own`. Leaves out groups and removed tasks, and shows at
     /// most the `most` tasks around `own`. Marks the open tasks that may be done at the same time as `own`. Returns an
-    /// empty text for a plan of less than three tasks without such, for which the goal and the results suffice.
+    /// empty text for a plan of less than three tasks without such, for which the goal and the results suffice. `graph` is that of the plan.
     #[must_use]
-    pub fn overview(&self, own: &TaskId, most: usize) -> String {
+    pub fn overview(&self, graph: &TaskGraph, own: &TaskId, most: usize) -> String {
         let gone = |task: &Task| matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack);
         let tasks: Vec<&Task> = self.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && !gone(task)).collect();
-        let graph = self.graph();
         let beside = graph.beside(own);
         let is_beside = |task: &Task| task.status.is_open() && beside.contains(&&task.spec.id);
         if tasks.len() < FEW && !tasks.iter().any(|task| is_beside(task)) {

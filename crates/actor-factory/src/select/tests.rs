@@ -37,6 +37,29 @@ fn a_profile_is_chosen_by_the_words_of_the_task() {
     }
 }
 
+// Requirement: 4.8
+#[test]
+fn words_are_found_in_their_inflected_forms() {
+    let found = [
+        ("write", &["write", "writes", "writing"][..]),
+        ("move", &["move", "moves", "moved", "moving"]),
+        ("copy", &["copy", "copys", "copies", "copied", "copying"]),
+        ("run", &["run", "runs", "running", "runner", "runed"]),
+        ("fix", &["fixes", "fixed", "fixing"]),
+        ("修改", &["请修改代码"]),
+    ];
+    for (word, forms) in found {
+        for form in forms {
+            assert!(TaskWords::of(&task(&format!("aaa {form} zzz"))).has(word), "{form} of {word}");
+        }
+    }
+    for (word, other) in
+        [("write", "writer"), ("move", "movement"), ("copy", "copier"), ("run", "runtime"), ("fix", "fi"), ("add", "address")]
+    {
+        assert!(!TaskWords::of(&task(&format!("aaa {other} zzz"))).has(word), "{other} of {word}");
+    }
+}
+
 // Requirement: 3.39
 #[test]
 fn an_explicit_profile_is_honoured() {

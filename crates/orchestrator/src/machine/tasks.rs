@@ -132,7 +132,7 @@ impl RunMachine {
         let execution = self.executions.of(task);
         let (known, origins, marks) = (self.memory.text(), self.origins_of_actor(task), self.input.settings.trust.is_some());
         let (schedule_index, state) = self.state.schedule_index();
-        let Some(mut brief) = ActorBrief::new(state, task, schedule_index.graph().dependencies(task), marks) else {
+        let Some(mut brief) = ActorBrief::new(state, schedule_index.graph(), task, marks) else {
             self.fault = Some(format!("nothing can be said of the task {task}"));
             return;
         };

@@ -86,22 +86,26 @@ fn no_text_draws_lines_of_its_own() {
     assert!(shown.lines().all(|line| line.chars().count() < 280));
 }
 
+/// Returns the overview of a plan with its graph.
+fn overview(state: &ProgressState, own: &TaskId, most: usize) -> String {
+    state.overview(&state.graph(), own, most)
+}
+
 // Requirement: 7.8
 #[test]
 fn an_overview_is_short_and_says_which_task_is_ones_own() {
     let mut progress = state("a\ng/\ng/b: a\nc: a\nd: c");
     progress.settle().complete("a");
-    let overview = progress.overview(&id("c"), 12);
-    assert_eq!(overview, "- [x] Do a\n- [ ] Do b (at the same time)\n- [ ] Do c (yours)\n- [ ] Do d\n");
+    assert_eq!(overview(&progress, &id("c"), 12), "- [x] Do a\n- [ ] Do b (at the same time)\n- [ ] Do c (yours)\n- [ ] Do d\n");
     assert_eq!(
-        progress.overview(&id("c"), 2),
+        overview(&progress, &id("c"), 2),
         "- … 1 before these\n- [ ] Do b (at the same time)\n- [ ] Do c (yours)\n- … 1 after these\n"
     );
-    assert_eq!(progress.overview(&id("a"), 2), "- [x] Do a (yours)\n- [ ] Do b\n- … 2 after these\n");
-    assert_eq!(progress.overview(&id("d"), 3), "- … 1 before these\n- [ ] Do b (at the same time)\n- [ ] Do c\n- [ ] Do d (yours)\n");
-    assert_eq!(state("a\nb: a").overview(&id("a"), 12), "", "two tasks in a row need none");
-    assert_eq!(state("a\nb").overview(&id("a"), 12), "- [ ] Do a (yours)\n- [ ] Do b (at the same time)\n");
+    assert_eq!(overview(&progress, &id("a"), 2), "- [x] Do a (yours)\n- [ ] Do b\n- … 2 after these\n");
+    assert_eq!(overview(&progress, &id("d"), 3), "- … 1 before these\n- [ ] Do b (at the same time)\n- [ ] Do c\n- [ ] Do d (yours)\n");
+    assert_eq!(overview(&state("a\nb: a"), &id("a"), 12), "", "two tasks in a row need none");
+    assert_eq!(overview(&state("a\nb"), &id("a"), 12), "- [ ] Do a (yours)\n- [ ] Do b (at the same time)\n");
     let mut progress = state("a\nb");
     progress.settle().complete("b");
-    assert_eq!(progress.overview(&id("a"), 12), "", "nobody works on a task that is done");
+    assert_eq!(overview(&progress, &id("a"), 12), "", "nobody works on a task that is done");
 }

@@ -151,7 +151,7 @@ fn only_dependents_learn_of_a_cancelled_task() {
     let mut world = World::of("a; b; c: a; d: b; e: c");
     cancelled(&mut world, Some("a"));
     world.done("b").done("c");
-    let brief = |task: &str| crate::ActorBrief::new(world.state(), &id(task), [], false).unwrap().results;
+    let brief = |task: &str| crate::ActorBrief::new(world.state(), &world.state().graph(), &id(task), false).unwrap().results;
     assert!(brief("c").contains("There is no result: cancelled by a person."), "{}", brief("c"));
     for task in ["b", "d", "e"] {
         assert!(!brief(task).contains("There is no result"), "{task}: {}", brief(task));
