@@ -170,7 +170,7 @@ fn odd_forms_are_read() {
         ),
     ];
     for (name, odds) in cases {
-        let with_quirks = |reply: Reply| odds.iter().fold(reply, |reply, quirk| reply.odd(*quirk));
+        let with_quirks = |reply: Reply| odds.iter().fold(reply, |reply, quirk| reply.quirk(*quirk));
         check(name, &plain(with_quirks), 3);
     }
     check("an unknown finish reason", &plain(|reply| reply.finish("eos_token")), 3);

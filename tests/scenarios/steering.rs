@@ -130,7 +130,7 @@ fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
     let (_, words) = result.split_once("[end ").unwrap();
     assert!(words.contains("\n\nThe person you work for says: walk slowly"), "behind the data, at the end\n{result}\n{ended}");
     assert_eq!(requests[0]["messages"].as_array().unwrap()[..], messages[..2], "a request grows only at its end");
-    let delivered = ended.events("actor_told");
+    let delivered = ended.events("message_delivered");
     assert_eq!(delivered[0]["evidence"], ended.events("evidence_added")[0]["evidence"]["id"]);
     assert_eq!(ended.last().get("notes"), None, "what was heard did not come too late\n{ended}");
 }
@@ -154,7 +154,7 @@ fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
         assert_eq!(ended.last()["answer"], "walked slowly", "{ended}");
         let last = messages_text(world.server().requests().last().unwrap());
         assert_eq!(last.matches("The person you work for says").count(), 1, "{ended}");
-        assert_eq!(ended.events("actor_told").len(), 1, "{ended}");
+        assert_eq!(ended.events("message_delivered").len(), 1, "{ended}");
         assert!(ended.events("actor_created").is_empty(), "the actor that was at work goes on: nothing is made again\n{ended}");
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("secret", &World::no_secret_travels),
         ("restore", &World::an_engine_from_a_backup),
         ("mcp", &World::servers_of_a_worker),
-        ("told", &World::message_before_creation),
+        ("early", &World::message_before_creation),
         ("conflict", &World::a_conflict_is_evidence),
         ("undo", &World::files_are_put_back),
         ("fork", &World::a_fork_with_actors_at_work),

@@ -351,7 +351,7 @@ impl ActorFactory {
             must_write_files: !profile.agent && must_write_files(task),
             names_work: class.ask_for_work && !profile.agent && names_work(&task.description),
             named_files: if profile.agent { Vec::new() } else { named_files(task) },
-            told: Vec::new(),
+            messages: Vec::new(),
             audits: 0,
             lead: None,
             trust: delegated.map_or_else(|| context.trust.clone(), |delegated| delegated.caller.trust.clone()),

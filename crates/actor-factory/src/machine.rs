@@ -85,10 +85,10 @@ pub struct ActorMachine {
     note_due: bool,
     /// Messages of people that the actor has not seen yet.
     #[serde(default)]
-    said: Vec<PersonMessage>,
+    unread_messages: Vec<PersonMessage>,
     /// Messages of people that are in the history.
     #[serde(default)]
-    heard: Vec<PersonMessage>,
+    read_messages: Vec<PersonMessage>,
     /// True if the actor was copied into a fork and was not told yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_forked: bool,
@@ -161,7 +161,7 @@ impl Machine for ActorMachine {
         }
         if let ActorFact::RunAgain { number, missing, answer } = fact {
             self.run_again(at, *number, (missing, *answer), out);
-        } else if let ActorFact::PersonMessage { said: message } = fact {
+        } else if let ActorFact::PersonMessage { message } = fact {
             self.queue_message(message);
             // A person's message ends nothing: an actor that was stopped or has ended hears it if it continues later.
             return None;
@@ -257,8 +257,8 @@ impl ActorMachine {
             reminders: 0,
             notes: Vec::new(),
             note_due: false,
-            said: input.told.clone(),
-            heard: Vec::new(),
+            unread_messages: input.messages.clone(),
+            read_messages: Vec::new(),
             is_forked: false,
             plain_in_row: 0,
             unread_in_row: 0,

@@ -261,7 +261,7 @@ mod tests {
             ("welcome", "x", "actors have no prompt `welcome`; their prompts are actor_system, actor_task, "),
             ("stuck", "  ", "the note `stuck` cannot be used: it is empty"),
             ("stuck", "No {left} here", "it uses {left}; it is given {name}, {count}"),
-            ("told", "Listen.", "it must hold {text}"),
+            ("message", "Listen.", "it must hold {text}"),
             ("conclude", "End {now}", "it uses {now}; it is given nothing"),
         ];
         for (name, template, expected) in cases {

@@ -179,7 +179,7 @@ pub struct ActorInput {
     pub settings: ActorSettings,
     /// Messages of people from before it began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<PersonMessage>,
+    pub messages: Vec<PersonMessage>,
     /// Sources that the user trusts. Without it, texts that the actor reads do not change its permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,

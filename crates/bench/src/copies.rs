@@ -47,11 +47,11 @@ pub(crate) async fn beside_a_clone(files: usize, path: OsString) -> Result<serde
     let made_next = begun.elapsed();
     fs::write(first.path().join(name(0)), "changed\n")?;
     let begun = Instant::now();
-    if folders.join(&first, "a").await? != FolderMerge::Clean {
+    if folders.merge(&first, "a").await? != FolderMerge::Clean {
         bail!("one change is not merged");
     }
     let (merged, begun) = (begun.elapsed(), Instant::now());
-    if folders.join(&next, "b").await? != FolderMerge::Unchanged {
+    if folders.merge(&next, "b").await? != FolderMerge::Unchanged {
         bail!("a folder without changes has some");
     }
     let looked_at = begun.elapsed();

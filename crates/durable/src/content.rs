@@ -9,6 +9,7 @@ use std::{
     time::SystemTime,
 };
 
+use aime_messages::{Describe, Message, message};
 use futures::{FutureExt as _, future::BoxFuture};
 use tempfile::NamedTempFile;
 use tokio::task::spawn_blocking;
@@ -17,7 +18,7 @@ use tokio::task::spawn_blocking;
 #[derive(Debug, thiserror::Error)]
 pub enum ContentError {
     /// The store could not be used, or has no such content (then the source is [`ErrorKind::NotFound`]).
-    #[error("{place} cannot be {action}: {source}")]
+    #[error("{}", self.describe())]
     Store {
         /// Place of the content, or of several.
         place: String,
@@ -27,17 +28,27 @@ pub enum ContentError {
         source: io::Error,
     },
     /// The content differs from what was stored.
-    #[error("{place} is damaged: it holds something else than its name says")]
+    #[error("{}", self.describe())]
     Damaged {
         /// Place of the content.
         place: String,
     },
     /// The name is not the name of a content.
-    #[error("{name:?} is not the name of a content")]
+    #[error("{}", self.describe())]
     Name {
         /// The name.
         name: String,
     },
+}
+
+impl Describe for ContentError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Store { place, action, source } => message!("file-failed", path = place, action, error = source),
+            Self::Damaged { place } => message!("content-damaged", place),
+            Self::Name { name } => message!("content-name", name = format!("{name:?}")),
+        }
+    }
 }
 
 /// Place for contents, each under its name. A caller that stores something else than the named bytes, such as their encryption, checks it

@@ -258,6 +258,42 @@ end-not-done = 运行的收尾步骤（快照、计划、钩子）没有执行�
 tree-not-own = 这项工作没有自己的文件夹状态
 undo-cut-off = 一次撤销被中断
 undo-stopped = 此后的改动无法撤销：{$reason}
+undo-no-space = 磁盘只剩 {$megabytes} MB 可用空间
+undo-damaged = {$path} 已损坏
+undo-newer = {$path} 的格式 {$schema} 是此版本的 aime 不认识的；请使用更新的版本
+undo-task-running = 任务 {$task} 正在运行；结束后才能撤销
+undo-not-recorded = 没有记录文件的改动
+undo-pruned = 为给后来的运行腾出空间，它的记录已删除：所有记录合计不超过 undo.store_mb
+content-damaged = {$place} 已损坏：内容与名称不符
+content-name = {$name} 不是内容的名称
+file-failed = 无法{ $action ->
+    [opened] 打开
+    [found] 找到
+    [read] 读取
+    [listed] 列出
+    [written] 写入
+    [made] 创建
+    [removed] 删除
+    [changed] 更改
+    [locked] 锁定
+   *[used] 使用
+} `{$path}`：{$error}
+file-unusable = 无法使用 {$path}：{$error}
+file-path-empty = 路径为空；`.` 表示工作文件夹
+file-path-nul = 路径 {$path} 含有 NUL 字节
+file-outside = `{$path}` 在工作文件夹 {$folder} 之外；请使用其中的路径
+file-home = `{$path}` 在主文件夹中，而文件工具只在工作文件夹内操作；请使用相对于工作文件夹的路径，若文件确实叫这个名字，请写 `./~`
+file-drive = `{$path}` 写的是 Windows 的盘符，这里没有；请使用相对于工作文件夹的路径，以 `/` 分隔
+file-link-outside = `{$path}` 通过链接指向工作文件夹之外；请使用其中的路径
+file-dangling-link = `{$path}` 是一个链接，而它的目标不存在
+file-reserved = `{$path}` 在 {$folder} 中，那里不能写入其他内容；请写到别处
+file-protected = `{$path}` 指向 `{$place}`，那里的文件以后会自动运行；请直接写出那个路径
+file-not-found = `{$path}` 不存在
+file-is-folder = `{$path}` 是文件夹，不是文件
+file-is-special = `{$path}` 是设备、管道或套接字，不是普通文件
+file-not-a-folder = `{$path}` 不是文件夹，或路径中有一部分不是文件夹
+file-too-large = `{$path}` 太大，无法一次读取或写入（字节数：{$size}，上限：{$limit}）
+file-read-only = `{$path}` 是只读的；请先设为可写（`chmod u+w`），或写到另一个文件
 commits-branch = 成果在分支 {$branch} 上，共 {$commits} 个提交
 commits-branch-mixed = 成果在分支 {$branch} 上，共 {$commits} 个提交；第一个包含同一批文件在运行之前尚未提交的改动
 commits-none = 没有提交：运行没有改动仓库保存的文件
@@ -276,7 +312,6 @@ git-exit-code = `git {$command}` 失败，退出码 {$code}
 git-slow = `git {$command}` 用时过长，已被终止
 git-killed = `git {$command}` 被强制终止
 git-output = `git {$command}` 的输出太多（字节数：{$bytes}）
-git-file = 无法使用 {$path}：{$error}
 git-changes-too-large = 改动太大，无法一次移交（字节数：{$bytes}，上限：{$most}）；请在 .gitignore 中排除不必移交的文件
 git-folder-not-empty = {$folder} 不是空的，检出会替换其中的内容；请指定一个空文件夹
 git-folder-in-use = 另一个进程正在使用 {$folder} 的状态；请等它结束，或换一个文件夹

@@ -12,7 +12,7 @@ use std::{
 
 use aime_actor_factory::ActorMachine;
 use aime_durable::{Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
-use aime_messages::{Message, message};
+use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, TimedEvent, fold, read_snapshot, write_snapshot};
 use aime_work_tree::PrivateFolders;
 use serde::Serialize;
@@ -291,7 +291,7 @@ impl Checking<'_> {
     fn undo(&mut self, keep: &Path) {
         let faults = match aime_undo::check(keep, self.run.as_str()) {
             Ok(faults) => faults,
-            Err(error) => return self.found(Place::Undo, Message::text(error), None),
+            Err(error) => return self.found(Place::Undo, error.describe(), None),
         };
         if let Some(log) = faults.log {
             self.found(Place::Undo, message!("find-no-undo", why = log), None);

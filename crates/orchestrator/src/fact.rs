@@ -133,7 +133,7 @@ pub enum RunFact {
     },
     /// Reports that actors had journaled before their process died and that the run had not received. A resumed run
     /// takes them in before it decides anything.
-    ActorsHeard {
+    ActorReports {
         /// The reports, in order within each actor.
         reports: Vec<ActorReport>,
     },
@@ -257,7 +257,7 @@ pub enum RunFact {
     /// The run no longer records changes of files, so they cannot be undone.
     UndoLost {
         /// The cause.
-        reason: String,
+        reason: Message,
     },
     /// A task waits until no other task writes in the working folder: to work there itself if the folder is too large for a private copy, or
     /// to merge its private copy.

@@ -95,7 +95,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
-    const SNAPSHOT: Option<u32> = Some(11);
+    const SNAPSHOT: Option<u32> = Some(12);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;
@@ -164,7 +164,7 @@ impl Machine for RunMachine {
             | RunFact::EffectFailed { id, .. } => Some(id),
             RunFact::ActorReported { .. }
             | RunFact::LeadReported { .. }
-            | RunFact::ActorsHeard { .. }
+            | RunFact::ActorReports { .. }
             | RunFact::ActorAsked { .. }
             | RunFact::TaskClaimed { .. }
             | RunFact::ToolCalled { .. }

@@ -114,7 +114,7 @@ impl MessageChannel {
         loop {
             changes.mark_unchanged();
             for message in self.messages_for(listener) {
-                if delivered.insert(message.id.clone()) && !actor.send(ActorFact::PersonMessage { said: message }) {
+                if delivered.insert(message.id.clone()) && !actor.send(ActorFact::PersonMessage { message }) {
                     return;
                 }
             }

@@ -355,7 +355,7 @@ impl Orchestrator {
         if !reports.is_empty() {
             // Recorded without the elapsed time, as if the process had received the reports before it died: nobody
             // worked in between.
-            let fact = RunFact::ActorsHeard { reports }.without_secrets(&self.parts.redactor);
+            let fact = RunFact::ActorReports { reports }.without_secrets(&self.parts.redactor);
             then.push(Recorded { at: snapshot.state.now(), fact });
         }
         then.push(Recorded { at: now, fact: first.without_secrets(&self.parts.redactor) });

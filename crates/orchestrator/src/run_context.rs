@@ -80,7 +80,7 @@ pub struct RunContext {
     /// The answers of people.
     pub answers: Vec<(QuestionId, String)>,
     /// Messages that answer no question, each with the task that is addressed.
-    pub said: Vec<ActorMessage>,
+    pub messages: Vec<ActorMessage>,
     /// The tasks that run.
     #[serde(default)]
     working: BTreeSet<TaskId>,
@@ -92,21 +92,21 @@ impl RunContext {
     pub fn new(input: &RunInput) -> Self {
         let bounds = input.settings.bounds.clone();
         let (answers, messages, working) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { bounds, spent: ModelCost::default(), tool_calls: 0, actors: 0, answers, said: messages, working }
+        Self { bounds, spent: ModelCost::default(), tool_calls: 0, actors: 0, answers, messages, working }
     }
 
     /// Adds facts and the events that followed from them. Returns the new messages to actors.
     pub fn take(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
-        let known = self.said.len();
+        let known = self.messages.len();
         for recorded in facts {
             if let RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } = &recorded.fact {
                 self.bounds = bounds.clone();
             }
-            let new = messages_in(&recorded.fact).into_iter().filter(|message| !self.said.contains(message));
-            self.said.extend(new.collect::<Vec<_>>());
+            let new = messages_in(&recorded.fact).into_iter().filter(|message| !self.messages.contains(message));
+            self.messages.extend(new.collect::<Vec<_>>());
         }
         for recorded in events {
-            self.said.extend(messages_after(&recorded.fact, &mut self.working));
+            self.messages.extend(messages_after(&recorded.fact, &mut self.working));
             match &recorded.fact {
                 ProgressEvent::ModelCalled { spent, .. } => self.spent.add(spent),
                 ProgressEvent::ToolCallStarted { .. } => self.tool_calls += 1,
@@ -115,14 +115,14 @@ impl RunContext {
                 _ => {}
             }
         }
-        self.said.get(known..).unwrap_or_default().to_vec()
+        self.messages.get(known..).unwrap_or_default().to_vec()
     }
 
     /// Returns the messages so far to the actor of a task. The only actor of a run (`alone`) also gets those to the run
     /// itself.
     #[must_use]
     pub fn messages_to(&self, task: &TaskId, alone: bool) -> Vec<PersonMessage> {
-        let theirs = self.said.iter().filter(|(whom, _)| whom.as_ref().map_or(alone, |whom| whom == task));
+        let theirs = self.messages.iter().filter(|(whom, _)| whom.as_ref().map_or(alone, |whom| whom == task));
         theirs.map(|(_, message)| message.clone()).collect()
     }
 }

@@ -306,7 +306,7 @@ pub enum ProgressEvent {
         text: String,
     },
     /// A person's unsolicited message reached an actor: the actor's next request contains it.
-    ActorTold {
+    MessageDelivered {
         /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
@@ -466,7 +466,7 @@ pub enum ProgressEvent {
     /// The run no longer records changes of files, so later ones cannot be undone.
     UndoLost {
         /// The cause.
-        reason: String,
+        reason: Message,
     },
 }
 
@@ -504,7 +504,7 @@ impl ProgressEvent {
             Self::ProgressReported { .. } => "progress_reported",
             Self::TodosChanged { .. } => "todos_changed",
             Self::ActorNudged { .. } => "actor_nudged",
-            Self::ActorTold { .. } => "actor_told",
+            Self::MessageDelivered { .. } => "message_delivered",
             Self::HistoryCompacted { .. } => "history_compacted",
             Self::EvidenceAdded { .. } => "evidence_added",
             Self::TriggersFired { .. } => "triggers_fired",

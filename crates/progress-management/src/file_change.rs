@@ -42,7 +42,7 @@ pub struct FileChange {
     /// Task of the change, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The tool; `join` for a merge, `check` for a check.
+    /// The tool; `merge` for a merge, `check` for a check.
     pub tool: String,
     /// Path relative to the working folder. Bytes that are not UTF-8 are replaced.
     pub path: String,

@@ -232,7 +232,7 @@ impl ProgressState {
             ProgressEvent::ActorNudged { task, .. } | ProgressEvent::HistoryCompacted { task, .. } => {
                 self.task_mut_if_any(task.as_ref())?;
             }
-            ProgressEvent::ActorTold { task, evidence } => {
+            ProgressEvent::MessageDelivered { task, evidence } => {
                 self.task_mut_if_any(task.as_ref())?;
                 self.process(std::slice::from_ref(evidence))?;
             }

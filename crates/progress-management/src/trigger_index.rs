@@ -69,7 +69,7 @@ impl TriggerIndex {
             ProgressEvent::EvidenceAdded { evidence } if !evidence.processed => {
                 self.unused.insert((evidence.significance, state.evidence.len().saturating_sub(1)));
             }
-            ProgressEvent::EvidenceProcessed { .. } | ProgressEvent::ActorTold { .. } => {
+            ProgressEvent::EvidenceProcessed { .. } | ProgressEvent::MessageDelivered { .. } => {
                 let is_used = |at: usize| state.evidence.get(at).is_none_or(|evidence| evidence.processed);
                 self.unused.retain(|(_, at)| !is_used(*at));
             }
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(happens(&mut state, added("e3", Significance::Critical)), ("e1 e2 e3".to_owned(), "e1 e3".to_owned()));
         let processed = ProgressEvent::EvidenceProcessed { evidence: vec!["e1".parse().unwrap()], reason: "".into() };
         assert_eq!(happens(&mut state, processed), ("e2 e3".to_owned(), "e3".to_owned()));
-        let delivered = ProgressEvent::ActorTold { task: Some(id("a")), evidence: "e3".parse().unwrap() };
+        let delivered = ProgressEvent::MessageDelivered { task: Some(id("a")), evidence: "e3".parse().unwrap() };
         assert_eq!(happens(&mut state, delivered), ("e2".to_owned(), String::new()));
     }
 }

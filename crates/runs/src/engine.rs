@@ -98,12 +98,12 @@ impl<'a> EngineRuns<'a> {
     pub async fn resume(&self, run: &RunId, change: impl FnOnce(Bounds) -> Bounds) -> Result<EngineWatch<'_>, RunsError> {
         let (engine, setup) = (self.engine().await?, self.setup());
         let seen = engine.watch(run, usize::MAX).await?;
-        if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
+        if seen.is_over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
             let state = engine.progress(run).await?;
             return Err(state.map_or_else(|| RunsError::usage(message!("run-cancelled", run)), |state| has_ended(run, &state)));
         }
         setup.report_notes();
-        if let (Some(_), false) = (&seen.result, seen.over) {
+        if let (Some(_), false) = (&seen.result, seen.is_over) {
             let known = engine.view(run).await?;
             let (before, reached) = (known.bounds, known.bounds_reached);
             let wanted = raised(change(before.clone()), &reached, &setup.config.run);

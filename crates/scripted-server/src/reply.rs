@@ -48,7 +48,7 @@ pub struct Reply {
     pub usage: Option<ScriptedUsage>,
     /// Deviations from the usual form of the protocol.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub odd: BTreeSet<ServerQuirk>,
+    pub quirks: BTreeSet<ServerQuirk>,
     /// Holds the reply until this many requests are held at once, then releases all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_waiting: Option<usize>,
@@ -314,42 +314,42 @@ impl Reply {
 
     /// Adds a deviation.
     #[must_use]
-    pub fn odd(mut self, quirk: ServerQuirk) -> Self {
-        self.odd.insert(quirk);
+    pub fn quirk(mut self, quirk: ServerQuirk) -> Self {
+        self.quirks.insert(quirk);
         self
     }
 
     /// Omits the usage.
     #[must_use]
     pub fn without_usage(self) -> Self {
-        self.odd(ServerQuirk::NoUsage)
+        self.quirk(ServerQuirk::NoUsage)
     }
 
     /// Sends arguments as objects.
     #[must_use]
     pub fn object_arguments(self) -> Self {
-        self.odd(ServerQuirk::ObjectArguments)
+        self.quirk(ServerQuirk::ObjectArguments)
     }
 
     /// Sends `null` for an empty content.
     #[must_use]
     pub fn null_content(self) -> Self {
-        self.odd(ServerQuirk::NullContent)
+        self.quirk(ServerQuirk::NullContent)
     }
 
     /// Omits all ids.
     #[must_use]
     pub fn no_ids(self) -> Self {
-        self.odd(ServerQuirk::NoIds)
+        self.quirk(ServerQuirk::NoIds)
     }
 
     /// Adds unknown fields.
     #[must_use]
     pub fn extra_fields(self) -> Self {
-        self.odd(ServerQuirk::ExtraFields)
+        self.quirk(ServerQuirk::ExtraFields)
     }
 
     pub(crate) fn has_quirk(&self, quirk: ServerQuirk) -> bool {
-        self.odd.contains(&quirk)
+        self.quirks.contains(&quirk)
     }
 }

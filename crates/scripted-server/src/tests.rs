@@ -183,7 +183,7 @@ async fn streams_carry_text_calls_and_usage() {
 #[tokio::test]
 async fn odd_forms() {
     let reply = Reply::call("bash", json!({"command": "ls"})).object_arguments().no_ids().without_usage().extra_fields();
-    let server = ScriptedServer::start(Script::new().on(When::any(), [reply.odd(ServerQuirk::NoFinish)])).await;
+    let server = ScriptedServer::start(Script::new().on(When::any(), [reply.quirk(ServerQuirk::NoFinish)])).await;
     let (_, body) = post(&server, &ask("hi")).await;
     let message = &body["choices"][0]["message"];
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], json!({"command": "ls"}));
@@ -224,7 +224,7 @@ async fn a_call_without_its_result_is_refused() {
 #[test]
 fn scripts_are_read_from_json() {
     let text = r#"{"rules": [{"when": {"schema": "aime_plan"}, "replies": [{"json": {"tasks": []}}]},
-        {"replies": [{"tool_calls": [{"name": "bash", "arguments": {"command": "ls"}}], "odd": ["no_usage"]}], "once": true}]}"#;
+        {"replies": [{"tool_calls": [{"name": "bash", "arguments": {"command": "ls"}}], "quirks": ["no_usage"]}], "once": true}]}"#;
     let script = Script::from_json(text).unwrap();
     let expected = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(json!({"tasks": []}))])

@@ -19,8 +19,8 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, ActorCreation, CallReply, DelegateCreation, DelegateOrder, EndOrder, Handover, JoinOrder, JoinResult, JudgeOrder, MakeOrder,
-    RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, Wire, alive,
+    ActOrder, ActorCreation, CallReply, DelegateCreation, DelegateOrder, EndOrder, Handover, JudgeOrder, MakeOrder, MergeOrder,
+    MergeOutcome, RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, Wire, alive,
     client::EngineError,
     orders::RunInput,
     trees::{Checkout, TreeError},
@@ -87,7 +87,7 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
         let issue = order.order.issue(context.info().attempt);
         let effects = match &issue.effect {
             RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
@@ -125,7 +125,7 @@ impl Effects {
             _ => None,
         };
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
         let issue = order.order.issue(context.info().attempt);
         let effects = match &issue.effect {
             ActorEffect::Plan { .. } => effects.with_progress(progress(context, Some(order.run.clone())).await?),
@@ -155,11 +155,11 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
 
 /// Adds the final state of the folder to an answer.
 async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace)) -> CallReply<T> {
-    let back = match workspace.folder {
+    let handover = match workspace.folder {
         Some(folder) => alive(context, folder.hand_back()).await,
         None => Handover::Lost { why: message!("tree-not-own") },
     };
-    CallReply { fact, back }
+    CallReply { fact, handover }
 }
 
 #[activities]
@@ -197,14 +197,14 @@ impl Effects {
     ) -> Result<Wire<Vec<Message>>, ActivityError> {
         let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
-        Ok(Wire(alive(&context, effects.end(order.result, &state, order.over)).await))
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
+        Ok(Wire(alive(&context, effects.end(order.result, &state, order.is_over)).await))
     }
 
     /// Merges work into the state of a folder.
     #[activity(name = "aime.tree.join")]
-    pub async fn join(self: Arc<Self>, context: ActivityContext, order: Wire<JoinOrder>) -> Result<Wire<JoinResult>, ActivityError> {
-        Ok(Wire(alive(&context, self.trees()?.join(&order.0)).await?))
+    pub async fn merge(self: Arc<Self>, context: ActivityContext, order: Wire<MergeOrder>) -> Result<Wire<MergeOutcome>, ActivityError> {
+        Ok(Wire(alive(&context, self.trees()?.merge(&order.0)).await?))
     }
 
     /// Decides whether a run has a lead: the model is that of this worker.
@@ -223,7 +223,7 @@ impl Effects {
     ) -> Result<Wire<WakeComposition>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
         Ok(Wire(match alive(&context, effects.wake_lead(&order.order, order.is_new)).await {
             Ok(lead) => WakeComposition::Woken { lead },
             Err(message) => WakeComposition::Failed { message },
@@ -240,7 +240,7 @@ impl Effects {
     ) -> Result<Wire<RunFact>, ActivityError> {
         let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far);
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let rested =
@@ -258,8 +258,8 @@ impl Effects {
     ) -> Result<Wire<ActorCreation>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
-        let MakeOrder { id, order, said: messages, .. } = order;
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context).with_progress(progress(&context, None).await?);
+        let MakeOrder { id, order, messages, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let made = with_heartbeat(&context, None, |sink| async move { effects.make_actor(id, order, messages, cancel, sink).await });
@@ -277,13 +277,14 @@ impl Effects {
         input: RunInput,
         order: Wire<DelegateOrder>,
     ) -> Result<Wire<DelegateCreation>, ActivityError> {
-        let DelegateOrder { so_far, run, order, by, call, request, origins, tree } = order.0;
+        let DelegateOrder { run_context, run, order, by, call, request, origins, tree } = order.0;
         let state = match request.task {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
         let workspace = self.workspace(&context, input.run(), tree.as_ref(), None).await?;
-        let made = workspace.orchestrator.remote_effects(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
+        let made =
+            workspace.orchestrator.remote_effects(input, &run_context).make_below(order, &by, (&call, &request, &origins), state).await;
         Ok(Wire(match made {
             Ok(made) => DelegateCreation::Made { made: Box::new(made) },
             Err(why) => DelegateCreation::Refused { why },
@@ -300,7 +301,7 @@ impl Effects {
     ) -> Result<Wire<RunFact>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let effects = workspace.orchestrator.remote_effects(input, &order.so_far).with_progress(progress(&context, None).await?);
+        let effects = workspace.orchestrator.remote_effects(input, &order.run_context).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let judged = with_heartbeat(&context, None, |sink| async move {

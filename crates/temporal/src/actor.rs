@@ -1,7 +1,7 @@
 //! An actor as a workflow: model and tool calls are activities, people and reports go by the workflow of its run.
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
-mod below;
+mod delegates;
 
 use std::{
     cell::RefCell,
@@ -44,7 +44,7 @@ pub struct ActorWorkflow {
     answers: Vec<ActorAnswer>,
     /// Current state of the working folder, if it moves between hosts.
     tree: Option<Tree>,
-    /// Actors below it that were stopped before their end, or whose end it has not taken in.
+    /// Its delegates that were stopped before their end, or whose end it has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// Published journal: the actor's input, and all facts that it has taken in.
     published: Option<ActorJournaled>,
@@ -78,10 +78,10 @@ impl ActorWorkflow {
             carrier.requests.done().await;
         }
         let tree = tree_now(ctx);
-        let below: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
+        let delegates: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
         let facts = ctx.state(|actor| actor.published.as_ref().map(|published| published.facts.clone()).unwrap_or_default());
-        let ActorCarrier { begin, events, reports, context: mut so_far, .. } = carrier;
-        so_far
+        let ActorCarrier { begin, events, reports, context: mut run_context, .. } = carrier;
+        run_context
             .answers
             .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
         match carried {
@@ -89,13 +89,13 @@ impl ActorWorkflow {
                 let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
                 let conclusion = ended.output.ended().unwrap_or_else(rests);
                 let journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then: Vec::new() });
-                Ok(Wire(ActorEnd { conclusion, journal, reports, tree, below }))
+                Ok(Wire(ActorEnd { conclusion, journal, reports, tree, delegates }))
             }
             CarryOutcome::Continued { not_begun, then } => {
                 let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
                 let machine = MachineStart { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
-                    Wire(ActorBegin { begin: machine, so_far, reports, created: None, tree, stopped: below, ..begin }),
+                    Wire(ActorBegin { begin: machine, run_context, reports, created: None, tree, stopped: delegates, ..begin }),
                     ContinueAsNewOptions::default(),
                 )?;
                 unreachable_end()
@@ -105,7 +105,7 @@ impl ActorWorkflow {
 
     /// Signals the actor, for example with a request to stop or a person's words.
     #[signal]
-    pub fn told(&mut self, _: &mut SyncWorkflowContext<Self>, fact: Wire<ActorFact>) {
+    pub fn deliver(&mut self, _: &mut SyncWorkflowContext<Self>, fact: Wire<ActorFact>) {
         self.inbox.push(fact.0);
     }
 
@@ -149,8 +149,8 @@ struct ActorCarrier {
     /// Number of reports that were sent; the next field holds those to send.
     reports: u64,
     unpublished: Vec<ProgressEvent>,
-    /// The workflows of actors below it that are at work.
-    below: Rc<RefCell<BTreeSet<String>>>,
+    /// The workflows of its delegates that are at work.
+    delegates: Rc<RefCell<BTreeSet<String>>>,
     /// Number of answers that were passed on to these.
     passed: usize,
     requests: RequestQueue,
@@ -164,13 +164,13 @@ impl ActorCarrier {
         let events = begin.begin.journal.as_ref().map_or(0, |journal| journal.events);
         let ended_from_outside = Some(cancelled(&ctx));
         Self {
-            context: begin.so_far.clone(),
+            context: begin.run_context.clone(),
             reports: begin.reports,
             unpublished: begin.created.clone().into_iter().collect(),
             ctx,
             begin,
             events,
-            below: Rc::default(),
+            delegates: Rc::default(),
             passed: 0,
             requests: RequestQueue::default(),
             cancels: Cancels::default(),
@@ -228,13 +228,14 @@ impl ActorCarrier {
         // Requests to models need no folder.
         let tree = tree_now(&self.ctx).filter(|_| matches!(effect, ActorEffect::Tool { .. }));
         let order = ActOrder {
-            so_far: self.context.clone(),
+            run_context: self.context.clone(),
             run: self.begin.run.clone(),
             order: EffectOrder { id: id.clone(), effect, begun_before },
             tree: tree.clone(),
         };
         // The worker needs none of its prompts.
-        let actor = ActorInput { system: String::new(), task: String::new(), images: Vec::new(), told: Vec::new(), ..self.input().clone() };
+        let actor =
+            ActorInput { system: String::new(), task: String::new(), images: Vec::new(), messages: Vec::new(), ..self.input().clone() };
         let (ctx, run) = (self.ctx.clone(), self.begin.input.clone());
         let facts = async move {
             let done = match tree {
@@ -243,11 +244,13 @@ impl ActorCarrier {
                     let work = TaskWork::new(run.run(), &actor.spec.task, id.as_str());
                     match ctx.execute_activity(Effects::call_of_actor, (run, actor, Wire(order)), options).await {
                         Err(error) => Err(error),
-                        Ok(Wire(CallReply { fact, back })) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(MergeReply { conflicts, private: Some(_), .. }) => omit(fact, &conflict_message(&conflicts)),
-                            Ok(_) => fact,
-                            Err(why) => omit(fact, &why),
-                        }),
+                        Ok(Wire(CallReply { fact, handover })) => {
+                            Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), handover), work).await {
+                                Ok(MergeReply { conflicts, private: Some(_), .. }) => omit(fact, &conflict_message(&conflicts)),
+                                Ok(_) => fact,
+                                Err(why) => omit(fact, &why),
+                            })
+                        }
                     }
                 }
             };
@@ -392,7 +395,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
         self.context.take(&[], events);
         for event in events {
             if let ProgressEvent::ToolCallFinished { call, .. } = &event.fact {
-                self.ctx.state_mut(|actor| actor.stopped.remove(&self.name_below(call)));
+                self.ctx.state_mut(|actor| actor.stopped.remove(&self.delegate_name(call)));
             }
         }
         self.unpublished.extend(events.iter().map(|event| event.fact.clone()));

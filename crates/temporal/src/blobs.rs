@@ -36,8 +36,8 @@ pub enum BlobError {
 impl Describe for BlobError {
     fn describe(&self) -> Message {
         match self {
-            Self::Write(error) => Message::text(error),
-            Self::Read(error) => message!("blob-unread", reason = error),
+            Self::Write(error) => error.describe(),
+            Self::Read(error) => message!("blob-unread", reason = error.describe()),
             Self::Seal { name, source } => message!("blob-sealed", name, reason = source.describe()),
             Self::GivenUp(error) => message!("blob-given-up", reason = error),
         }

@@ -35,7 +35,7 @@ pub(crate) async fn drive_child<W: 'static>(
     let actor = ctx.external_workflow(workflow, None);
     let signal = |fact| {
         let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-        actor.signal(ActorWorkflow::told, Wire(fact), options)
+        actor.signal(ActorWorkflow::deliver, Wire(fact), options)
     };
     let signals = join_all(begun().into_iter().map(signal));
     let stopped = async {

@@ -264,7 +264,7 @@ impl Runs {
     /// [`EngineError::RunExists`], and errors of the engine.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
         let (begin, queues) = (MachineStart::fresh(at, input), self.queues.clone());
-        self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, ends: true, stands: false, seeks_lead: true }).await
+        self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, is_waiting: false, seeks_lead: true }).await
     }
 
     async fn begin(&self, begin: RunBegin) -> Result<(), EngineError> {

@@ -39,5 +39,5 @@ pub use run::RunWorkflow;
 pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use trees::{Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, importer};
+pub use trees::{Handover, ImportOutcome, MergeOrder, MergeOutcome, Side, TaskWork, Tree, TreeError, Trees, importer};
 pub use worker::{Equipment, WorkError, work};

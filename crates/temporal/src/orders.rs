@@ -41,13 +41,10 @@ pub struct RunBegin {
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
-    /// True if a worker carries out the end of a run. Absent in runs of versions without that step.
-    #[serde(default)]
-    pub ends: bool,
     /// True if the run waits until a person resumes it, as a fork does.
     #[serde(default)]
-    pub stands: bool,
-    /// True if a worker still decides whether the run has a lead. Absent in runs of versions without leads.
+    pub is_waiting: bool,
+    /// True if a worker still decides whether the run has a lead.
     #[serde(default)]
     pub seeks_lead: bool,
 }
@@ -58,9 +55,9 @@ pub struct EndOrder {
     /// Result of the run.
     pub result: RunResult,
     /// True if it has ended for good.
-    pub over: bool,
+    pub is_over: bool,
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The state of the working folder, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
@@ -98,7 +95,7 @@ pub struct ActorBegin {
     /// Input of its run.
     pub input: RunInput,
     /// State of its run when the actor began.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// Queues of its effects.
     #[serde(default)]
     pub queues: Queues,
@@ -114,7 +111,7 @@ pub struct ActorBegin {
     /// Order for the actor that works for the plan; its delegates are created by the same order.
     #[serde(default)]
     pub order: Option<ActorOrder>,
-    /// Actors below it that were stopped before their end, by their names.
+    /// Its delegates that were stopped before their end, by their names.
     #[serde(default)]
     pub stopped: Vec<(String, StoppedActor)>,
     /// Limit of the conclusion's text for the calling actor, if there is one.
@@ -135,9 +132,9 @@ pub struct ActorEnd {
     /// Final state of the working folder, if it moves between hosts.
     #[serde(default)]
     pub tree: Option<Tree>,
-    /// Actors below it that were stopped before their end, by their names.
+    /// Its delegates that were stopped before their end, by their names.
     #[serde(default)]
-    pub below: Vec<(String, StoppedActor)>,
+    pub delegates: Vec<(String, StoppedActor)>,
 }
 
 /// Effect of a run, for a worker. The run's input is a separate argument: it is the same for all effects, and stored
@@ -145,7 +142,7 @@ pub struct ActorEnd {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunOrder {
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The effect.
     pub order: EffectOrder<RunEffect>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
@@ -157,14 +154,14 @@ pub struct RunOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MakeOrder {
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// Effect that requests it.
     pub id: EffectId,
     /// Task and attempt of the actor.
     pub order: ActorOrder,
     /// Messages of people to it.
     #[serde(default)]
-    pub said: Vec<PersonMessage>,
+    pub messages: Vec<PersonMessage>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
@@ -190,7 +187,7 @@ pub enum ActorCreation {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DelegateOrder {
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The workflow of the run.
     pub run: String,
     /// Order for the actor that works for the plan.
@@ -228,7 +225,7 @@ pub enum DelegateCreation {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JudgeOrder {
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The effect that began it.
     pub id: EffectId,
     /// The task.
@@ -251,7 +248,7 @@ pub struct JudgeOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WakeOrder {
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The wake.
     pub order: LeadWakeOrder,
     /// True if the conversation of the lead begins.
@@ -281,7 +278,7 @@ pub enum WakeComposition {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RestOrder {
     /// The run so far.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The effect that woke the lead.
     pub id: EffectId,
     /// The commands of the lead.
@@ -295,7 +292,7 @@ pub struct RestOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActOrder {
     /// The run so far, with what the actor itself has spent since.
-    pub so_far: RunContext,
+    pub run_context: RunContext,
     /// The workflow of the run, which hears what happens on the way.
     pub run: String,
     /// The effect.
@@ -311,7 +308,7 @@ pub struct CallReply<T> {
     /// The answer.
     pub fact: T,
     /// The folder.
-    pub back: Handover,
+    pub handover: Handover,
 }
 
 /// The answer to a question of an actor.
@@ -333,7 +330,7 @@ pub struct WatchReply {
     /// Result of the run, once it has ended or is left.
     pub result: Option<RunResult>,
     /// True if it has ended for good.
-    pub over: bool,
+    pub is_over: bool,
     /// The bounds in force.
     #[serde(default)]
     pub bounds: Option<Bounds>,

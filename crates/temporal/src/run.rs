@@ -84,12 +84,12 @@ impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<RunBegin>) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped, tree, ends, stands, seeks_lead } = begin.0;
+        let RunBegin { mut begin, queues, stopped, tree, is_waiting, seeks_lead } = begin.0;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
         if seeks_lead {
             begin.input.what = lead::seek_lead(ctx, begin.input.what, &queues).await;
         }
-        if stands {
+        if is_waiting {
             let then = wait_for_first_resume(ctx, &RunCarrier::new(ctx.clone(), begin.clone(), queues.clone())).await;
             if let Some(journal) = &mut begin.journal {
                 journal.then = then;
@@ -104,7 +104,7 @@ impl RunWorkflow {
             }
             // The facts are kept for queries of a history that was left.
             let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
-            let so_far = carrier.ledger.borrow().context.clone();
+            let run_context = carrier.ledger.borrow().context.clone();
             match carried {
                 CarryOutcome::Continued { not_begun, then } => {
                     let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
@@ -115,8 +115,7 @@ impl RunWorkflow {
                         queues: queues.clone(),
                         stopped,
                         tree: tree_now(ctx),
-                        ends,
-                        stands: false,
+                        is_waiting: false,
                         seeks_lead: false,
                     };
                     ctx.continue_as_new(Wire(onwards), ContinueAsNewOptions::default())?;
@@ -127,10 +126,8 @@ impl RunWorkflow {
                     let has_answer = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
                     let last = SuspendedState::of(&ended.output, state, has_answer, carrier.undelivered);
                     let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
-                    if ends {
-                        let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
-                        result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
-                    }
+                    let order = EndOrder { result: result.clone(), is_over: over, run_context, tree: tree_now(ctx) };
+                    result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
                     // The result can be queried until the run continues, or forever.
                     ctx.state_mut(|run| (run.result, run.is_over) = (Some(result.clone()), over));
                     if over {
@@ -155,7 +152,7 @@ impl RunWorkflow {
     pub fn watch(&self, _: &WorkflowContextView, from: usize) -> Wire<WatchReply> {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
         let (result, bounds) = (self.result.clone(), self.bounds.clone());
-        Wire(WatchReply { events, all: self.events.len(), result, over: self.is_over, bounds, tree: self.tree.clone() })
+        Wire(WatchReply { events, all: self.events.len(), result, is_over: self.is_over, bounds, tree: self.tree.clone() })
     }
 
     /// Returns the input, and the facts that it has taken in from a number on, counted from 0. The whole state of the
@@ -432,7 +429,7 @@ impl RunCarrier {
         let (alone, lead) = (self.is_direct(), lead_workflow(self.ctx.workflow_id()));
         for (task, message) in messages {
             for actor in self.workflows(|of, workflow| task.as_ref().map_or(alone || workflow == lead, |task| task == of)) {
-                self.signal(actor, ActorWorkflow::told, Wire(aime_actor_factory::ActorFact::PersonMessage { said: message.clone() }));
+                self.signal(actor, ActorWorkflow::deliver, Wire(aime_actor_factory::ActorFact::PersonMessage { message: message.clone() }));
             }
         }
     }
@@ -467,8 +464,8 @@ impl RunCarrier {
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
         let task = if let RunEffect::CallTool { spec, .. } = &effect { Some(spec.id.clone()) } else { None };
-        let so_far = self.ledger.borrow().context.clone();
-        let order = RunOrder { so_far, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
+        let run_context = self.ledger.borrow().context.clone();
+        let order = RunOrder { run_context, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
         let (ctx, input, queues) = (self.ctx.clone(), self.input().clone(), self.queues.clone());
         let facts = async move {
             // Only a call of a tool changes the folder.
@@ -478,11 +475,15 @@ impl RunCarrier {
                     let work = TaskWork { is_shown: true, ..TaskWork::new(input.run(), &task, id.as_str()) };
                     match ctx.execute_activity(Effects::call_of_run, (input, Wire(order)), options).await {
                         Err(error) => Err(error),
-                        Ok(Wire(CallReply { fact, back })) => Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), back), work).await {
-                            Ok(MergeReply { conflicts, private: Some(_), .. }) => vec![omit(fact, Loss::Conflict(conflicts), repeatable)],
-                            Ok(MergeReply { merged, .. }) => merged.into_iter().chain([fact]).collect(),
-                            Err(why) => vec![omit(fact, Loss::Lost(why), repeatable)],
-                        }),
+                        Ok(Wire(CallReply { fact, handover })) => {
+                            Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), handover), work).await {
+                                Ok(MergeReply { conflicts, private: Some(_), .. }) => {
+                                    vec![omit(fact, Loss::Conflict(conflicts), repeatable)]
+                                }
+                                Ok(MergeReply { merged, .. }) => merged.into_iter().chain([fact]).collect(),
+                                Err(why) => vec![omit(fact, Loss::Lost(why), repeatable)],
+                            })
+                        }
                     }
                 }
             };
@@ -590,9 +591,8 @@ impl Carrier<RunMachine> for RunCarrier {
     fn puts_off(&self, effect: &RunEffect) -> bool {
         let is_task = effect.has_conversation() || matches!(effect, RunEffect::CallTool { .. });
         let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
-        let asks =
-            || self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.questions.iter().any(|asked| asked.answer.is_none())));
-        is_task && too_long && self.wants_to_leave() && !asks() && self.ctx.patched("no more tasks in a history that is too long")
+        let is_open = |state: &ProgressState| state.questions.iter().any(|asked| asked.answer.is_none());
+        is_task && too_long && self.wants_to_leave() && !self.ctx.state(|run| run.state.as_ref().is_some_and(is_open))
     }
 }
 

@@ -6,7 +6,7 @@ use aime_orchestrator::{FoundConflict, RunFact};
 use aime_progress_management::{RunId, TaskId};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Capability, Effects, Handover, JoinOrder, JoinResult, Queues, TaskWork, Tree, Wire, effect::lost, workflow_context::now};
+use crate::{Capability, Effects, Handover, MergeOrder, MergeOutcome, Queues, TaskWork, Tree, Wire, effect::lost, workflow_context::now};
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {
@@ -51,10 +51,10 @@ pub(crate) async fn merge_reply<W: HasTree + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,
-    (from, back): (Option<&Tree>, Handover),
+    (from, handover): (Option<&Tree>, Handover),
     work: TaskWork,
 ) -> Result<MergeReply, Message> {
-    let theirs = match back {
+    let theirs = match handover {
         Handover::Tree { tree } => tree,
         Handover::Lost { why } => return Err(message!("work-not-handed-back", reason = why)),
     };
@@ -70,22 +70,22 @@ pub(crate) async fn merge_reply<W: HasTree + 'static>(
         }
         let queue = queues.name(Capability::Files);
         let options = queues.options(Capability::Files, id, WorkflowCancellationToken::new());
-        let order = JoinOrder { work: work.clone(), from: from.cloned(), ours: ours.clone(), theirs: theirs.clone() };
-        let joined = ctx
-            .execute_activity(Effects::join, Wire(order), options)
+        let order = MergeOrder { work: work.clone(), from: from.cloned(), ours: ours.clone(), theirs: theirs.clone() };
+        let merged = ctx
+            .execute_activity(Effects::merge, Wire(order), options)
             .await
             .map_err(|error| message!("work-not-merged", reason = lost(&queue, &error)))?;
-        // Others may have been quicker: then it is joined with theirs.
+        // Others may have been quicker: then it is merged with theirs.
         if tree_now(ctx).as_ref() != Some(&ours) {
             continue;
         }
         let duration_ms = u64::try_from(now(ctx).saturating_sub(begun)).unwrap_or_default();
-        let (tree, taken) = match joined.0 {
-            JoinResult::Clean { tree, files, changes, conflicts } => {
+        let (tree, taken) = match merged.0 {
+            MergeOutcome::Clean { tree, files, changes, conflicts } => {
                 let merged = RunFact::ChangesMerged { task: work.task, duration_ms, files, changes };
                 (tree, MergeReply { merged: work.is_shown.then_some(merged), conflicts, private: None })
             }
-            JoinResult::Conflict { tree, private, conflicts } => (tree, MergeReply { merged: None, conflicts, private: Some(private) }),
+            MergeOutcome::Conflict { tree, private, conflicts } => (tree, MergeReply { merged: None, conflicts, private: Some(private) }),
         };
         ctx.state_mut(|workflow| workflow.set_tree(tree));
         return Ok(taken);

@@ -1,8 +1,8 @@
 //! Working folders that go from host to host: a state travels by its name, and what it holds stays in the store of blobs.
 
 mod checkout;
-mod joining;
-mod past;
+mod imported_work;
+mod merging;
 
 use std::{
     ffi::OsString,
@@ -20,11 +20,11 @@ use tokio::sync::Mutex;
 pub(crate) use self::checkout::Checkout;
 use self::{
     checkout::effects,
-    past::{as_one, import, work},
+    imported_work::{as_one, import, work},
 };
 pub use self::{
-    joining::{JoinOrder, JoinResult, TaskWork},
-    past::importer,
+    imported_work::importer,
+    merging::{MergeOrder, MergeOutcome, TaskWork},
 };
 use crate::{BlobError, Blobs};
 
@@ -60,7 +60,7 @@ struct Header {
 
 /// State of a folder after work was done in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "back", rename_all = "snake_case")]
+#[serde(tag = "handover", rename_all = "snake_case")]
 pub enum Handover {
     /// This state.
     Tree {
@@ -267,7 +267,7 @@ impl Trees {
         }
         for tree in missing.into_iter().rev() {
             let (_, bundle) = self.read(&tree.bundle).await?;
-            self.folder.take(&bundle, &tree.commit).await?;
+            self.folder.import(&bundle, &tree.commit).await?;
         }
         Ok(())
     }

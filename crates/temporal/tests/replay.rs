@@ -109,7 +109,7 @@ fn of_each_course_that_a_run_may_take_there_is_a_history() {
         ("stopped", "EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED"),
         ("asked", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
         ("answered", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
-        ("told", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
+        ("early", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
         ("delegated", "EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED"),
         ("files", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
         ("trees", "EVENT_TYPE_ACTIVITY_TASK_COMPLETED"),
@@ -118,7 +118,7 @@ fn of_each_course_that_a_run_may_take_there_is_a_history() {
         ("continued", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
         ("continued-actor", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
         ("continues", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
-        ("busy", "EVENT_TYPE_MARKER_RECORDED"),
+        ("busy", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
         ("forked", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
         ("taken-up", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
     ] {

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::Message;
+
 use crate::{Author, Change, Entry, log::Record, scope::Scope};
 
 /// One effective change of a path; undone changes are removed from the chain.
@@ -36,7 +38,7 @@ pub(crate) struct History {
     /// Announced change of one file whose result is not recorded yet.
     pub(crate) about: Option<(Author, Vec<Change>)>,
     /// Reason why recording stopped, if it did.
-    pub(crate) stop_reason: Option<String>,
+    pub(crate) stop_reason: Option<Message>,
 }
 
 impl History {

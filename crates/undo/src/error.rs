@@ -6,6 +6,7 @@ use std::{
 };
 
 use aime_durable::ContentError;
+use aime_messages::{Describe, Message, message};
 use aime_sandbox::FileError;
 
 /// Reason why changes could not be recorded or undone.
@@ -18,7 +19,7 @@ pub enum UndoError {
     #[error(transparent)]
     Content(#[from] ContentError),
     /// The undo data could not be read or written.
-    #[error("{} could not be {action}: {source}", path.display())]
+    #[error("{}", self.describe())]
     Store {
         /// Path of the file.
         path: PathBuf,
@@ -28,19 +29,19 @@ pub enum UndoError {
         source: io::Error,
     },
     /// The disk is nearly full: the remaining space is reserved for the journal.
-    #[error("only {} MB are free on the disk", .free / 1_000_000)]
+    #[error("{}", self.describe())]
     NoSpace {
         /// Free space in bytes.
         free: u64,
     },
     /// Stored data has been damaged.
-    #[error("{} is damaged", path.display())]
+    #[error("{}", self.describe())]
     Damaged {
         /// Path of the file.
         path: PathBuf,
     },
     /// A newer version of aime has written the file.
-    #[error("{} is of the form {found}, which this aime does not know; use a newer one", path.display())]
+    #[error("{}", self.describe())]
     Newer {
         /// Path of the file.
         path: PathBuf,
@@ -48,17 +49,32 @@ pub enum UndoError {
         found: String,
     },
     /// The task is still running: its changes are unknown until it ends.
-    #[error("the task {task} is at work; it can be undone when it has ended")]
+    #[error("{}", self.describe())]
     AtWork {
         /// Id of the task.
         task: String,
     },
     /// Recording has stopped.
-    #[error("{reason}")]
+    #[error("{}", self.describe())]
     Lost {
         /// Reason.
-        reason: String,
+        reason: Message,
     },
+}
+
+impl Describe for UndoError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::File(error) => error.describe(),
+            Self::Content(error) => error.describe(),
+            Self::Store { path, action, source } => message!("file-failed", path = path.display(), action, error = source),
+            Self::NoSpace { free } => message!("undo-no-space", megabytes = free / 1_000_000),
+            Self::Damaged { path } => message!("undo-damaged", path = path.display()),
+            Self::Newer { path, found } => message!("undo-newer", path = path.display(), schema = found),
+            Self::AtWork { task } => message!("undo-task-running", task),
+            Self::Lost { reason } => reason.clone(),
+        }
+    }
 }
 
 /// Returns a function for `map_err` that wraps an error of the store at a path.

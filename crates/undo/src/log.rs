@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Message, stored::with_ids};
 use serde::{Deserialize, Serialize};
 
 use crate::{Author, Change, Entry, UndoError, UnrecordedReason, error::store, scope::Scope, system::private_file};
@@ -41,7 +42,7 @@ pub(crate) enum Record {
         failed: Vec<PathBuf>,
     },
     /// From here on changes are not recorded.
-    Lost { reason: String },
+    Lost { reason: Message },
 }
 
 /// An entry without recorded content.
@@ -111,7 +112,7 @@ impl Log {
         let failed = |source| store(&self.path, "written")(source);
         let mut lines = Vec::new();
         for record in records {
-            serde_json::to_writer(&mut lines, record).map_err(|error| failed(error.into()))?;
+            with_ids(|| serde_json::to_writer(&mut lines, record)).map_err(|error| failed(error.into()))?;
             lines.push(b'\n');
         }
         let before = self.file.stream_position().map_err(failed)?;

@@ -61,7 +61,7 @@ impl Objects {
         if self.unlooked.fetch_add(wanted, Ordering::Relaxed) + wanted < LOOK_EVERY {
             return Ok(());
         }
-        let free = fs4::available_space(&self.root).map_err(store(&self.root, "looked at"))?;
+        let free = fs4::available_space(&self.root).map_err(store(&self.root, "read"))?;
         if free < self.reserve.saturating_add(wanted) {
             return Err(UndoError::NoSpace { free });
         }

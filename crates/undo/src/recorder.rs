@@ -14,6 +14,7 @@ use std::{
 };
 
 use aime_durable::private_folder;
+use aime_messages::{Describe as _, Message, message};
 use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
@@ -60,7 +61,7 @@ pub struct Recorder {
 struct State {
     live: Option<LogState>,
     is_stopped: bool,
-    notes: Vec<String>,
+    notes: Vec<Message>,
     /// Changes through the folder's handle that the caller has not taken yet.
     exact: Vec<(Author, Change)>,
     /// Number of records after which the effects of an author that stay are not reported yet.
@@ -219,7 +220,7 @@ impl Recorder {
 
     /// Returns notices about the recording since the last call of this function.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Message> {
         std::mem::take(&mut self.state().notes)
     }
 
@@ -294,7 +295,7 @@ impl Recorder {
             let opened = self.start()?;
             *live = Some(opened);
         }
-        let live = live.as_mut().ok_or_else(|| UndoError::Lost { reason: "changes are not kept".to_owned() })?;
+        let live = live.as_mut().ok_or_else(|| UndoError::Lost { reason: message!("undo-not-recorded") })?;
         let turn = live.turns.take()?;
         self.catch_up(live)?;
         self.take_up(live, counts)?;
@@ -442,7 +443,7 @@ impl LogState {
 
 /// Stops the recording, and notes it in the log if this recorder has the turn.
 fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
-    let reason = error.to_string();
+    let reason = error.describe();
     tracing::warn!(%error, "changes are no longer kept");
     state.is_stopped = true;
     if let (Some(live), Some(_)) = (&mut state.live, turn) {

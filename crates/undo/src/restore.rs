@@ -39,7 +39,7 @@ pub(crate) fn restore(
     let folders = |entry: &Option<Entry>| entry.as_ref().is_some_and(Entry::is_folder);
     let stands = |change: &Change, now: &mut dyn FnMut(&Path) -> Result<Option<Entry>, UndoError>| {
         let (path, source) = (change.path.clone(), std::io::Error::other("it was changed at this moment"));
-        if now(&path)? == change.before { Ok(()) } else { Err(UndoError::from(FileError::Io { path, action: "put back", source })) }
+        if now(&path)? == change.before { Ok(()) } else { Err(UndoError::from(FileError::Io { path, action: "written", source })) }
     };
     // Make folders writable for their owner, the outermost first.
     for change in &sorted {

@@ -8,6 +8,8 @@ use std::{
     time::SystemTime,
 };
 
+use aime_messages::message;
+
 use crate::{
     UndoError,
     error::store,
@@ -139,7 +141,7 @@ pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError
         let log = store.log(&older);
         fs::remove_file(&log).map_err(crate::error::store(&log, "removed"))?;
         let (mut log, _) = Log::open(&log)?;
-        log.add(&Record::Lost { reason: "it gave way to later runs: together they keep no more than undo.store_mb".to_owned() })?;
+        log.add(&Record::Lost { reason: message!("undo-pruned") })?;
         left = alone.sweep(&store.wanted()?)?;
     }
     Ok(())

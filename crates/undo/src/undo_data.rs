@@ -6,6 +6,7 @@ use std::{
 };
 
 use aime_durable::FolderStore;
+use aime_messages::Message;
 
 use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, objects::contents, store::Store};
 
@@ -130,7 +131,7 @@ impl UndoData {
 
     /// Returns the reason why recording stopped, if it did.
     #[must_use]
-    pub fn lost(&self) -> Option<&str> {
-        self.history.stop_reason.as_deref()
+    pub const fn lost(&self) -> Option<&Message> {
+        self.history.stop_reason.as_ref()
     }
 }

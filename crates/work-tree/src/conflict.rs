@@ -1,4 +1,4 @@
-//! Conflicts of a merge: paths that two sides changed in ways that cannot be joined.
+//! Conflicts of a merge: paths that two sides changed in ways that cannot be merged.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ const AROUND: usize = 3;
 /// Maximum bytes of the hunks of a file.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// A path that two sides changed in ways that cannot be joined.
+/// A path that two sides changed in ways that cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileConflict {
     /// Path relative to the folder.

@@ -14,7 +14,7 @@ pub use self::effects::Unmerged;
 use crate::{
     Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError,
     git::Git,
-    own::OwnVersions,
+    own_versions::OwnVersions,
     tree::{as_path, create_folder, excluded, is_there, is_within, line, of, paths, write, write_whole},
 };
 
@@ -33,7 +33,7 @@ const NOTHING: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// File beside a private folder that stays, because its changes are not in the shared folder.
 const KEPT: &str = "kept";
 /// State that a merge is putting into the shared folder.
-const JOINING: &str = "joining";
+const MERGING: &str = "merging";
 /// Folder of the repository beside the private folders.
 const REPOSITORY: &str = "repository";
 /// File beside a private folder: the paths elsewhere that commands in it may read.
@@ -45,7 +45,7 @@ const SHOWN: [&str; 11] = ["alias", "branch", "color", "diff", "filter", "lfs", 
 /// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
-/// Private folders of a shared folder. Make only one call of [`begin`](Self::begin) or [`join`](Self::join) at a time; other processes are
+/// Private folders of a shared folder. Make only one call of [`begin`](Self::begin) or [`merge`](Self::merge) at a time; other processes are
 /// locked out.
 #[derive(Debug)]
 pub struct PrivateFolders {
@@ -102,7 +102,7 @@ impl PrivateFolders {
 
     /// Finishes a merge whose process died while it changed the files of the shared folder, unless somebody changed the same parts since.
     async fn finish(&self) -> Result<(), WorkTreeError> {
-        let Some(whole) = commit(&self.place.join(JOINING)).await? else { return Ok(()) };
+        let Some(whole) = commit(&self.place.join(MERGING)).await? else { return Ok(()) };
         self.shared.free().await?;
         let now = self.now().await?;
         if let MergeResult::Clean(both) = self.shared.merge(&now, &whole).await?
@@ -111,7 +111,7 @@ impl PrivateFolders {
             self.shared.put(&now, &both).await?;
             write_whole(&self.place.join(SHARED), both.as_str()).await?;
         }
-        removed(&self.place.join(JOINING)).await
+        removed(&self.place.join(MERGING)).await
     }
 
     /// Returns whether a private copy would hold at most so many files and bytes, as files are in the shared folder now.
@@ -155,7 +155,7 @@ impl PrivateFolders {
             self.shared.leave_out(&extras.link).await?;
             let now = self.now().await?;
             let tree = self.private(&new, &index);
-            tree.turn(&now).await?;
+            tree.reset(&now).await?;
             let mut reads = Vec::new();
             for repository in [PathBuf::new()].into_iter().chain(self.shared.submodules().await?) {
                 reads.extend(tree.lend_repository(&self.shared.git.folder, &repository, &extras.link).await?);
@@ -203,7 +203,7 @@ impl PrivateFolders {
     ///
     /// # Errors
     /// [`WorkTreeError`]: the shared folder may then contain a part of the work, and the next merge completes it.
-    pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<FolderMerge, WorkTreeError> {
+    pub async fn merge(&self, private: &PrivateFolder, by: &str) -> Result<FolderMerge, WorkTreeError> {
         self.free(&private.home).await?;
         let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
         let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
@@ -226,7 +226,7 @@ impl PrivateFolders {
                 let conflicts = private.tree.keep_own(&mut own, &theirs, conflicts, &private.home.join(OWN_VERSIONS)).await?;
                 private.put_own(&own, &before).await?;
                 write_list(&private.home.join(CONFLICT), &conflicts).await?;
-                private.tree.turn(&both).await?;
+                private.tree.reset(&both).await?;
                 write_whole(&private.home.join(BASE), both.as_str()).await?;
                 return Ok(FolderMerge::Conflict(private.open_conflicts(&both).await?));
             }
@@ -235,11 +235,11 @@ impl PrivateFolders {
                 Err(WorkTreeError::Git { .. }) if tries < TRIES => continue,
                 may => may?,
             }
-            write_whole(&self.place.join(JOINING), both.as_str()).await?;
+            write_whole(&self.place.join(MERGING), both.as_str()).await?;
             self.shared.put(&ours, &both).await?;
             write_whole(&self.place.join(SHARED), both.as_str()).await?;
-            removed(&self.place.join(JOINING)).await?;
-            private.tree.turn(&both).await?;
+            removed(&self.place.join(MERGING)).await?;
+            private.tree.reset(&both).await?;
             private.settle(open, &both).await?;
             write_whole(&private.home.join(BASE), both.as_str()).await?;
             let resolved = private.resolved().await?;
@@ -306,7 +306,7 @@ impl PrivateFolders {
 
     /// Returns true if a merge was cut off that changes the files of the shared folder. [`open`](Self::open) finishes it.
     pub async fn is_cut_off(place: &Path) -> bool {
-        fs::symlink_metadata(place.join(JOINING)).await.is_ok()
+        fs::symlink_metadata(place.join(MERGING)).await.is_ok()
     }
 
     /// Records the shared folder.

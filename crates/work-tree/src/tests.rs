@@ -1,4 +1,4 @@
-mod past;
+mod history;
 
 use std::{
     fs,
@@ -47,7 +47,7 @@ impl Hosts {
 
     /// Transfers a commit to the other host, and checks it out there.
     async fn hand(&self, commit: &Commit, known: Option<&Commit>, holder: &str) {
-        self.there.take(&self.here.bundle(commit, known).await.unwrap(), commit).await.unwrap();
+        self.there.import(&self.here.bundle(commit, known).await.unwrap(), commit).await.unwrap();
         self.there.check_out(commit, holder).await.unwrap();
     }
 }
@@ -89,7 +89,7 @@ async fn no_link_in_the_folder_leads_out_of_it() {
         hosts.write(&format!("here/dir/{path}"), "new");
     }
     let after = hosts.here.record(Some(&before), &[]).await.unwrap();
-    hosts.here.turn(&before).await.unwrap();
+    hosts.here.reset(&before).await.unwrap();
     fs::rename(hosts.at("here/dir"), hosts.at("outside")).unwrap();
     symlink(hosts.at("outside"), hosts.at("here/dir")).unwrap();
     for (from, to) in [(&before, &after), (&after, &before)] {
@@ -220,7 +220,7 @@ async fn changes_are_joined_and_what_cannot_be_is_named() {
     let compatible = hosts.there.record(Some(&base), &[]).await.unwrap();
     hosts.write("there/a", "there\n");
     let across = hosts.there.record(Some(&compatible), &[]).await.unwrap();
-    hosts.here.take(&hosts.there.bundle(&across, Some(&base)).await.unwrap(), &across).await.unwrap();
+    hosts.here.import(&hosts.there.bundle(&across, Some(&base)).await.unwrap(), &across).await.unwrap();
     let MergeResult::Clean(both) = hosts.here.merge(&ours, &compatible).await.unwrap() else { panic!("they changed different files") };
     let MergeResult::Conflict(conflicts) = hosts.here.merge(&ours, &across).await.unwrap() else { panic!("both changed it") };
     assert_eq!(conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["a"]);
@@ -259,7 +259,7 @@ async fn an_update_overwrites_nothing_that_is_ignored() {
         hosts.write(&format!("there/{path}"), text);
     }
     let second = hosts.there.record(Some(&first), &[]).await.unwrap();
-    hosts.here.take(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
+    hosts.here.import(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
     for (path, there) in [("local.cfg", "local.cfg"), ("out", "out"), ("deep/x.cfg", "deep/x.cfg"), ("old/b", "old/b")] {
         hosts.write(&format!("here/{path}"), "a person's");
         let refused = hosts.here.update(&first, &second).await;
@@ -286,7 +286,7 @@ async fn no_state_of_another_host_touches_what_aime_keeps() {
     symlink(hosts.root.path(), hosts.at("there/.aime")).unwrap();
     hosts.write("there/a", "2\n");
     let second = hosts.there.record(Some(&first), &[".aime/runs/run".into()]).await.unwrap();
-    hosts.here.take(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
+    hosts.here.import(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
     hosts.here.update(&first, &second).await.unwrap();
     assert_eq!((hosts.read("here/a").as_deref(), hosts.read("here/.aime/aime.db").as_deref()), (Some("2\n"), Some("a journal")));
     // A commit that was made in another way is rejected.
@@ -297,7 +297,7 @@ async fn no_state_of_another_host_touches_what_aime_keeps() {
         hosts.there.git.must(&["add", "--force", "--", own]).await.unwrap();
         let forged = hosts.there.record(Some(&second), &[]).await.unwrap();
         let bundle = hosts.there.bundle(&forged, Some(&first)).await.unwrap();
-        let refused = hosts.here.take(&bundle, &forged).await;
+        let refused = hosts.here.import(&bundle, &forged).await;
         assert!(matches!(&refused, Err(WorkTreeError::NotTaken { path, .. }) if path == own), "{own}: {refused:?}");
         assert!(!hosts.here.has(&forged).await.unwrap());
         hosts.there.git.must(&["rm", "--cached", "-r", "--quiet", "--", own]).await.unwrap();
@@ -400,12 +400,12 @@ async fn a_bundle_is_what_it_is_said_to_be() {
     hosts.write("here/a", "2\n");
     let second = hosts.here.record(Some(&first), &[]).await.unwrap();
     let (whole, rest) = (hosts.here.bundle(&first, None).await.unwrap(), hosts.here.bundle(&second, Some(&first)).await.unwrap());
-    assert!(matches!(hosts.there.take(&rest, &second).await, Err(WorkTreeError::Git { .. })), "what it builds on is not there");
-    assert!(matches!(hosts.there.take(&whole, &second).await, Err(WorkTreeError::Missing { .. })));
-    assert!(matches!(hosts.there.take(b"no bundle", &first).await, Err(WorkTreeError::Git { .. })));
+    assert!(matches!(hosts.there.import(&rest, &second).await, Err(WorkTreeError::Git { .. })), "what it builds on is not there");
+    assert!(matches!(hosts.there.import(&whole, &second).await, Err(WorkTreeError::Missing { .. })));
+    assert!(matches!(hosts.there.import(b"no bundle", &first).await, Err(WorkTreeError::Git { .. })));
     assert!(!hosts.there.has(&second).await.unwrap());
-    hosts.there.take(&whole, &first).await.unwrap();
-    hosts.there.take(&rest, &second).await.unwrap();
+    hosts.there.import(&whole, &first).await.unwrap();
+    hosts.there.import(&rest, &second).await.unwrap();
     assert!(hosts.there.has(&second).await.unwrap());
     assert_eq!(hosts.there.remembered("runs/r").await.unwrap(), None);
     hosts.there.remember("runs/r", &second).await.unwrap();

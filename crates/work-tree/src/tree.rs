@@ -130,7 +130,7 @@ impl WorkTree {
         self.record_for(onto, also, NOBODY).await
     }
 
-    /// Records work of an author, by whom its [past](Self::past) identifies it: a line of text, which is transferred with it.
+    /// Records work of an author, which its [history](Self::history) names: a line of text, which is transferred with it.
     ///
     /// # Errors
     /// The errors of [`record`](Self::record).
@@ -231,7 +231,7 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`]; the content of the folder is then undefined, and the next check-out repairs it.
-    pub async fn turn(&self, commit: &Commit) -> Result<(), WorkTreeError> {
+    pub async fn reset(&self, commit: &Commit) -> Result<(), WorkTreeError> {
         self.git.must(&["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
     }
 
@@ -341,7 +341,7 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`] if it contains something else, or if its base is missing here.
-    pub async fn take(&self, bundle: &[u8], commit: &Commit) -> Result<(), WorkTreeError> {
+    pub async fn import(&self, bundle: &[u8], commit: &Commit) -> Result<(), WorkTreeError> {
         let file = self.passing()?;
         fs::write(file.path(), bundle).await.map_err(of(file.path()))?;
         let unbundle: [OsString; 3] = ["bundle".into(), "unbundle".into(), file.path().into()];

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     Blob, Commit, FileConflict, WorkTree, WorkTreeError,
     git::Git,
-    own::{Entries, OwnVersions},
+    own_versions::{Entries, OwnVersions},
     tree::{NOBODY, as_path, line, of, paths},
 };
 

@@ -17,29 +17,29 @@ impl World {
     pub(super) fn message_before_creation(&self) -> Result<String> {
         let act = json!({"id": "act", "name": "act", "kind": "actor", "description": "act", "dependencies": ["wait"]});
         let plan = json!({"goal": "two things", "tasks": [tool("wait", &gate("wait"), &[]), act]});
-        fs::write(self.root.join("told/plan.json"), plan.to_string())?;
+        fs::write(self.root.join("early/plan.json"), plan.to_string())?;
         let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
-        let (url, engine) = (model.url(), Server::start(&self.root.join("told-engine"))?);
+        let (url, engine) = (model.url(), Server::start(&self.root.join("early-engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
-        let _drives = self.worker("told", "told-drives", &url, &address, "runs,llm,tools.files,tools.shell")?;
-        let plans = self.worker("told", "told-plans", &url, &address, "planner")?;
+        let _drives = self.worker("early", "early-drives", &url, &address, "runs,llm,tools.files,tools.shell")?;
+        let plans = self.worker("early", "early-plans", &url, &address, "planner")?;
         let run =
-            ["run", "--plan", "plan.json", "--run-id", "told", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
-        let client = self.start("told", "told-run", &url, &run)?;
-        self.appears("told/at-wait")?;
+            ["run", "--plan", "plan.json", "--run-id", "early", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
+        let client = self.start("early", "early-run", &url, &run)?;
+        self.appears("early/at-wait")?;
         plans.terminate()?;
         plans.printed(0).context("the worker that plans and makes actors")?;
-        fs::write(self.root.join("told/go-wait"), "")?;
+        fs::write(self.root.join("early/go-wait"), "")?;
         until("the task has begun", || {
-            let events = ["runs", "events", "told", "--engine", &on, "--output", "jsonl"];
-            let events = self.start("told", "told-events", &url, &events)?.printed(0)?;
+            let events = ["runs", "events", "early", "--engine", &on, "--output", "jsonl"];
+            let events = self.start("early", "early-events", &url, &events)?.printed(0)?;
             let begun = ["task_status_changed", "\"act\"", "\"running\""];
             Ok(events.lines().any(|event| begun.iter().all(|words| event.contains(words))))
         })?;
-        self.start("told", "told-tell", &url, &["tell", "told", "--task", "act", WORDS, "--engine", &on])?.printed(0)?;
-        let _makes = self.worker("told", "told-makes", &url, &address, "planner")?;
+        self.start("early", "early-tell", &url, &["tell", "early", "--task", "act", WORDS, "--engine", &on])?.printed(0)?;
+        let _makes = self.worker("early", "early-makes", &url, &address, "planner")?;
         client.ended(0)?;
-        self.record(&engine, "told", "aime-run-told", "told/.aime/blobs")?;
+        self.record(&engine, "early", "aime-run-early", "early/.aime/blobs")?;
         let requests = model.requests();
         let first = requests.first().context("the model was not asked")?;
         let count = first.to_string().matches(WORDS).count();

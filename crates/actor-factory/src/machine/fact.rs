@@ -80,7 +80,7 @@ pub enum ActorFact {
     /// A person sends a message unasked. The actor sees it with its next request.
     PersonMessage {
         /// The message.
-        said: PersonMessage,
+        message: PersonMessage,
     },
     /// The actor must stop and begin nothing new.
     Stopped {

@@ -48,7 +48,7 @@ pub struct LeadRest {
     /// Conclusion of the run, if the lead has ended it.
     pub conclusion: Option<Conclusion>,
     /// Text of the lead's answer, if it called no tool.
-    pub said: String,
+    pub answer: String,
     /// True if the lead cannot keep to the plan tools. The run then continues by rules.
     pub gave_up: bool,
     /// Origins of the untrusted texts that the lead has read.
@@ -72,7 +72,7 @@ pub(super) struct LeadState {
     /// True while the task of the lead's own work is open. Events of that work carry its id.
     works: bool,
     kept: String,
-    said: String,
+    answer: String,
     refused_in_row: u32,
     /// Estimated tokens of the results of looking since the wake.
     #[serde(default)]
@@ -81,7 +81,7 @@ pub(super) struct LeadState {
 
 impl Default for LeadState {
     fn default() -> Self {
-        Self { wake: 1, may_write: true, works: false, kept: String::new(), said: String::new(), refused_in_row: 0, looked: 0 }
+        Self { wake: 1, may_write: true, works: false, kept: String::new(), answer: String::new(), refused_in_row: 0, looked: 0 }
     }
 }
 
@@ -141,7 +141,7 @@ impl ActorMachine {
             may_write: wake.may_write,
             works: wake.works,
             kept: wake.kept.clone(),
-            said: String::new(),
+            answer: String::new(),
             refused_in_row: 0,
             looked: 0,
         };
@@ -253,7 +253,7 @@ impl ActorMachine {
         if begins && (!settings.must_plan || !again) {
             return false;
         }
-        self.lead.said = std::mem::take(&mut self.plain_text);
+        self.lead.answer = std::mem::take(&mut self.plain_text);
         self.go(ActorStep::Rest);
         true
     }
@@ -272,7 +272,7 @@ impl ActorMachine {
         Some(LeadRest {
             wake: self.lead.wake,
             conclusion: self.conclusion.clone(),
-            said: self.lead.said.clone(),
+            answer: self.lead.answer.clone(),
             // Accepted calls are carried out, no matter what was wrong with those after them.
             gave_up: commands.is_empty() && self.lead.refused_in_row >= MOST_REFUSED,
             commands,

@@ -22,14 +22,14 @@ const KEPT: usize = 500;
 impl ActorMachine {
     /// Keeps a person's message for the next request, each message once.
     pub(super) fn queue_message(&mut self, message: &PersonMessage) {
-        if !self.heard.iter().chain(&self.said).any(|known| known.id == message.id) {
-            self.said.push(message.clone());
+        if !self.read_messages.iter().chain(&self.unread_messages).any(|known| known.id == message.id) {
+            self.unread_messages.push(message.clone());
         }
     }
 
     /// Returns true if the actor still has to see a message. It does not end before that.
     pub(super) fn has_unread_messages(&self) -> bool {
-        !self.said.is_empty() && self.steps_left() > 0
+        !self.unread_messages.is_empty() && self.steps_left() > 0
     }
 
     /// Appends the new messages to the history, and the note on a fork. Returns true if there were any messages. Called only between two turns, so that each call keeps
@@ -38,14 +38,14 @@ impl ActorMachine {
         if std::mem::take(&mut self.is_forked) {
             self.history.append_text(FORKED, Speaker::Person);
         }
-        if self.said.is_empty() {
+        if self.unread_messages.is_empty() {
             return false;
         }
         let mut parts = Vec::new();
-        for message in std::mem::take(&mut self.said) {
-            out.emit(ProgressEvent::ActorTold { task: self.works_for(), evidence: message.id.clone() });
+        for message in std::mem::take(&mut self.unread_messages) {
+            out.emit(ProgressEvent::MessageDelivered { task: self.works_for(), evidence: message.id.clone() });
             parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(message.text.trim(), LONGEST))]));
-            self.heard.push(message);
+            self.read_messages.push(message);
         }
         self.history.append_text(&parts.join("\n\n"), Speaker::Person);
         self.must_conclude = false;
@@ -56,8 +56,8 @@ impl ActorMachine {
     }
 
     /// Summarizes the messages of people so far, for a compacted history; empty if there are none.
-    pub(super) fn heard_in_short(&self) -> String {
-        let lines: Vec<String> = self.heard.iter().map(|message| format!("- {}", cut(message.text.trim(), KEPT))).collect();
+    pub(super) fn summarize_messages(&self) -> String {
+        let lines: Vec<String> = self.read_messages.iter().map(|message| format!("- {}", cut(message.text.trim(), KEPT))).collect();
         if lines.is_empty() { String::new() } else { format!("The person you work for has said:\n{}", lines.join("\n")) }
     }
 }

@@ -123,7 +123,7 @@ impl ActorMachine {
         let target = self.meter.estimate_of(target).saturating_sub(extra);
         let todos = if self.todos.is_empty() { String::new() } else { format!("Your TODO list:\n{}", render_todos(&self.todos)) };
         let kept: Vec<String> =
-            [self.kept_of_run().to_owned(), todos, self.heard_in_short()].into_iter().filter(|text| !text.is_empty()).collect();
+            [self.kept_of_run().to_owned(), todos, self.summarize_messages()].into_iter().filter(|text| !text.is_empty()).collect();
         let spec = &self.input.spec;
         let read_only = |name: &str| spec.tool(name).is_some_and(|sheet| sheet.read_only);
         let removal = if self.input.class.keep_beginnings { Removal::Beginning { read_only: &read_only } } else { Removal::Size };

@@ -51,7 +51,7 @@ async fn carry_out(
     let lock = RunLock::take(&kept.join("lock"));
     let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("stop-first")))?;
     let recorder = setup.recorder(run)?;
-    let failed = |error: UndoError| Failure::caused(code::USAGE, &error);
+    let failed = |error: UndoError| Failure::usage(error.describe());
     let Some(scope) = scope(&recorder).map_err(failed)? else {
         return Err(Failure::usage(message!("undo-none", run)));
     };
@@ -71,7 +71,7 @@ async fn carry_out(
         Some(recorder.undo(&plan).map_err(failed)?)
     };
     recorder.finish();
-    let report = UndoReport { run, turns, plan: &plan, result: done.as_ref(), lost_reason: lost.as_deref(), left_out: &left_out };
+    let report = UndoReport { run, turns, plan: &plan, result: done.as_ref(), lost_reason: lost.as_ref(), left_out: &left_out };
     match form {
         Output::Text => output::result(&text(&report, what)),
         Output::Json | Output::Jsonl => output::json(&report.document(), form == Output::Json)?,
@@ -146,7 +146,7 @@ fn text(report: &UndoReport<'_>, what: &str) -> String {
         Some(done) => {
             lines.push(format!("{GREEN}{}{GREEN:#} {}", msg!("undo-put-back"), count(done.changes.len(), "path")));
             for failed in &done.failed {
-                lines.push(format!("  {}{}", word(RED, &word_name("did", "failed")), of_path(&failed.path, &Message::text(&failed.error))));
+                lines.push(format!("  {}{}", word(RED, &word_name("did", "failed")), of_path(&failed.path, &failed.error.describe())));
             }
         }
         None if report.plan.is_empty() && report.lost_reason.is_none() => lines.push(msg!("undo-nothing-for", what)),
@@ -157,7 +157,7 @@ fn text(report: &UndoReport<'_>, what: &str) -> String {
     }
     lines.extend(more(report.plan.conflicts.len()));
     if let Some(lost) = report.lost_reason {
-        lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(lost)));
+        lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = lost));
     }
     lines.extend(not_covered(report.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
     lines.join("\n")

@@ -171,7 +171,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ActorNudged { task, kind, .. } if kind == "stuck" => {
             format!("{YELLOW}{}: {}{YELLOW:#}", actor_name(task.as_ref()), msg!("line-stuck"))
         }
-        E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", actor_name(task.as_ref()), msg!("line-told")),
+        E::MessageDelivered { task, .. } => format!("{DIM}{}: {}{DIM:#}", actor_name(task.as_ref()), msg!("line-message-delivered")),
         E::HookActed(act) => hook_line(act),
         E::FileChanged(change) => describe_file_change(change),
         // A line for each of the first files follows.

@@ -53,7 +53,7 @@ impl RunMachine {
                     self.after_report(event, out);
                 }
             }
-            (RunFact::ActorsHeard { reports }, _) => {
+            (RunFact::ActorReports { reports }, _) => {
                 for ActorReport { task, execution, call, number, event } in reports {
                     self.emit_report(task, *execution, call.as_deref(), *number, event, out);
                 }

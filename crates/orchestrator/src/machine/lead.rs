@@ -335,9 +335,9 @@ impl RunMachine {
             }
             // A statement on its own work ends that work.
             None if rest.commands.is_empty() && self.works_itself() => {
-                self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, checks, out);
+                self.lead_concluded(&Conclusion::new(Outcome::Success, rest.answer.clone()), category, checks, out);
             }
-            _ if rest.commands.is_empty() => self.record_lead_message(&wake, &rest.said, category, out),
+            _ if rest.commands.is_empty() => self.record_lead_message(&wake, &rest.answer, category, out),
             _ => self.carry_out(&wake, rest, category, out),
         }
     }

@@ -23,7 +23,7 @@ use crate::ActorMessage;
 /// The questions to people about calls, and their unsolicited messages.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct People {
-    said: Vec<RunMessage>,
+    messages: Vec<RunMessage>,
     /// The last question about the call of each tool task.
     approvals: BTreeMap<TaskId, Approval>,
     /// The changes of criteria that people were asked about.
@@ -69,7 +69,7 @@ impl RunMessage {
 impl People {
     /// Returns the unsolicited messages, in the order of their arrival.
     pub(super) fn messages(&self) -> &[RunMessage] {
-        &self.said
+        &self.messages
     }
 
     /// Notes the change of a criterion that a question is about.
@@ -109,20 +109,20 @@ impl People {
 
     /// Stores a message, each once.
     fn add_message(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
-        if !self.said.iter().any(|message| message.id == *id) {
-            self.said.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
+        if !self.messages.iter().any(|message| message.id == *id) {
+            self.messages.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
     }
 
     /// Stores messages of the run to actors.
     pub(super) fn add_run_messages(&mut self, messages: Vec<ActorMessage>) {
         let messages = messages.into_iter().map(|(task, PersonMessage { id, text })| RunMessage { id, task, text, by_lead: false });
-        self.said.extend(messages);
+        self.messages.extend(messages);
     }
 
     /// Stores a message of the lead to the actor of a task.
     pub(super) fn add_lead_message(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
-        self.said.push(RunMessage { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
+        self.messages.push(RunMessage { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
     }
 
     /// Returns the question that was asked about this call of this execution. An answer is valid for no other call.

@@ -521,7 +521,7 @@ pub(super) const fn task_of_report(event: &ProgressEvent) -> Option<Option<&Task
         | ProgressEvent::ProgressReported { task, .. }
         | ProgressEvent::ActorNudged { task, .. }
         | ProgressEvent::HistoryCompacted { task, .. }
-        | ProgressEvent::ActorTold { task, .. }
+        | ProgressEvent::MessageDelivered { task, .. }
         | ProgressEvent::ModelCalled { task, .. } => task.as_ref(),
         ProgressEvent::TodosChanged { task, .. } => Some(task),
         ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref(),

@@ -139,19 +139,19 @@ impl RunRunner {
                 return RunFact::EffectFailed { id, message };
             }
         };
-        // A stopped actor continues in its private folder later, so nothing is joined yet.
-        let joins = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
+        // A stopped actor continues in its private folder later, so nothing is merged yet.
+        let merged_place = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
         let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
         let name = format!("{task}-{execution}-{returned}");
-        let work = CheckedWork { name, spec: &attempt.brief.spec, given: &attempt.brief.results, place: joins };
+        let work = CheckedWork { name, spec: &attempt.brief.spec, given: &attempt.brief.results, place: merged_place };
         let (mut checks, mut calls) = self.verify_task(work.clone(), &conclusion, evidence, context).await;
         let (mut merged, mut conflicts) = (None, Vec::new());
         // Refused work is not merged.
-        if let Some(private) = joins
+        if let Some(private) = merged_place
             && checks.iter().all(|check| check.fault().is_none())
         {
-            let merge = match self.join(private, task, !checks.is_empty(), context).await {
+            let merge = match self.merge(private, task, !checks.is_empty(), context).await {
                 Ok(merge) => merge,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };
@@ -159,7 +159,7 @@ impl RunRunner {
             if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
                 checks.clear();
             } else {
-                let work = CheckedWork { place: joins.filter(|_| !merge.is_unchanged), ..work };
+                let work = CheckedWork { place: merged_place.filter(|_| !merge.is_unchanged), ..work };
                 let again = self.verify_merged(work, (&conclusion, evidence), (&merge.unseen, &mut checks), context);
                 calls.extend(Box::pin(again).await);
             }
@@ -249,7 +249,7 @@ impl Attempt {
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
                 let NewActor { mut input, created } = make.await?;
-                input.told = messages;
+                input.messages = messages;
                 let input = input.without_secrets(&self.runner.parts.redactor);
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
                 reports.send(created);
@@ -271,7 +271,7 @@ impl Attempt {
                 let input = loaded.input.fact.clone();
                 let writer = journal.stream(run, &input.effect_prefix()).after(&loaded);
                 let go_on = wake.filter(|_| !is_woken).map_or(ActorFact::Resumed {}, |wake| ActorFact::Woken { wake });
-                let then = undelivered(messages, &loaded).map(|message| ActorFact::PersonMessage { said: message });
+                let then = undelivered(messages, &loaded).map(|message| ActorFact::PersonMessage { message });
                 let then = then.chain(again).chain([go_on]);
                 let then = then.map(|fact| Recorded { at: now, fact }).collect();
                 (input, reports, writer, loaded.resume(then))
@@ -499,10 +499,10 @@ pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, Message> {
 /// Returns the messages to an actor that its journal does not contain.
 fn undelivered(messages: Vec<PersonMessage>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
     let facts = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
-        ActorFact::PersonMessage { said: message } => Some(message.id.clone()),
+        ActorFact::PersonMessage { message } => Some(message.id.clone()),
         _ => None,
     });
-    let delivered: BTreeSet<_> = loaded.input.fact.told.iter().map(|message| message.id.clone()).chain(facts).collect();
+    let delivered: BTreeSet<_> = loaded.input.fact.messages.iter().map(|message| message.id.clone()).chain(facts).collect();
     messages.into_iter().filter(move |message| !delivered.contains(&message.id))
 }
 

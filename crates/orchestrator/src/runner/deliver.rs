@@ -130,7 +130,7 @@ impl Work {
     fn read(kept: &Option<UndoData>, folder: &ConfinedFolder) -> Result<Self, Message> {
         let kept = kept.as_ref().ok_or_else(|| message!("commits-not-recorded"))?;
         if let Some(reason) = kept.lost() {
-            return Err(Message::text(reason));
+            return Err(reason.clone());
         }
         let mut work = Self::default();
         for (path, entry) in kept.before() {

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use aime_messages::Describe;
+use aime_messages::{Describe, Message};
 use aime_progress_management::{FileChange, FileChangeKind, LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{
@@ -24,7 +24,7 @@ const DIFF_LINES: usize = 30;
 pub(super) const CHECK: &str = "check";
 
 /// The author of the changes that merging a private folder makes.
-pub(super) const JOIN: &str = "join";
+pub(super) const MERGE: &str = "merge";
 /// Maximum number of files of a merge of which people see the changes during a run.
 const MERGED_FILES: usize = 100;
 
@@ -192,7 +192,7 @@ impl KeptFiles {
             self.report_changes(facts).await;
             return (0, Vec::new());
         };
-        let by = author(Some(task), JOIN);
+        let by = author(Some(task), MERGE);
         let merged = self.blocking(facts, move || {
             let changes = recorder.close_with_changes(window).into_iter().filter(|change| did(change).is_some());
             let changes: Vec<Change> = changes.collect();
@@ -278,7 +278,7 @@ impl KeptFiles {
     }
 
     /// Finishes the recording when the run ends or is left. Returns the reasons if it has stopped before.
-    pub(crate) async fn finish(&self) -> Vec<String> {
+    pub(crate) async fn finish(&self) -> Vec<Message> {
         let Some(recorder) = self.recorder.clone() else { return Vec::new() };
         let finished = spawn_blocking(move || {
             recorder.finish();
@@ -299,7 +299,7 @@ impl KeptFiles {
 
     /// Returns the facts for changes that could not be recorded. There are none for a passing folder, whose states
     /// contain the changes anyway.
-    fn worth_telling(&self, reasons: Vec<String>) -> impl Iterator<Item = RunFact> {
+    fn worth_telling(&self, reasons: Vec<Message>) -> impl Iterator<Item = RunFact> {
         reasons.into_iter().filter(|_| self.passing.is_none()).map(|reason| RunFact::UndoLost { reason })
     }
 

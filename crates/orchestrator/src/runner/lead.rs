@@ -119,7 +119,7 @@ impl RunRunner {
         if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || state.version == 0 || ends_plan) {
             return (Vec::new(), Vec::new());
         }
-        let work = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));
+        let work = works.then(|| Conclusion::new(Outcome::Success, rest.answer.clone()));
         let Some(conclusion) = rest.conclusion.clone().or(work) else { return (Vec::new(), Vec::new()) };
         let spec = TaskSpec::actor(main_id(), self.input.goal.clone());
         self.verify_task(super::verify::CheckedWork::new(format!("lead-{}", rest.wake), &spec), &conclusion, || Ok(String::new()), context)

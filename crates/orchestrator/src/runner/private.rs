@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Context, RunRunner,
     folder_use::{Right, Turn},
-    kept_files::{JOIN, author},
+    kept_files::{MERGE, author},
     millis_since,
     remote::RemoteEffects,
 };
@@ -197,7 +197,7 @@ impl PrivatePlace {
     pub(super) fn context(&self, context: ToolContext) -> ToolContext {
         let confinement = context.confinement.in_folder(self.folder.path(), self.private.reads());
         // Full outputs that were cut in the prompt go to a place where the actor can read them and that is never
-        // joined.
+        // merged.
         let outputs = context.output_folder.as_ref().and_then(|outputs| Some(self.folder.path().join(".aime").join(outputs.file_name()?)));
         ToolContext {
             folder: self.folder.clone(),
@@ -377,8 +377,8 @@ impl RunRunner {
         profiles.get(&select(profiles, spec, category).profile).is_none_or(|profile| !profile.read_only())
     }
 
-    /// Joins the changes in a private folder with the working folder. If `compares` is set, also finds the changes of others.
-    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, Message> {
+    /// Merges the changes in a private folder into the working folder. If `compares` is set, also finds the changes of others.
+    pub(super) async fn merge(&self, place: &PrivatePlace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, Message> {
         let failed = |error: WorkTreeError| message!("private-not-merged", reason = error);
 
         // A task in the working folder may write what it has read there before the merge.
@@ -391,19 +391,19 @@ impl RunRunner {
         let mut merge = Merge { conflicts: Vec::new(), unseen: Vec::new(), is_unchanged: true };
         let Some(folders) = &*folders else { return Ok(merge) };
         let before = if compares { Some(place.private.state().await.map_err(failed)?) } else { None };
-        let recording = self.kept_files.open_in(in_use, author(Some(task), JOIN), &context.facts).await;
+        let recording = self.kept_files.open_in(in_use, author(Some(task), MERGE), &context.facts).await;
         let begun = Instant::now();
-        let joined = folders.join(&place.private, task.as_str()).await;
+        let merged = folders.merge(&place.private, task.as_str()).await;
         let duration_ms = millis_since(begun);
         let (files, changes) = self.kept_files.close_merge(recording, task, &context.facts).await;
         let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms, files, changes });
-        let joined = joined.map_err(failed)?;
-        merge.is_unchanged = joined == FolderMerge::Unchanged;
-        if let Some(before) = before.filter(|_| !matches!(joined, FolderMerge::Conflict(_))) {
+        let merged = merged.map_err(failed)?;
+        merge.is_unchanged = merged == FolderMerge::Unchanged;
+        if let Some(before) = before.filter(|_| !matches!(merged, FolderMerge::Conflict(_))) {
             let unseen = folders.differs_from(&before).await.map_err(failed)?;
             merge.unseen = unseen.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         }
-        let (conflicts, resolved) = match joined {
+        let (conflicts, resolved) = match merged {
             FolderMerge::Unchanged | FolderMerge::Clean => return Ok(merge),
             FolderMerge::Resolved(conflicts) => (conflicts, true),
             FolderMerge::Conflict(conflicts) => (conflicts, false),

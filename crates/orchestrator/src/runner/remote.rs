@@ -50,12 +50,12 @@ pub struct EndedAttempt<'a> {
 impl Orchestrator {
     /// Returns the executor of single effects of a run that is driven elsewhere.
     #[must_use]
-    pub fn remote_effects(&self, input: RunInput, so_far: &RunContext) -> RemoteEffects {
+    pub fn remote_effects(&self, input: RunInput, run_context: &RunContext) -> RemoteEffects {
         let run = input.run.clone();
         let live = Arc::<LiveStore>::default();
         // Actors are driven elsewhere too, so no actor journal can fail here.
         let (broken, _) = mpsc::unbounded_channel();
-        let budget = Budget::new(&so_far.bounds, &so_far.spent, so_far.tool_calls).with_actors(so_far.actors);
+        let budget = Budget::new(&run_context.bounds, &run_context.spent, run_context.tool_calls).with_actors(run_context.actors);
         let mut parts = self.parts().clone();
         // Another process may carry out the next effect, so nothing may continue in the background.
         parts.tool_context.background = None;
@@ -63,13 +63,13 @@ impl Orchestrator {
             run: run.clone(),
             private: PrivatePlaces::new(&parts, &run),
             input,
-            bounds: so_far.bounds.clone(),
+            bounds: run_context.bounds.clone(),
             has_journal: false,
             audits: OnceCell::new(),
             parts,
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
-            answers: Arc::new(Answers::with_answers(so_far.answers.iter().cloned())),
+            answers: Arc::new(Answers::with_answers(run_context.answers.iter().cloned())),
             words: Arc::new(MessageChannel::default()),
             kept_files: self.remote_files(&run, &live),
             live,

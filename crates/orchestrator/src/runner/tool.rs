@@ -43,7 +43,7 @@ impl RunRunner {
         };
         // An interrupted call is made again in its private folder later, so nothing is merged yet.
         if let Some(private) = private.filter(|_| conclusion.outcome != Outcome::Interrupted) {
-            let conflicts = match Box::pin(self.join(&private, &spec.id, false, context)).await {
+            let conflicts = match Box::pin(self.merge(&private, &spec.id, false, context)).await {
                 Ok(merge) => merge.conflicts,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };

@@ -35,7 +35,7 @@ fn issue<E: Serialize + DeserializeOwned>(id: &EffectId, effect: &E, reissued: b
 struct Driven<'a> {
     bench: &'a Bench,
     request: RunRequest,
-    so_far: RunContext,
+    run_context: RunContext,
     calls: CallRecord,
     facts: VecDeque<RunFact>,
     /// State of the run.
@@ -53,7 +53,7 @@ struct Lead {
 impl Driven<'_> {
     /// Simulates another process for each effect.
     fn apart(&self) -> RemoteEffects {
-        self.bench.orchestrator().remote_effects(sent(&self.input()), &sent(&self.so_far))
+        self.bench.orchestrator().remote_effects(sent(&self.input()), &sent(&self.run_context))
     }
 
     fn input(&self) -> <RunMachine as Machine>::Input {
@@ -70,7 +70,7 @@ impl Driven<'_> {
         let mut open: VecDeque<(EffectId, RunEffect)> = VecDeque::new();
         for at in 1.. {
             let (orders, events) = out.take();
-            self.so_far.take(&[], &dated(at, events));
+            self.run_context.take(&[], &dated(at, events));
             self.state = Some(sent(run.state()));
             for order in orders {
                 match order {
@@ -91,7 +91,7 @@ impl Driven<'_> {
                     self.facts.pop_front().unwrap()
                 }
             };
-            self.so_far.take(&dated(at, vec![fact.clone()]), &[]);
+            self.run_context.take(&dated(at, vec![fact.clone()]), &[]);
             if let Some(output) = run.apply(at, &sent(&fact), &mut out) {
                 return RunResult::new(input.run().clone(), run.state(), &output);
             }
@@ -203,8 +203,8 @@ fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress_management::Plan
 }
 
 fn driven_by(bench: &Bench, request: RunRequest) -> Driven<'_> {
-    let so_far = RunContext::new(&bench.orchestrator().input(request.clone()).unwrap());
-    Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new(), state: None, lead: None }
+    let run_context = RunContext::new(&bench.orchestrator().input(request.clone()).unwrap());
+    Driven { bench, request, run_context, calls: CallRecord::default(), facts: VecDeque::new(), state: None, lead: None }
 }
 
 /// The two runs have different clocks.
@@ -346,7 +346,7 @@ async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let mut out = Outbox::default();
     let run = RunMachine::start(0, &input, &mut out);
     let task = plan.tasks.get(1).unwrap().id.clone();
-    let brief = aime_orchestrator::ActorBrief::new(run.state(), &task, [], false).unwrap();
+    let brief = aime_orchestrator::ActorBrief::new(run.state(), &run.state().graph(), &task, false).unwrap();
     let order = ActorOrder { brief, task, execution: 1, origins: Vec::new(), known: String::new() };
     let id = EffectId::new("middle/1/1");
     let made = driven.apart().make_actor(id, order, Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();

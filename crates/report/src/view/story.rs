@@ -57,7 +57,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::TaskClaimed { task, by, .. } => {
             format!("{} was taken over by the worker of {}", titles.title(task), titles.title(by))
         }
-        ProgressEvent::ActorTold { task, .. } => {
+        ProgressEvent::MessageDelivered { task, .. } => {
             let who = task.as_ref().map_or_else(|| "the lead".to_owned(), |task| titles.title(task).to_string());
             format!("{who} heard what a person said")
         }

@@ -117,7 +117,7 @@ impl Target<'_> {
     async fn end(&self, run: &RunId) -> Result<Cancelled, RunsError> {
         let patience = Instant::now() + PATIENCE;
         while Instant::now() < patience {
-            if let Ok(WatchReply { over: true, result: Some(result), .. }) = self.engine.watch(run, usize::MAX).await {
+            if let Ok(WatchReply { is_over: true, result: Some(result), .. }) = self.engine.watch(run, usize::MAX).await {
                 if result.status == RunStatus::Cancelled {
                     return Ok(Cancelled::Run);
                 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use aime_messages::{Describe, message};
+use aime_messages::{Describe, Message, message};
 use aime_orchestrator::{RunView, with_children};
 use aime_progress_management::{ProgressEvent, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
@@ -86,7 +86,7 @@ pub struct UndoReport<'a> {
     /// Result; `None` if nothing was to be done.
     pub result: Option<&'a UndoResult>,
     /// Reason why the record of the changes is incomplete, if it is.
-    pub lost_reason: Option<&'a str>,
+    pub lost_reason: Option<&'a Message>,
     /// First entries that the record does not cover, and the number of all of them.
     pub left_out: &'a (Vec<UnrecordedEntry>, usize),
 }

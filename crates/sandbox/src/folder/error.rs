@@ -5,22 +5,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Describe, Message, message};
+
 use super::{EntryKind, RESERVED_FOLDER};
 
 /// Reason why a file was not read or written. Each variant contains the path as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The path is empty.
-    #[error("the path is empty; `.` is the working folder")]
+    #[error("{}", self.describe())]
     Empty,
     /// The path contains a NUL byte, which would end it early.
-    #[error("the path {} holds a NUL byte", path.to_string_lossy().escape_debug())]
+    #[error("{}", self.describe())]
     NulByte {
         /// Path as requested.
         path: PathBuf,
     },
     /// The path leaves the folder by `..`, or is absolute and outside of it.
-    #[error("`{}` is outside of the working folder {}; use a path inside it", path.display(), folder.display())]
+    #[error("{}", self.describe())]
     Outside {
         /// Path as requested.
         path: PathBuf,
@@ -28,37 +30,37 @@ pub enum FileError {
         folder: PathBuf,
     },
     /// The path begins with `~`.
-    #[error("`{}` is in the home folder, and file tools stay in the working folder; use a path relative to that, or `./~` for a file of this name", path.display())]
+    #[error("{}", self.describe())]
     Home {
         /// Path as requested.
         path: PathBuf,
     },
     /// The path begins with a drive, on a system without drives.
-    #[error("`{}` names a drive of Windows, and there are none here; use a path relative to the working folder, with `/`", path.display())]
+    #[error("{}", self.describe())]
     Drive {
         /// Path as requested.
         path: PathBuf,
     },
     /// A link leads out of the folder.
-    #[error("`{}` leads out of the working folder through a link; use a path inside it", path.display())]
+    #[error("{}", self.describe())]
     LinkOutside {
         /// Path as requested.
         path: PathBuf,
     },
     /// A link with a missing target: it is unknown what a write would create.
-    #[error("`{}` is a link to nothing", path.display())]
+    #[error("{}", self.describe())]
     DanglingLink {
         /// Path as requested.
         path: PathBuf,
     },
     /// The path belongs to the runtime.
-    #[error("`{}` is in {RESERVED_FOLDER}, where nothing else may be written; write elsewhere", path.display())]
+    #[error("{}", self.describe())]
     Reserved {
         /// Path as requested.
         path: PathBuf,
     },
     /// The path leads to a protected place, but its name does not say so.
-    #[error("`{}` leads to `{}`, whose files run later on their own; name that path itself", path.display(), place.display())]
+    #[error("{}", self.describe())]
     Protected {
         /// Path as requested.
         path: PathBuf,
@@ -66,13 +68,13 @@ pub enum FileError {
         place: PathBuf,
     },
     /// The file or folder does not exist.
-    #[error("`{}` does not exist", path.display())]
+    #[error("{}", self.describe())]
     NotFound {
         /// Path as requested.
         path: PathBuf,
     },
     /// The path is not a regular file.
-    #[error("`{}` is {}", path.display(), refusal(*kind))]
+    #[error("{}", self.describe())]
     NotAFile {
         /// Path as requested.
         path: PathBuf,
@@ -80,13 +82,13 @@ pub enum FileError {
         kind: EntryKind,
     },
     /// The path, or a part of it, is not a folder.
-    #[error("`{}` is not a folder, or a part of that path is not", path.display())]
+    #[error("{}", self.describe())]
     NotAFolder {
         /// Path as requested.
         path: PathBuf,
     },
     /// The file is too large to be read or written whole.
-    #[error("`{}` has {size} bytes, more than the {limit} that are read or written at once", path.display())]
+    #[error("{}", self.describe())]
     TooLarge {
         /// Path as requested.
         path: PathBuf,
@@ -96,13 +98,13 @@ pub enum FileError {
         limit: u64,
     },
     /// The file is read-only for every user.
-    #[error("`{}` is read-only; make it writable first (`chmod u+w`), or write to another file", path.display())]
+    #[error("{}", self.describe())]
     ReadOnly {
         /// Path as requested.
         path: PathBuf,
     },
     /// The operating system refused the access.
-    #[error("`{}` could not be {action}: {source}", path.display())]
+    #[error("{}", self.describe())]
     Io {
         /// Path as requested.
         path: PathBuf,
@@ -113,10 +115,26 @@ pub enum FileError {
     },
 }
 
-const fn refusal(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Folder => "a folder, not a file",
-        EntryKind::File | EntryKind::Link | EntryKind::Other => "a device, a pipe or a socket, not a regular file",
+impl Describe for FileError {
+    fn describe(&self) -> Message {
+        match self {
+            Self::Empty => message!("file-path-empty"),
+            Self::NulByte { path } => message!("file-path-nul", path = path.to_string_lossy().escape_debug()),
+            Self::Outside { path, folder } => message!("file-outside", path = path.display(), folder = folder.display()),
+            Self::Home { path } => message!("file-home", path = path.display()),
+            Self::Drive { path } => message!("file-drive", path = path.display()),
+            Self::LinkOutside { path } => message!("file-link-outside", path = path.display()),
+            Self::DanglingLink { path } => message!("file-dangling-link", path = path.display()),
+            Self::Reserved { path } => message!("file-reserved", path = path.display(), folder = RESERVED_FOLDER),
+            Self::Protected { path, place } => message!("file-protected", path = path.display(), place = place.display()),
+            Self::NotFound { path } => message!("file-not-found", path = path.display()),
+            Self::NotAFile { path, kind: EntryKind::Folder } => message!("file-is-folder", path = path.display()),
+            Self::NotAFile { path, .. } => message!("file-is-special", path = path.display()),
+            Self::NotAFolder { path } => message!("file-not-a-folder", path = path.display()),
+            Self::TooLarge { path, size, limit } => message!("file-too-large", path = path.display(), size, limit),
+            Self::ReadOnly { path } => message!("file-read-only", path = path.display()),
+            Self::Io { path, action, source } => message!("file-failed", path = path.display(), action, error = source),
+        }
     }
 }
 

@@ -65,7 +65,7 @@ impl ConfinedFolder {
     pub fn entry(&self, path: impl AsRef<Path>) -> Result<Option<EntryFacts>, FileError> {
         let inside = self.inside(path.as_ref())?;
         if inside.path == Path::new(".") {
-            let metadata = self.handle().dir_metadata().map_err(|error| fault(&inside.requested, "looked at", error))?;
+            let metadata = self.handle().dir_metadata().map_err(|error| fault(&inside.requested, "read", error))?;
             return Ok(Some(EntryFacts::new(&metadata)));
         }
         let spot = match self.spot_inside(inside) {
@@ -75,7 +75,7 @@ impl ConfinedFolder {
         match spot.folder.symlink_metadata(&spot.name) {
             Ok(metadata) => Ok(Some(EntryFacts::new(&metadata))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(fault(&spot.shown, "looked at", error)),
+            Err(error) => Err(fault(&spot.shown, "read", error)),
         }
     }
 

@@ -253,12 +253,15 @@ async fn faults_are_named() {
         ),
         (
             change(&|r| r.arguments.push("a\0b".into())),
-            "argument 3 of `bash` holds a NUL byte, which cannot be given to a program; leave it out",
+            "argument 3 of `bash` contains a NUL byte, which cannot be given to a program; leave it out",
         ),
-        (change(&|r| r.program = "a\0b".into()), "the program's name holds a NUL byte, which cannot be given to a program; leave it out"),
+        (
+            change(&|r| r.program = "a\0b".into()),
+            "the program's name contains a NUL byte, which cannot be given to a program; leave it out",
+        ),
         (
             change(&|r| drop(r.environment.insert("X".into(), "\0".into()))),
-            "the variable X holds a NUL byte, which cannot be given to a program; leave it out",
+            "the variable X contains a NUL byte, which cannot be given to a program; leave it out",
         ),
         (change(&|r| r.working_folder = "/no/such".into()), "the working folder /no/such is not a folder that can be entered"),
         (change(&|r| r.program = "./plain".into()), "the program `./plain` could not be started: Permission denied (os error 13)"),

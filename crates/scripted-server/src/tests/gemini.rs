@@ -64,7 +64,7 @@ async fn a_streamed_text_is_signed_at_its_end_or_after() {
     let usual = chunks(&server, &asking("hi")).await;
     let last = usual.last().unwrap();
     assert!(signed(last) && last["candidates"][0]["finishReason"] == "STOP" && last["candidates"][0]["content"]["parts"][0]["text"] == "");
-    let server = serving(Reply::text("The answer is here.").odd(ServerQuirk::LateParts)).await;
+    let server = serving(Reply::text("The answer is here.").quirk(ServerQuirk::LateParts)).await;
     let late = chunks(&server, &asking("hi")).await;
     let finish = late.iter().position(|chunk| chunk["candidates"][0].get("finishReason").is_some()).unwrap();
     assert!(finish + 1 < late.len() && !signed(&late[finish]) && signed(late.last().unwrap()));
@@ -112,7 +112,7 @@ async fn failures_counts_and_lists() {
     let server = serving(Reply::failed("503", "overloaded").with_text("I beg")).await;
     let failed = chunks(&server, &asking("hi")).await;
     assert_eq!(failed.last().unwrap()["error"], json!({"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}));
-    let mut reply = Reply::text("x").odd(ServerQuirk::TextCounts).usage(7, 5);
+    let mut reply = Reply::text("x").quirk(ServerQuirk::TextCounts).usage(7, 5);
     reply.usage = reply.usage.map(|usage| crate::ScriptedUsage { cached: 3, reasoning: 2, ..usage });
     let server = serving(reply).await;
     let usage = document(&server, WHOLE, &asking("hi")).await["usageMetadata"].clone();

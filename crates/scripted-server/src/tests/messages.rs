@@ -73,7 +73,7 @@ async fn a_stream_has_the_events_of_the_real_server() {
 
 #[tokio::test]
 async fn a_document_has_the_same_content() {
-    let server = serving(calling().odd(ServerQuirk::RedactedThinking)).await;
+    let server = serving(calling().quirk(ServerQuirk::RedactedThinking)).await;
     let document = document(&server, &asking("hi")).await;
     let content = document["content"].as_array().unwrap();
     let kinds: Vec<&str> = content.iter().map(|block| block["type"].as_str().unwrap()).collect();
@@ -128,7 +128,7 @@ async fn failures_and_odd_forms() {
     let failed = events(&server, &asking("hi")).await;
     assert_eq!(failed.last().unwrap()["error"], json!({"type": "overloaded_error", "message": "Overloaded"}));
     assert!(!kinds(&failed).contains(&"message_stop"));
-    let reply = calling().object_arguments().without_usage().odd(ServerQuirk::NoIndex).odd(ServerQuirk::NoDone).no_ids();
+    let reply = calling().object_arguments().without_usage().quirk(ServerQuirk::NoIndex).quirk(ServerQuirk::NoDone).no_ids();
     let server = serving(reply).await;
     let quirky = events(&server, &asking("hi")).await;
     assert!(quirky.iter().all(|event| event.get("index").is_none() && event.get("usage").is_none()));

@@ -144,7 +144,7 @@ async fn answers_end_in_all_ways() {
     }
     let server = serving(Reply::default().with_refusal("I cannot.")).await;
     assert!(kinds(&events(&server, &asking("hi")).await).contains(&"refusal.delta"));
-    let server = serving(Reply::text("a").odd(ServerQuirk::NoFinish)).await;
+    let server = serving(Reply::text("a").quirk(ServerQuirk::NoFinish)).await;
     assert_eq!(events(&server, &asking("hi")).await.last().unwrap()["type"], "response.output_item.done");
     let server = serving(Reply::default().with_reasoning("Long.").finish("length")).await;
     assert_eq!(document(&server, &asking("hi")).await["output"].as_array().unwrap().len(), 1, "cut before it spoke");

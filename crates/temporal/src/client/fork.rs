@@ -41,13 +41,13 @@ impl Runs {
             stopped.push((LEAD_PREFIX.to_owned(), lead));
         }
         if !undelivered_reports.is_empty() {
-            facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: undelivered_reports } });
+            facts.push(Recorded { at: until, fact: RunFact::ActorReports { reports: undelivered_reports } });
         }
         let events = view_of(input.clone(), &facts).events.len();
         let facts = facts.into_iter().map(Timestamped::from).collect();
         let journal = PartialJournal { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
         let (begin, queues) = (MachineStart { input: input.into(), journal: Some(journal) }, self.queues.clone());
-        self.begin(RunBegin { begin, queues, stopped, tree, ends: true, stands: true, seeks_lead: false }).await
+        self.begin(RunBegin { begin, queues, stopped, tree, is_waiting: true, seeks_lead: false }).await
     }
 
     /// Returns the work up to that moment of the actors, and of their delegates, of a run in the state `machine`.

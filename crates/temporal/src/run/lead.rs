@@ -112,7 +112,7 @@ impl ActiveWake {
 
     /// Returns the lead with its conversation so far and the message of this wake, or a new one.
     async fn lead(&self, known: Option<StoppedActor>) -> Result<ActorBegin, RunFact> {
-        let so_far = self.ledger.borrow().context.clone();
+        let run_context = self.ledger.borrow().context.clone();
         let tree = known.as_ref().and_then(|lead| lead.private.clone()).or_else(|| tree_now(&self.ctx));
         let facts = known.iter().flat_map(|lead| &lead.begin.journal).flat_map(|journal| &journal.facts);
         // A wake that was stopped goes on where it was.
@@ -137,13 +137,13 @@ impl ActiveWake {
         };
         let (run, input, queues) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.queues.clone());
         let (stopped, order, text_limit) = (Vec::new(), None, None);
-        Ok(ActorBegin { begin, run, input, so_far, queues, reports, created, tree, order, stopped, text_limit })
+        Ok(ActorBegin { begin, run, input, run_context, queues, reports, created, tree, order, stopped, text_limit })
     }
 
     async fn woken(&self, is_new: bool) -> Result<PreparedLeadWake, RunFact> {
         let queue = self.queues.name(Capability::Planner);
-        let so_far = self.ledger.borrow().context.clone();
-        let order = WakeOrder { so_far, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
+        let run_context = self.ledger.borrow().context.clone();
+        let order = WakeOrder { run_context, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::wake, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(WakeComposition::Woken { lead })) => Ok(lead),
@@ -155,8 +155,8 @@ impl ActiveWake {
     /// Returns the end of the wake. Open conflicts of the lead's work count as a check that does not hold.
     async fn rested(&self, rest: LeadRest, conflicts: &[FoundConflict]) -> RunFact {
         let queue = self.queues.name(Capability::Planner);
-        let so_far = self.ledger.borrow().context.clone();
-        let order = RestOrder { so_far, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
+        let run_context = self.ledger.borrow().context.clone();
+        let order = RestOrder { run_context, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::check, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(mut fact)) => {

@@ -105,11 +105,11 @@ impl Attempt {
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let reached = || {
             self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
-            self.undelivered(&machine).map(|message| ActorFact::PersonMessage { said: message }).collect()
+            self.undelivered(&machine).map(|message| ActorFact::PersonMessage { message }).collect()
         };
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
         self.actors.borrow_mut().remove(&self.order.task);
-        let ActorEnd { conclusion, journal, reports, tree, below } = match ended {
+        let ActorEnd { conclusion, journal, reports, tree, delegates } = match ended {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
@@ -130,10 +130,10 @@ impl Attempt {
         if whole || self.stop.is_cancelled() {
             let ended = (whole && !is_partial).then(|| conclusion.clone());
             let begin = MachineStart { journal: journal.filter(|_| whole), ..machine };
-            let below = below.into_iter().filter(|_| whole);
+            let delegates = delegates.into_iter().filter(|_| whole);
             let (private, conflicts) = taken.as_ref().map(|taken| (taken.private.clone(), taken.conflicts.clone())).unwrap_or_default();
             let actor = StoppedActor { begin, reports, ended, text_limit: None, private, conflicts };
-            self.ctx.state_mut(|run| run.stopped.extend(below.chain([(self.name.clone(), actor)])));
+            self.ctx.state_mut(|run| run.stopped.extend(delegates.chain([(self.name.clone(), actor)])));
         }
         let MergeReply { merged, conflicts, .. } = match taken {
             Ok(taken) => taken,
@@ -180,11 +180,11 @@ impl Attempt {
     /// Returns the actor in its suspended state, with the fact `again` that runs it again, or a new one. It works in the state `private` of the
     /// folder, if its earlier work is not merged.
     async fn actor(&self, private: Option<Tree>, again: Option<ActorFact>) -> Result<ActorBegin, RunFact> {
-        let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().context.clone());
+        let (run, input, run_context) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().context.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            let mut undelivered: Vec<_> = self.undelivered(&begin).map(|message| ActorFact::PersonMessage { said: message }).collect();
+            let mut undelivered: Vec<_> = self.undelivered(&begin).map(|message| ActorFact::PersonMessage { message }).collect();
             undelivered.extend(again);
             if let Some(journal) = &mut begin.journal {
                 journal.then = undelivered.into_iter().chain([ActorFact::Resumed {}]).collect();
@@ -192,24 +192,24 @@ impl Attempt {
             let tree = private.or_else(|| tree_now(&self.ctx));
             let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
             let text_limit = None;
-            return Ok(ActorBegin { begin, run, input, so_far, queues, reports, created: None, tree, order, stopped, text_limit });
+            return Ok(ActorBegin { begin, run, input, run_context, queues, reports, created: None, tree, order, stopped, text_limit });
         }
         let queue = self.queues.name(Capability::Planner);
         let tree = tree_now(&self.ctx);
-        let messages = so_far.messages_to(&self.order.task, self.is_alone());
+        let messages = run_context.messages_to(&self.order.task, self.is_alone());
         let order =
-            MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said: messages, tree: tree.clone() };
+            MakeOrder { run_context: run_context.clone(), id: self.id.clone(), order: self.order.clone(), messages, tree: tree.clone() };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::make, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(ActorCreation::Made { actor })) => {
                 let mut begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), actor.input);
                 // People may have said more while it was made.
                 let undelivered: Vec<_> = self.undelivered(&begin).collect();
-                begin.input.what.told.extend(undelivered);
+                begin.input.what.messages.extend(undelivered);
                 let created = Some(actor.created);
                 let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
                 let (stopped, text_limit) = (Vec::new(), None);
-                Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped, text_limit })
+                Ok(ActorBegin { begin, run, input, run_context, queues, reports: 0, created, tree, order, stopped, text_limit })
             }
             Ok(Wire(ActorCreation::Ended { fact })) => Err(*fact),
             Err(error) => Err(attempt_failed(&self.id, &queue, &error)),
@@ -223,8 +223,8 @@ impl Attempt {
     /// Returns the messages to this actor so far that its start state does not include.
     fn undelivered(&self, begin: &MachineStart<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
-        let later = facts.filter_map(|fact| if let ActorFact::PersonMessage { said: message } = fact { Some(message) } else { None });
-        let delivered: BTreeSet<_> = begin.input.what.told.iter().chain(later).map(|message| message.id.clone()).collect();
+        let later = facts.filter_map(|fact| if let ActorFact::PersonMessage { message } = fact { Some(message) } else { None });
+        let delivered: BTreeSet<_> = begin.input.what.messages.iter().chain(later).map(|message| message.id.clone()).collect();
         let messages = self.ledger.borrow().context.messages_to(&self.order.task, self.is_alone());
         messages.into_iter().filter(move |message| !delivered.contains(&message.id))
     }
@@ -237,12 +237,12 @@ impl Attempt {
             return fact;
         }
         let queue = self.queues.name(Capability::Planner);
-        let (so_far, calls) = {
+        let (run_context, calls) = {
             let ledger = self.ledger.borrow();
             (ledger.context.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
         };
         let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
-        let order = JudgeOrder { so_far, id, spec, conclusion, calls, conflicts, duration_ms, tree };
+        let order = JudgeOrder { run_context, id, spec, conclusion, calls, conflicts, duration_ms, tree };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::judge, (self.input.clone(), Wire(order)), options).await {
             Ok(fact) => fact.0,

@@ -17,7 +17,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     Handover, Tree, TreeError, Trees,
-    past::{WorkAuthor, import, importer, pieces},
+    imported_work::{WorkAuthor, import, importer, pieces},
 };
 
 /// Checked-out state, for the time of the work on it. It locks the folder for all other work.
@@ -115,7 +115,7 @@ impl CheckoutRecord {
 
     /// Resets the folder to the state before the run, and then back to its current state, so that the changes between
     /// are recorded.
-    async fn import_past(&self, recorder: Arc<Recorder>, scope: Scope) -> Result<(), TreeError> {
+    async fn import_history(&self, recorder: Arc<Recorder>, scope: Scope) -> Result<(), TreeError> {
         if self.undo().scope.is_some() {
             return Ok(());
         }
@@ -124,13 +124,13 @@ impl CheckoutRecord {
             self.recorded().await?
         };
         let folder = self.trees.folder.clone();
-        let past = folder.past(None, &now).await?.ok_or_else(|| WorkTreeError::Missing { commit: now.to_string() })?;
-        let work = pieces(&folder, &past.steps, &BTreeSet::new()).await?;
+        let history = folder.history(None, &now).await?.ok_or_else(|| WorkTreeError::Missing { commit: now.to_string() })?;
+        let work = pieces(&folder, &history.steps, &BTreeSet::new()).await?;
         *self.undo() = Undo { scope: Some(scope), broken: Some(undo_cut_off()) };
-        folder.turn(&past.from).await?;
-        import(Arc::clone(&recorder), work, async move { folder.turn(&now).await }).await?;
+        folder.reset(&history.from).await?;
+        import(Arc::clone(&recorder), work, async move { folder.reset(&now).await }).await?;
         self.undo().broken = None;
-        if recorder.is_recording() { Ok(()) } else { Err(TreeError::NotKept { why: Message::text(recorder.notes().join("; ")) }) }
+        if recorder.is_recording() { Ok(()) } else { Err(TreeError::NotKept { why: Message::list("; ", &recorder.notes()) }) }
     }
 
     fn undo(&self) -> MutexGuard<'_, Undo> {
@@ -156,7 +156,7 @@ impl TransientWorkspace for Passing {
             let turn = turn.ok_or(PassingError::Ended)?;
             // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
             let import = tokio::spawn(async move {
-                folder.import_past(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
+                folder.import_history(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
                 Ok(Box::new(turn) as WorkspaceLease)
             });
             import.await.map_err(|error| PassingError::Failed(error.into()))?

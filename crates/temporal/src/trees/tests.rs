@@ -6,7 +6,7 @@ use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Checkout, Handover, ImportOutcome, JoinOrder, JoinResult, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{Checkout, Handover, ImportOutcome, MergeOrder, MergeOutcome, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -56,24 +56,24 @@ impl World {
     }
 
     /// Merges the work of the task `b` on a host.
-    async fn join(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> JoinResult {
+    async fn merge(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> MergeOutcome {
         let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
         let work = TaskWork { is_shown: true, conflicts, ..work };
         let from = Some(from.clone()).filter(|_| work.conflicts.is_empty());
-        self.hosts[host].join(&JoinOrder { work, from, ours: ours.clone(), theirs: theirs.clone() }).await.unwrap()
+        self.hosts[host].merge(&MergeOrder { work, from, ours: ours.clone(), theirs: theirs.clone() }).await.unwrap()
     }
 
-    async fn joined(&self, host: usize, from: &Tree, ours: &Tree, theirs: &Tree) -> Tree {
-        match self.join(host, (from, ours, theirs), Vec::new()).await {
-            JoinResult::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
-            joined => panic!("{joined:?}"),
+    async fn merged(&self, host: usize, from: &Tree, ours: &Tree, theirs: &Tree) -> Tree {
+        match self.merge(host, (from, ours, theirs), Vec::new()).await {
+            MergeOutcome::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
+            merged => panic!("{merged:?}"),
         }
     }
 
     async fn conflict(&self, host: usize, states: (&Tree, &Tree, &Tree), known: Vec<FoundConflict>) -> (Tree, Tree, Vec<FoundConflict>) {
-        match self.join(host, states, known).await {
-            JoinResult::Conflict { tree, private, conflicts } => (tree, private, conflicts),
-            joined => panic!("{joined:?}"),
+        match self.merge(host, states, known).await {
+            MergeOutcome::Conflict { tree, private, conflicts } => (tree, private, conflicts),
+            merged => panic!("{merged:?}"),
         }
     }
 
@@ -147,7 +147,7 @@ async fn what_was_done_at_once_is_joined_or_named() {
     let begun = world.client.hand_over("r").await.unwrap();
     let (ours, theirs, across) =
         (world.work(0, &begun, "a", "1").await, world.work(1, &begun, "b", "2").await, world.work(1, &begun, "a", "3").await);
-    let tree = world.joined(0, &begun, &ours, &theirs).await;
+    let tree = world.merged(0, &begun, &ours, &theirs).await;
     let conflicts = world.conflict(1, (&begun, &ours, &across), Vec::new()).await.2;
     assert_eq!(conflicts.iter().map(|found| found.conflict.path.as_str()).collect::<Vec<_>>(), ["a"]);
     world.write("client/a", "a person's");
@@ -209,7 +209,7 @@ async fn what_came_is_undone_task_by_task() {
     let one = world.work_by(1, &one, Some("one"), "lines", "one\n2\n3\n4\n5\n6\n").await;
     let two = world.work_by(0, &begun, Some("two"), "lines", "1\n2\n3\n4\n5\ntwo\n").await;
     let two = world.work_by(1, &two, Some("two"), "new/file", "two").await;
-    let tree = world.joined(0, &begun, &one, &two).await;
+    let tree = world.merged(0, &begun, &one, &two).await;
     let three = world.work_by(0, &tree, Some("three"), "a", "3").await;
     assert_eq!(world.take_back(&three).await, ImportOutcome::Imported);
     let later = "changed later, or at the same time, by";
@@ -331,7 +331,7 @@ async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
     let (still, private, again) = world.conflict(1, (&begun, &c, &same), conflicts).await;
     assert_eq!((&still, &private, values(&again)), (&c, &same, conflict_of(false, Some(OWN))), "they are still there");
     let resolved = world.work_by(1, &same, Some("b"), "text", &TEXT.replace("one", "a's\nb's")).await;
-    let JoinResult::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
+    let MergeOutcome::Clean { tree, files, changes, conflicts } = world.merge(0, (&begun, &c, &resolved), again).await else { panic!() };
     assert_eq!(values(&conflicts), conflict_of(true, None));
     let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.name(), change.added, change.removed)).collect();
     assert_eq!((files, changed), (2, vec![("new", "created", 1, 0), ("text", "changed", 1, 0)]));
@@ -365,11 +365,11 @@ async fn work_that_was_stopped_waits_where_it_conflicts() {
     let partial = async |theirs: &Tree| {
         let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
         let work = TaskWork { is_partial: true, ..work };
-        let order = JoinOrder { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
-        world.hosts[0].join(&order).await.unwrap()
+        let order = MergeOrder { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
+        world.hosts[0].merge(&order).await.unwrap()
     };
-    assert_eq!(partial(&two).await, JoinResult::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
-    assert!(matches!(partial(&three).await, JoinResult::Clean { files: 0, .. }));
+    assert_eq!(partial(&two).await, MergeOutcome::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
+    assert!(matches!(partial(&three).await, MergeOutcome::Clean { files: 0, .. }));
 }
 
 /// A call that uses the folder of a host for long holds up no merge there of what other hosts have done.
@@ -380,10 +380,10 @@ async fn work_is_merged_while_a_call_goes_on() {
     let begun = world.client.hand_over("r").await.unwrap();
     let (one, two) = (world.work(0, &begun, "b", "1").await, world.work(0, &begun, "c", "2").await);
     let call = world.hosts[1].check_out(&begun, "r", None).await.unwrap();
-    let tree = world.joined(1, &begun, &one, &two).await;
+    let tree = world.merged(1, &begun, &one, &two).await;
     world.write("1/d", "3");
     let three = handed_back(call).await;
-    let all = world.joined(1, &begun, &tree, &three).await;
+    let all = world.merged(1, &begun, &tree, &three).await;
     assert_eq!(world.take_back(&all).await, ImportOutcome::Imported);
     assert_eq!(["a", "b", "c", "d"].map(|file| world.read(&format!("client/{file}"))).concat(), "0123");
 }

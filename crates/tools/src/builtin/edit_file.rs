@@ -56,7 +56,7 @@ fn edits(parameters: EditFile) -> Result<(String, Vec<Edit>), ToolError> {
             return Err(ToolError::InvalidParameters(format!("{which}old_text and new_text are the same; nothing would change")));
         }
         if edit.new_text.contains('\0') {
-            return Err(ToolError::InvalidParameters(format!("{which}new_text holds a NUL byte; edit_file changes text only")));
+            return Err(ToolError::InvalidParameters(format!("{which}new_text contains a NUL byte; edit_file changes text only")));
         }
     }
     Ok((path, edits))

@@ -144,7 +144,7 @@ impl Search<'_> {
             matches.push(Match { path: name.to_string(), line, text: display_line(text) });
             Ok(matches.len() < MAX_MATCHES && !context.cancel.is_cancelled())
         });
-        searcher.search_file(&*regex, &file, sink).map_err(|source| FileError::Io { path: path.into(), action: "searched", source })?;
+        searcher.search_file(&*regex, &file, sink).map_err(|source| FileError::Io { path: path.into(), action: "read", source })?;
         if matches.len() > before
             && let Ok(bytes) = context.folder.read(path)
         {

@@ -34,7 +34,7 @@ pub(super) fn tool() -> impl Tool {
 fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let WriteFile { path, content } = parameters;
     if content.contains('\0') {
-        return Err(ToolError::InvalidParameters("content holds a NUL byte; write_file writes text only".to_owned()));
+        return Err(ToolError::InvalidParameters("content contains a NUL byte; write_file writes text only".to_owned()));
     }
     let _one_at_a_time = editing();
     let there = match context.folder.read(path) {

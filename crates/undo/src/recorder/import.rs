@@ -30,7 +30,7 @@ pub enum Content {
         /// Bytes of the file.
         bytes: Vec<u8>,
         /// True if its owner may execute it.
-        may_run: bool,
+        is_executable: bool,
     },
     /// A file above the size limit.
     TooLarge {
@@ -148,15 +148,15 @@ impl Recorder {
             Content::Link { target } => Entry::Link { target: target.clone() },
             Content::TooLarge { size } => too_large(*size),
             Content::File { bytes, .. } if bytes.len() as u64 > self.settings.max_file_bytes => too_large(bytes.len() as u64),
-            Content::File { bytes, may_run } => {
+            Content::File { bytes, is_executable } => {
                 let hash = objects.put(bytes)?;
                 let mode = |entry: &Option<Entry>| match entry {
-                    Some(Entry::File { mode, .. }) if (mode & 0o100 != 0) == *may_run => Some(*mode),
+                    Some(Entry::File { mode, .. }) if (mode & 0o100 != 0) == *is_executable => Some(*mode),
                     _ => None,
                 };
                 let same = before.as_ref().and_then(Entry::hash) == Some(hash.as_str());
                 let known = if same { mode(before).or_else(|| mode(after)) } else { mode(after).or_else(|| mode(before)) };
-                let usual = if *may_run { 0o755 } else { 0o644 };
+                let usual = if *is_executable { 0o755 } else { 0o644 };
                 Entry::File { mode: known.unwrap_or(usual), size: bytes.len() as u64, hash }
             }
         })

@@ -1,5 +1,7 @@
 //! Undo of recorded changes.
 
+use aime_messages::Message;
+
 use super::{LogState, Recorder, State, scanning::at};
 use crate::{
     Change, Entry, UndoError,
@@ -105,7 +107,7 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`].
-    pub fn lost(&self) -> Result<Option<String>, UndoError> {
+    pub fn lost(&self) -> Result<Option<Message>, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
         Ok(self.open_log(live, counts)?.0.history.stop_reason.clone())

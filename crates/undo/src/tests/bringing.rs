@@ -4,7 +4,7 @@ use super::*;
 use crate::{Change, ConflictKind, Content, ImportedWork, UnrecordedReason};
 
 fn file(text: &str) -> Option<Content> {
-    Some(Content::File { bytes: text.as_bytes().to_vec(), may_run: false })
+    Some(Content::File { bytes: text.as_bytes().to_vec(), is_executable: false })
 }
 
 /// Returns a piece of a task's work.

@@ -123,7 +123,7 @@ fn a_log_of_the_first_version_is_read() {
     let recorder = place.recorder();
     let plan = recorder.plan(&Scope::task("t"), false).unwrap();
     assert_eq!(plan.changes.len(), 1, "{plan:?}");
-    assert_eq!(recorder.lost().unwrap().as_deref(), Some("the disk is full"));
+    assert_eq!(recorder.lost().unwrap().map(|reason| reason.to_string()).as_deref(), Some("the disk is full"));
 }
 
 #[test]

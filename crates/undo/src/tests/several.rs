@@ -55,7 +55,7 @@ fn a_task_that_is_at_work_elsewhere_is_not_undone_until_its_process_is_gone() {
     let (here, there) = (place.recorder(), place.recorder());
     let window = there.open(author("one")).unwrap();
     place.write("a.txt", "changed");
-    assert!(here.plan(&Scope::task("one"), false).unwrap_err().to_string().contains("is at work"));
+    assert!(here.plan(&Scope::task("one"), false).unwrap_err().to_string().contains("is running"));
     there.killed();
     drop(window);
     undo(&here, &Scope::task("one"));
@@ -120,7 +120,7 @@ fn nothing_is_put_back_under_a_task_that_has_begun_again() {
     place.by(&there, "one", |place| place.write("a.txt", "by one"));
     let plan = here.plan(&Scope::task("one"), false).unwrap();
     let again = there.open(author("one")).unwrap();
-    assert!(here.undo(&plan).unwrap_err().to_string().contains("is at work"));
+    assert!(here.undo(&plan).unwrap_err().to_string().contains("is running"));
     there.close(again);
     assert_eq!(here.undo(&plan).unwrap().changes.len(), 1);
 }

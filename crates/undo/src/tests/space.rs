@@ -14,13 +14,13 @@ fn a_disk_that_is_nearly_full_ends_the_keeping_and_not_the_work() {
     watched.write("a.txt", b"written").unwrap();
     assert_eq!(place.read("a.txt"), "written");
     let notes = recorder.notes();
-    assert!(notes[0].starts_with("only "), "{notes:?}");
+    assert!(notes[0].to_string().starts_with("only "), "{notes:?}");
     assert!(recorder.open(author("t")).is_none());
     watched.write("b.txt", b"written").unwrap();
     assert_eq!((recorder.notes(), kept(&place)), (Vec::new(), 0));
     recorder.finish();
     let later = place.recorder();
-    assert!(later.lost().unwrap().is_some_and(|reason| reason.starts_with("only ")));
+    assert!(later.lost().unwrap().is_some_and(|reason| reason.to_string().starts_with("only ")));
     assert!(later.plan(&Scope::Run {}, false).unwrap().is_empty());
 }
 
@@ -80,7 +80,7 @@ fn the_oldest_runs_give_way() {
         recorder.finish();
     }
     let first = place.recorder_of("one", UndoSettings::default());
-    assert!(first.lost().unwrap().is_some_and(|reason| reason.contains("undo.store_mb")));
+    assert!(first.lost().unwrap().is_some_and(|reason| reason.to_string().contains("undo.store_mb")));
     drop(first);
     let second = place.recorder_of("two", UndoSettings { reserve_bytes: 0, ..UndoSettings::default() });
     undo(&second, &Scope::Run {});

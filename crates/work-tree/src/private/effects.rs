@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{BASE, CHECKED, PrivateFolder, PrivateFolders, commit, removed};
-use crate::{Commit, WorkTreeError, past::Blob, tree::write_whole};
+use crate::{Commit, WorkTreeError, history::Blob, tree::write_whole};
 
 /// Largest file whose content [`PrivateFolder::unmerged`] returns.
 const LONGEST: u64 = 1_000_000;
@@ -50,7 +50,7 @@ impl PrivateFolder {
         let now = self.state().await?;
         let changed = self.tree.changed(state, &now).await?;
         if !changed.is_empty() {
-            self.tree.turn(state).await?;
+            self.tree.reset(state).await?;
         }
         removed(&self.home.join(CHECKED)).await?;
         Ok(changed.into_iter().map(|changed| changed.path).collect())

@@ -83,9 +83,9 @@ async fn edits_of_two_are_both_kept() {
     fs::write(b.path().join("new"), "b's\n").unwrap();
     shared.write("by hand", "a person's\n");
     assert_eq!(shared.read("text"), TEXT, "nobody sees what is not joined");
-    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Unchanged);
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Unchanged);
     assert_eq!(shared.read("text"), TEXT.replace("one", "1").replace("seven", "7"));
     assert_eq!((shared.read("new"), shared.read("by hand")), ("b's\n".to_owned(), "a person's\n".to_owned()));
     assert_eq!(fs::read_to_string(a.path().join("new")).unwrap(), "b's\n", "a folder that is joined goes on from all that is there");
@@ -100,11 +100,11 @@ async fn a_merged_folder_can_be_removed_alone() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     edit(a.path(), "one", "a's");
     edit(b.path(), "one", "b's");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
     folders.end(&a).await.unwrap();
     assert!(!a.path().exists());
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's"));
-    assert!(matches!(folders.join(&b, "b").await.unwrap(), FolderMerge::Conflict(_)));
+    assert!(matches!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Conflict(_)));
     folders.end(&b).await.unwrap();
     assert!(b.path().exists(), "its changes are nowhere else");
     let again = folders.begin("a", &Extras::default()).await.unwrap();
@@ -124,8 +124,8 @@ async fn caches_of_two_are_not_merged() {
         fs::write(private.path().join("target/CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55").unwrap();
         fs::write(private.path().join(name), name).unwrap();
     }
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Clean);
     assert_eq!((shared.read("a"), shared.read("b")), ("a".to_owned(), "b".to_owned()));
     let is_there = |path: &str| shared.folder().join(path).exists();
     assert_eq!([is_there("__pycache__"), is_there("inside"), is_there("target")], [false; 3]);
@@ -139,8 +139,8 @@ async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     edit(a.path(), "one", "a's");
     edit(b.path(), "one", "b's");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
-    let conflicts = conflicts(folders.join(&b, "b").await.unwrap());
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    let conflicts = conflicts(folders.merge(&b, "b").await.unwrap());
     let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };
     assert_eq!((conflict.path.as_str(), conflict.kind), ("text", ConflictKind::Text));
     let hunks = "@@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\ntwo\nthree\nfour\n";
@@ -148,14 +148,14 @@ async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     let own = conflict.own.clone().unwrap();
     assert_eq!(fs::read_to_string(&own).unwrap(), TEXT.replace("one", "b's"), "the version without markers is kept");
     assert!(own.starts_with(&b.reads()[0]), "commands may read it");
-    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Conflict(conflicts.clone()), "the marks are still there");
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Conflict(conflicts.clone()), "the marks are still there");
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's"), "the shared folder is as it was");
     edit(a.path(), "seven", "7");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
     keep_both(&b, &conflicts);
     let resolved = FolderMerge::Resolved(vec![FileConflict { hunks: String::new(), own: None, ..conflict.clone() }]);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), resolved);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), resolved, "a caller that died learns it again");
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), resolved);
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), resolved, "a caller that died learns it again");
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
     assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new());
 }
@@ -191,8 +191,8 @@ async fn whole_conflicts(shared: &Shared) -> (PrivateFolders, PrivateFolder, Vec
     fs::write(a.path().join("place"), "a's file\n").unwrap();
     fs::create_dir(b.path().join("place")).unwrap();
     fs::write(b.path().join("place/inner"), "b's\n").unwrap();
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
-    let found = conflicts(folders.join(&b, "b").await.unwrap());
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    let found = conflicts(folders.merge(&b, "b").await.unwrap());
     (folders, b, found)
 }
 
@@ -231,7 +231,7 @@ async fn a_version_that_lost_is_kept_after_the_conflict() {
                 }
             }
         }
-        let FolderMerge::Resolved(resolved) = folders.join(&b, "b").await.unwrap() else { panic!() };
+        let FolderMerge::Resolved(resolved) = folders.merge(&b, "b").await.unwrap() else { panic!() };
         assert_eq!(resolved.len(), found.len());
         let kept: Vec<&str> = resolved.iter().filter(|conflict| conflict.own.is_some()).map(|conflict| conflict.path.as_str()).collect();
         assert_eq!(kept, if takes_own { [].as_slice() } else { &["image", "pointer"] });
@@ -250,11 +250,11 @@ async fn versions_of_two_conflicts_are_both_kept() {
     let own = found[1].own.clone().unwrap();
     fs::write(b.path().join("image"), [0, 1, 5]).unwrap();
     fs::write(shared.folder().join("image"), [0, 1, 6]).unwrap();
-    let again = conflicts(folders.join(&b, "b").await.unwrap());
+    let again = conflicts(folders.merge(&b, "b").await.unwrap());
     assert_eq!(again.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["image"]);
     assert_eq!(fs::read(&own).unwrap(), [0, 1, 5]);
     assert_eq!(fs::read(own.with_extension("1")).unwrap(), [0, 1, 4]);
-    assert!(matches!(folders.join(&b, "b").await.unwrap(), FolderMerge::Resolved(_)));
+    assert!(matches!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Resolved(_)));
     assert_eq!(folders.remove().await.unwrap(), [b.path()]);
 }
 
@@ -281,7 +281,7 @@ async fn a_repository_of_its_own_reaches_nobody_else() {
     edit(a.path(), "one", "1");
     git(a.path(), &["checkout", "-qb", "other"]);
     git(a.path(), &["commit", "-qam", "second"]);
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
     assert_eq!(git(&shared.folder(), &["branch", "--show-current"]), "trunk\n");
     assert_eq!(git(&shared.folder(), &["log", "--format=%s"]), "first\n");
     assert_eq!((shared.read("text"), shared.read("ignored")), (TEXT.replace("one", "1").replace("seven", "7"), "x".to_owned()));
@@ -319,7 +319,7 @@ async fn work(shared: &Shared, path: OsString) -> Result<(), WorkTreeError> {
     }
     for name in ["a", "b"] {
         let private = folders.begin(name, &Extras::default()).await?;
-        assert!(!matches!(folders.join(&private, name).await?, FolderMerge::Conflict(_)));
+        assert!(!matches!(folders.merge(&private, name).await?, FolderMerge::Conflict(_)));
     }
     Ok(())
 }
@@ -374,7 +374,7 @@ fn every_edit_of_eight_is_joined_or_reported() {
                 fs::write(all[*actor].path().join("text"), lines.join("\n") + "\n").unwrap();
                 if *joins && *resolves {
                     resolved += settle(&folders, &all[*actor]).await;
-                } else if *joins && let FolderMerge::Conflict(found) = folders.join(&all[*actor], "an actor").await.unwrap() {
+                } else if *joins && let FolderMerge::Conflict(found) = folders.merge(&all[*actor], "an actor").await.unwrap() {
                     reported.extend(found.into_iter().map(|conflict| fs::read_to_string(conflict.own.unwrap()).unwrap()));
                     // The task failed, and another actor does it.
                     all[*actor] = folders.begin(&format!("actor-{actor}-{number}"), &Extras::default()).await.unwrap();
@@ -402,7 +402,7 @@ fn every_edit_of_eight_is_joined_or_reported() {
 /// Merges, and resolves conflicts until the merge succeeds; returns the number of conflicts.
 async fn settle(folders: &PrivateFolders, private: &PrivateFolder) -> usize {
     let mut conflicts = 0;
-    while let FolderMerge::Conflict(found) = folders.join(private, "an actor").await.unwrap() {
+    while let FolderMerge::Conflict(found) = folders.merge(private, "an actor").await.unwrap() {
         keep_both(private, &found);
         conflicts += 1;
     }
@@ -455,7 +455,7 @@ async fn effects_of_a_check_are_put_back() {
     assert_eq!((unmerged.len(), &unmerged[0]), (2, &made));
     let before = a.state().await.unwrap();
     shared.write("by hand", "a person's\n");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
     assert_eq!(folders.differs_from(&before).await.unwrap(), [PathBuf::from("by hand")]);
     assert_eq!(a.unmerged().await.unwrap(), Vec::<Unmerged>::new());
 }

@@ -140,8 +140,8 @@ async fn states_conflict_as_private_folders_do() {
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     work_of_a(a.path());
     work_of_b(b.path());
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
-    let FolderMerge::Conflict(found) = folders.join(&b, "b").await.unwrap() else { panic!("they do not conflict") };
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    let FolderMerge::Conflict(found) = folders.merge(&b, "b").await.unwrap() else { panic!("they do not conflict") };
     let content = |own: &Path| match fs::read_link(own) {
         Ok(target) => target.into_os_string().into_encoded_bytes(),
         Err(_) => fs::read(own).unwrap(),

@@ -166,7 +166,7 @@ proptest! {
                     play.fact(fact);
                 }
             }
-            let delivered = play.events.iter().filter(|event| matches!(event, ProgressEvent::ActorTold { .. })).count();
+            let delivered = play.events.iter().filter(|event| matches!(event, ProgressEvent::MessageDelivered { .. })).count();
             prop_assert!(delivered <= 3, "what was said is heard twice");
             if let Some(rest) = &play.rest {
                 prop_assert!(play.open.is_empty(), "something is under way while it rests: {:?}", play.open_ids());

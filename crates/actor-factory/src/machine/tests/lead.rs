@@ -153,7 +153,7 @@ fn words_end_the_first_wake_and_rest_in_later_ones() {
     assert_eq!(rest.conclusion.as_ref().map(|end| (end.outcome, end.summary.as_str())), Some((Outcome::Success, "Forty-two.")));
     play.fact(wake(2, "and now?"));
     play.model(answer("Nothing to change.", vec![]));
-    assert_eq!(play.rest, Some(LeadRest { wake: 2, said: "Nothing to change.".into(), ..LeadRest::default() }));
+    assert_eq!(play.rest, Some(LeadRest { wake: 2, answer: "Nothing to change.".into(), ..LeadRest::default() }));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_lead_that_must_plan_is_nudged_once() {
     play.model(answer("I would do it so.", vec![]));
     assert_eq!((play.nudges(), play.rest.is_some()), (vec!["no_tool_call"], false));
     play.model(answer("I would do it so.", vec![]));
-    assert_eq!(play.rest.as_ref().map(|rest| rest.said.as_str()), Some("I would do it so."));
+    assert_eq!(play.rest.as_ref().map(|rest| rest.answer.as_str()), Some("I would do it so."));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn user(text: &str) -> Message {
 /// Returns the ids of the messages that the actor has heard, in order.
 fn heard(play: &Play) -> Vec<&str> {
     let ids = play.events.iter().filter_map(|event| match event {
-        ProgressEvent::ActorTold { evidence, .. } => Some(evidence.as_str()),
+        ProgressEvent::MessageDelivered { evidence, .. } => Some(evidence.as_str()),
         _ => None,
     });
     ids.collect()
@@ -88,7 +88,7 @@ fn an_answer_from_before_is_not_the_result() {
 #[test]
 fn what_was_said_before_it_began_stands_in_the_task() {
     let mut input = input();
-    input.told = vec![PersonMessage { id: "person-1".parse().unwrap(), text: "slowly".into() }];
+    input.messages = vec![PersonMessage { id: "person-1".parse().unwrap(), text: "slowly".into() }];
     let mut play = Play::start(input);
     assert_eq!(play.requests[0].messages.len(), 2, "two messages of the user in a row are refused by some templates");
     assert_eq!(last_words(&play), &user(&format!("Write a.txt.\n\n{SLOWLY}")));

@@ -101,7 +101,7 @@ fn a_blocked_actor_hears_the_person_and_goes_on() {
         assert_eq!(play.output.as_ref().unwrap().cause, Some(FailureCause::Blocked));
         // A message that came meanwhile is not lost.
         let message = PersonMessage { id: "p-1".parse().unwrap(), text: "and hurry".to_owned() };
-        play.fact(ActorFact::PersonMessage { said: message });
+        play.fact(ActorFact::PersonMessage { message });
         play.fact(ActorFact::RunAgain { number: 1, missing: words.into(), answer: true });
         let request = serde_json::to_string(play.requests.last().unwrap()).unwrap();
         assert!(request.contains("You ended as blocked.") && request.contains(note) && request.contains("and hurry"), "{request}");

@@ -75,7 +75,7 @@ pub(super) fn input() -> ActorInput {
         names_work: false,
         named_files: Vec::new(),
         settings: crate::ActorSettings::default(),
-        told: Vec::new(),
+        messages: Vec::new(),
         audits: 0,
         lead: None,
         trust: None,
@@ -144,7 +144,7 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
 }
 
 pub(super) fn person_message(number: usize, text: &str) -> ActorFact {
-    ActorFact::PersonMessage { said: PersonMessage { id: EvidenceId::new(format!("person-{number}")).unwrap(), text: text.into() } }
+    ActorFact::PersonMessage { message: PersonMessage { id: EvidenceId::new(format!("person-{number}")).unwrap(), text: text.into() } }
 }
 
 pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {

@@ -39,7 +39,7 @@ async fn the_odd_ways_of_the_scripted_server() {
         ServerQuirk::NoIndex,
         ServerQuirk::IgnoreStream,
     ];
-    let replies = quirks.map(|quirk| Reply::tool_calls([("ls", json!({"p": 1})), ("cat", json!({"q": 2}))]).odd(quirk));
+    let replies = quirks.map(|quirk| Reply::tool_calls([("ls", json!({"p": 1})), ("cat", json!({"q": 2}))]).quirk(quirk));
     for streaming in [true, false] {
         let server = serve(replies.clone()).await;
         let model = client(&server, |settings| settings.streaming = streaming);

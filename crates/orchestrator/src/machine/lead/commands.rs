@@ -53,7 +53,7 @@ impl RunMachine {
             }
         }
         if patch.reasoning.is_empty() {
-            patch.reasoning.clone_from(&rest.said);
+            patch.reasoning.clone_from(&rest.answer);
         }
         let faults = self.faults_of_change(&patch, route.or(self.state.mode));
         if !faults.is_empty() {

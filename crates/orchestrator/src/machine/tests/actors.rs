@@ -80,7 +80,7 @@ fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     };
     let events = [evidence("e", "a", Significance::High), started];
     let reports = (0..).zip(events).map(|(number, event)| ActorReport { task: id("a"), execution: 1, call: None, number, event });
-    world.send(RunFact::ActorsHeard { reports: reports.collect() });
+    world.send(RunFact::ActorReports { reports: reports.collect() });
     assert!(world.events_named("triggers_fired").is_empty(), "the evidence waits until the run goes on");
     assert_eq!(world.events_named("tool_call_started").len(), 1);
     world.send(RunFact::CancelRequested { task: None, reason: "enough".into(), message: None });
@@ -99,7 +99,7 @@ fn what_an_actor_did_is_told_when_the_resume_takes_its_task_out() {
         tool: "write".into(),
         parameters: Default::default(),
     };
-    world.send(RunFact::ActorsHeard { reports: vec![ActorReport { task: id("a"), execution: 1, call: None, number: 0, event }] });
+    world.send(RunFact::ActorReports { reports: vec![ActorReport { task: id("a"), execution: 1, call: None, number: 0, event }] });
     assert_eq!(world.status("a").word(), "running");
     world.crashed();
     assert_eq!((world.status("a").word(), world.events_named("tool_call_started").len()), ("skipped", 1));

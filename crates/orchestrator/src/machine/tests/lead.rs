@@ -51,7 +51,7 @@ impl World {
     }
 
     fn lead_answers(&mut self, text: &str) -> &mut Self {
-        self.rests(LeadRest { said: text.to_owned(), ..LeadRest::default() })
+        self.rests(LeadRest { answer: text.to_owned(), ..LeadRest::default() })
     }
 
     fn concludes(&mut self, conclusion: Conclusion) -> &mut Self {

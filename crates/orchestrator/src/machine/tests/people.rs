@@ -386,7 +386,7 @@ fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
     assert_eq!(world.open(), "a");
     let evidence = &world.state().evidence[0];
     assert_eq!((evidence.task.as_ref().unwrap().as_str(), evidence.significance, evidence.processed), ("a", Significance::Low, false));
-    world.reports("a", 0, ProgressEvent::ActorTold { task: Some(id("a")), evidence: "person-1".parse().unwrap() });
+    world.reports("a", 0, ProgressEvent::MessageDelivered { task: Some(id("a")), evidence: "person-1".parse().unwrap() });
     assert!(world.state().evidence[0].processed);
     world.send(message("person-2", "nobody"));
     assert_eq!(world.open(), "a replan", "what is said to nobody is said to the run");

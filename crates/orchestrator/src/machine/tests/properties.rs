@@ -187,7 +187,7 @@ impl Way {
             wake,
             commands,
             conclusion: ends,
-            said: "so be it".to_owned(),
+            answer: "so be it".to_owned(),
             gave_up: matches!(self, Self::Interrupted),
             origins: Vec::new(),
         }

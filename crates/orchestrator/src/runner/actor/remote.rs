@@ -83,7 +83,7 @@ impl RemoteEffects {
             context.cancel.run_until_cancelled(Box::pin(tried)).await;
         }
         let NewActor { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
-        input.told = messages;
+        input.messages = messages;
         let redactor = self.redactor();
         Ok(CreatedActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }

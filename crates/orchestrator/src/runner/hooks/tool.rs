@@ -30,7 +30,7 @@ impl RunRunner {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let tool = call.tool().to_owned();
         let by = if asking.checks { CHECK } else { &tool };
-        // Changes in a private folder are recorded when it is joined.
+        // Changes in a private folder are recorded when it is merged.
         let is_private = self.is_private(&context);
         let known = self.parts.tools.get(&tool).map(|known| known.sheet());
         if is_private && known.is_some_and(|known| works_in_shared_folder(known)) {

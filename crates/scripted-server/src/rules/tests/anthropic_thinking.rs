@@ -80,7 +80,7 @@ fn blocks_come_back_as_they_were_sent() {
 
 #[test]
 fn hidden_and_redacted_blocks_come_back_too() {
-    let (service, request) = after_a_call("claude-opus-4-7", "adaptive", calling().odd(ServerQuirk::RedactedThinking));
+    let (service, request) = after_a_call("claude-opus-4-7", "adaptive", calling().quirk(ServerQuirk::RedactedThinking));
     assert_eq!(request["messages"][1]["content"][0]["thinking"], "", "newer models hide the text");
     let data = "/messages/1/content/1/data";
     let cases = [

@@ -210,5 +210,5 @@ async fn a_program_that_is_missing_is_named() {
     let text = place.text("python", json!({"code": "1"})).await;
     assert_eq!(text, "Error: the program `python3` was not found; install it, or put its folder on PATH");
     let text = place.text("bash", json!({"command": "echo a\0b"})).await;
-    assert_eq!(text, "Error: argument 2 of `bash` holds a NUL byte, which cannot be given to a program; leave it out");
+    assert_eq!(text, "Error: argument 2 of `bash` contains a NUL byte, which cannot be given to a program; leave it out");
 }

@@ -115,10 +115,14 @@ async fn python_keeps_every_byte() {
 async fn nul_bytes_are_refused() {
     let place = Place::new(&[("f", "as it was\n")]);
     let calls = [
-        ("write_file", json!({"path": "f", "content": "a\0b"}), "content holds a NUL byte; write_file writes text only"),
-        ("edit_file", json!({"path": "f", "old_text": "as", "new_text": "a\0s"}), "new_text holds a NUL byte; edit_file changes text only"),
+        ("write_file", json!({"path": "f", "content": "a\0b"}), "content contains a NUL byte; write_file writes text only"),
+        (
+            "edit_file",
+            json!({"path": "f", "old_text": "as", "new_text": "a\0s"}),
+            "new_text contains a NUL byte; edit_file changes text only",
+        ),
         ("bash", json!({"command": "echo a\0b > f"}), "NUL"),
-        ("read_file", json!({"path": "f\0"}), "holds a NUL byte"),
+        ("read_file", json!({"path": "f\0"}), "contains a NUL byte"),
     ];
     for (tool, parameters, expected) in calls {
         let text = place.text(tool, parameters).await;

@@ -131,7 +131,7 @@ impl Templates {
             let folders = begun.opened().await;
             let (a, _) = (begin(&folders, "a").await, begin(&folders, "b").await);
             edit_all(a.path(), "one", "1");
-            assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+            assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
         });
         let worked = copied(&begun);
         edit_all(&worked.private_b(), "seven", "7");
@@ -180,7 +180,7 @@ impl Templates {
             assert_eq!(count(b.path(), &mine), edited, "{cut}: an edit is lost");
             if ended || steps.is_multiple_of(GOES_ON) {
                 work(&b, "seven", "7").await;
-                assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
+                assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Clean);
                 assert_eq!(texts(&shared.folder(), &[&both], &cut).len(), 1);
                 assert_eq!(fs::read_dir(shared.folder().join("folder-0")).unwrap().count(), FILES / 4, "{cut}: a part of a file is merged");
                 assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new(), "{cut}");
@@ -195,9 +195,9 @@ impl Templates {
         let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
         let ended = {
             let (runtime, folders, b) = begun_b(&shared);
-            let joined = cut_off(&runtime, steps, folders.join(&b, "b"));
-            assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(FolderMerge::Clean))), "{cut}");
-            joined.is_some()
+            let merged = cut_off(&runtime, steps, folders.merge(&b, "b"));
+            assert!(merged.as_ref().is_none_or(|merged| matches!(merged, Ok(FolderMerge::Clean))), "{cut}");
+            merged.is_some()
         };
         texts(&shared.folder(), &[&one, &both], &cut);
         runtime().block_on(async {
@@ -208,7 +208,7 @@ impl Templates {
             assert_eq!(fs::read_dir(shared.folder()).unwrap().count(), 5, "{cut}: something is left in the folder");
             if steps.is_multiple_of(GOES_ON) {
                 let b = begin(&folders, "b").await;
-                folders.join(&b, "b").await.unwrap();
+                folders.merge(&b, "b").await.unwrap();
                 assert_eq!(texts(&shared.folder(), &[&both], &cut).len(), 1);
                 assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new(), "{cut}");
             }
@@ -222,9 +222,9 @@ impl Templates {
         let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1\nb's"));
         let ended = {
             let (runtime, folders, b) = begun_b(&shared);
-            let joined = cut_off(&runtime, steps, folders.join(&b, "b"));
-            assert!(joined.as_ref().is_none_or(|joined| matches!(joined, Ok(FolderMerge::Conflict(_)))), "{cut}");
-            joined.is_some()
+            let merged = cut_off(&runtime, steps, folders.merge(&b, "b"));
+            assert!(merged.as_ref().is_none_or(|merged| matches!(merged, Ok(FolderMerge::Conflict(_)))), "{cut}");
+            merged.is_some()
         };
         assert_eq!(texts(&shared.folder(), &[&one], &cut).len(), 1, "{cut}: a conflict changes nothing that others see");
         for number in 0..FILES {
@@ -236,7 +236,7 @@ impl Templates {
                 let folders = shared.opened().await;
                 let b = begin(&folders, "b").await;
                 let mut rounds = 0;
-                while let FolderMerge::Conflict(conflicts) = folders.join(&b, "b").await.unwrap() {
+                while let FolderMerge::Conflict(conflicts) = folders.merge(&b, "b").await.unwrap() {
                     rounds += 1;
                     assert!(rounds < 4, "{cut}: the conflict has no end");
                     keep_both(&b, &conflicts);

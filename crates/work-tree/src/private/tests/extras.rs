@@ -31,7 +31,7 @@ async fn extras_are_brought_along_and_never_merged() {
     assert_eq!(a.reads().len(), 2, "{:?}", a.reads());
     fs::write(a.path().join("ignored/inner/file"), "a's").unwrap();
     edit(a.path(), "one", "1");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
     assert_eq!((shared.read("text"), shared.read("ignored/inner/file")), (TEXT.replace("one", "1"), "x".to_owned()));
     assert!(!shared.folder().join("linked folder").is_symlink());
     drop(folders);
@@ -98,8 +98,8 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     git(&a.path().join("lib/sub"), &["add", "new"]);
     git(&a.path().join("lib/sub"), &["commit", "-qm", "of a"]);
     change(b.path(), "seven", "7");
-    assert_eq!(folders.join(&a, "a").await.unwrap(), FolderMerge::Clean);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Clean);
     assert_eq!(shared.read("lib/sub/deep/text"), TEXT.replace("one", "1").replace("seven", "7"));
     assert_eq!((shared.read("lib/sub/new"), shared.read("large.bin")), ("new".to_owned(), "a's".to_owned()));
     assert_eq!(git(&shared.folder().join("lib/sub"), &["status", "--short"]), " m deep\n?? new\n", "commits stay in the private folder");
