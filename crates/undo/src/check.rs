@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs, io::ErrorKind, path::Path};
 
 use aime_durable::ContentError;
+use aime_messages::{Describe as _, Message};
 
 use crate::{
     Entry, UndoError,
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoFaults {
     /// Reason why the log cannot be read: nothing of the run can be undone.
-    pub log: Option<String>,
+    pub log: Option<Message>,
     /// True if the log ends in a truncated line, as after a crash. The next record removes it, and so does [`repair`].
     pub cut: bool,
     /// Missing or damaged contents: files with these contents cannot be restored.
@@ -38,7 +39,7 @@ pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
     let (records, whole) = match log::parse(&path, &text) {
         Ok(read) => read,
         Err(error) => {
-            faults.log = Some(error.to_string());
+            faults.log = Some(error.describe());
             return Ok(faults);
         }
     };
