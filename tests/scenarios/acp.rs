@@ -294,7 +294,7 @@ fn an_image_in_a_prompt_reaches_the_model() {
     editor.ask(SetSessionConfigOptionRequest::new(id.clone(), "planning", "direct")).unwrap();
     let prompt = |data: &str| vec!["what is it?".into(), ContentBlock::Image(ImageContent::new(data, "image/gif"))];
     let refused = editor.ask(PromptRequest::new(id.clone(), prompt("aGk="))).unwrap_err();
-    assert!(refused.message.contains("no. 1 is no PNG, JPEG, GIF or WebP image"), "{refused:?}");
+    assert!(refused.message.contains("no. 1 is not a PNG, JPEG, GIF or WebP image"), "{refused:?}");
     let answered = editor.ask(PromptRequest::new(id.clone(), prompt(GIF))).unwrap();
     assert_eq!(answered.stop_reason, StopReason::EndTurn);
     let asked = world.server().received()[0].body.to_string();

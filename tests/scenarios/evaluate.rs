@@ -202,7 +202,7 @@ fn a_projects_settings_do_not_count_in_trials_and_folders_of_others_stay() {
         world.file(&format!("{part}-of-mine/{part}/work.txt"), "mine");
         let kept = format!("{part}-of-mine");
         let refused = ["eval", "suite", "--verify-checks", "-o", &kept];
-        world.aime(refused).must(2).stderr_contains(&["was there before and is no evaluation's", "-o"]);
+        world.aime(refused).must(2).stderr_contains(&["existed before and is not the folder of an evaluation", "-o"]);
         assert!(world.exists(&format!("{kept}/{part}/work.txt")));
     }
 }

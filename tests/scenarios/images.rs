@@ -37,7 +37,7 @@ fn faults_of_images_are_usage() {
     };
     let cases: [(&[&str], &str); 4] = [
         (&["missing.png"], "error: the image missing.png was not found"),
-        (&["a.gif", "words.png"], "error: words.png is no PNG, JPEG, GIF or WebP image"),
+        (&["a.gif", "words.png"], "error: words.png is not a PNG, JPEG, GIF or WebP image"),
         (&["large.gif"], "error: the image large.gif has 4000022 bytes, and models take at most 3750000: make it smaller first"),
         (&["a.gif"; 21], "error: 21 images were given; a goal takes at most 20"),
     ];

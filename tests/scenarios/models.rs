@@ -118,7 +118,7 @@ fn a_name_without_a_key_may_be_of_a_local_model() {
     let run = |name: &str, language: &str| unnamed().aime(["run", "hi", "--model", name, "--lang", language]).must(3);
     run("7b", "en").stderr_contains(&[
         "error: no key for models.default: OPENAI_API_KEY is not set",
-        "set OPENAI_BASE_URL to a server that needs no key; 7b is no local model: those are qwen2.5-coder-1.5b, ",
+        "set OPENAI_BASE_URL to a server that needs no key; 7b is not a local model: those are qwen2.5-coder-1.5b, ",
     ]);
     run("7b", "zh").stderr_contains(&["；7b 不是本地模型；本地模型有 qwen2.5-coder-1.5b, "]);
     let hosted = run("gpt-5.6-terra", "en");

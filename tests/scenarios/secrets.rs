@@ -40,7 +40,7 @@ fn a_run_is_not_named_after_a_secret() {
     let ended = world
         .aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"])
         .must(2)
-        .stderr_contains(&["taken for a secret", "another --run-id"]);
+        .stderr_contains(&["looks like a secret", "another --run-id"]);
     assert!(!ended.to_string().contains("redacted-secret") && !world.exists(".aime/aime.db"), "{ended}");
     // What a file of the folder holds is as secret.
     let world = World::alone();
@@ -49,7 +49,7 @@ fn a_run_is_not_named_after_a_secret() {
     world
         .aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"])
         .must(2)
-        .stderr_contains(&["taken for a secret", "another --run-id"]);
+        .stderr_contains(&["looks like a secret", "another --run-id"]);
 }
 
 // Requirement: 14.4

@@ -110,7 +110,7 @@ fn what_is_typed_while_a_run_goes_on_is_told_to_it() {
     terminal.types("twalk slxyz\u{7f}\u{7f}\u{7f}");
     terminal.shows(&["tell the run > walk sl", "Enter sends"]);
     terminal.types("owly\r");
-    terminal.shows(&["told    walk slowly"]);
+    terminal.shows(&["sent    walk slowly"]);
     wait_until("the words are in the journal", || words(&world) == 1);
     world.file("go", "");
     let left = terminal.ends().must(0);

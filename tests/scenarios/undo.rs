@@ -82,7 +82,7 @@ fn a_run_that_deletes_half_of_the_folder_is_undone() {
     assert!(!world.exists("docs") && world.exists("new/x/1"));
 
     // Nobody is here to agree.
-    world.aime(["runs", "undo", "r"]).must(2).stderr_contains(&["nobody is here to agree", "--yes"]);
+    world.aime(["runs", "undo", "r"]).must(2).stderr_contains(&["no terminal to ask", "--yes"]);
     assert_eq!(tree(&world), after);
 
     let undone = world.aime(["runs", "undo", "r", "--yes"]).must(0).stderr_contains(&[
@@ -245,7 +245,7 @@ fn a_disk_without_room_costs_the_undo_and_not_the_run() {
     world.plan("plan.json", &plan(&[tool("clean", "bash", json!({"command": "rm -r src"}), &[])]));
     world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).stderr_contains(&["changes from here on cannot be undone: only "]);
     let undone = world.aime(["runs", "undo", "r", "--yes"]).must(1);
-    assert!(undone.stdout.contains("the changes of this run were not kept"), "{undone}");
+    assert!(undone.stdout.contains("later changes of this run were not recorded"), "{undone}");
     assert!(!world.exists("src"));
     // Whoever wants none of it.
     world.user_settings("[undo]\nenabled = false\n");

@@ -107,7 +107,7 @@ mod tests {
             (vec![say(" ")], Err("empty")),
             (vec![], Err("empty")),
             (vec![say(&"x".repeat(LONGEST + 1))], Err("longer")),
-            (vec![say("what is"), image("aGk=")], Err("no. 1 is no PNG, JPEG, GIF or WebP image")),
+            (vec![say("what is"), image("aGk=")], Err("no. 1 is not a PNG, JPEG, GIF or WebP image")),
             (vec![say("what is"), image("?")], Err("no. 1 is not written in base64")),
             (vec![image(GIF)], Err("empty")),
             (iter::once(say("what is")).chain(iter::repeat_n(image(GIF), 21)).collect(), Err("has 21 images")),

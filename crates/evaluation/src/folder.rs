@@ -19,7 +19,7 @@ pub struct EvaluationFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The folder holds files of another origin, which new trials and proofs would delete.
-    #[error("{} was there before and is no evaluation's", .0.display())]
+    #[error("{} existed before and is not the folder of an evaluation", .0.display())]
     Foreign(PathBuf),
     /// Another process evaluates in the folder.
     #[error("another evaluation is under way in {}", .0.display())]

@@ -206,7 +206,7 @@ mod tests {
         let cases: [(&[u8], &str); 4] = [
             (&png(640, 480), "a (image/png, 640x480 pixels)"),
             (b"GIF89a\x05\0\x03\0\0\0\0", "a (image/gif, 5x3 pixels)"),
-            (b"%PDF-1.7", "a is no PNG, JPEG, GIF or WebP image"),
+            (b"%PDF-1.7", "a is not a PNG, JPEG, GIF or WebP image"),
             (&png(9_000, 10), "the image a has 9000x10 pixels, and models take at most 8000 a side: make it smaller first"),
         ];
         for (bytes, expected) in cases {

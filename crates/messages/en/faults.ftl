@@ -14,7 +14,7 @@ goal-is-file-hint = `aime run --plan {$file}` runs the plan in it, `aime run --g
 empty-goal = the goal is empty
 empty-goal-hint = write the goal: aime run "…"
 image-base64 = {$image} is not written in base64
-image-format = {$image} is no PNG, JPEG, GIF or WebP image
+image-format = {$image} is not a PNG, JPEG, GIF or WebP image
 image-format-hint = convert it to one of these formats, or check that it is the right file
 image-bytes = the image {$image} has { $bytes ->
     [one] {$bytes} byte
@@ -44,7 +44,7 @@ no-run-hint = `aime runs` lists the runs of this folder
 run-unclear = {$text} may mean {$runs}
 run-unclear-hint = write more of its name
 no-run-last = no run can be named `last`: that is the newest run
-run-secret = the name of the run holds what is taken for a secret, which is written nowhere
+run-secret = the name of the run contains what looks like a secret, and secrets are never written
 other-id = choose another --run-id
 run-taken = a run named {$run} exists already
 other-id-or-resume = choose another --run-id, or `aime resume` it
@@ -86,7 +86,7 @@ journal-read-only = the journal {$file} may only be read: make it and its folder
 journal-busy = another process keeps the journal {$file} locked: wait for it or stop it
 journal-fenced = another process continues run {$run}: leave it to that one, or stop it and resume
 journal-other-version = run {$run} was written by version {$found} of its machine, this is version {$known}: resume it with the version that began it
-journal-unreadable = record {$record} of run {$run} is none that this version reads: resume it with the version that wrote it
+journal-unreadable = record {$record} of run {$run} cannot be read by this version: resume it with the version that wrote it
 journal-diverged = run {$run} diverges: {$reason}; it was written by another version of its machine, or is damaged
 journal-encode = a record of run {$run} cannot be written as JSON: this is a fault in the program
 journal-closed = the journal {$file} is closed: open it again
@@ -116,7 +116,7 @@ say-yes = add --yes
 none-configured = no model is configured
 none-configured-hint = set the key of a provider ({$keys}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or write [models.default] into aime.toml (`aime config init`)
 no-key = no key for models.{$name}: {$variable} is not set
-no-key-or-local = {$hint}; {$model} is no local model: those are {$names}
+no-key-or-local = {$hint}; {$model} is not a local model: those are {$names}
 no-key-hint = export {$variable}=…, or set {$address} to a server that needs no key
 no-key-other = {$key} is set: write provider = "{$provider}" into [models.{$name}] to use it, or export {$variable}=…
 fallback = models.{$name}.fallback names {$other}, which is not configured
@@ -127,7 +127,7 @@ no-local = this build has no local models
 no-local-hint = build aime with its feature local-model, or use a server: provider = "openai" with a base_url
 no-local-model = there is no local model {$name}
 model-not-here = {$model} is not here: {$file} is missing
-model-kept = what came is kept: the same command goes on with it
+model-kept = the part that was downloaded is kept: the same command continues from there
 
 # Configuration.
 unknown-key = unknown key `{$key}`
@@ -137,7 +137,7 @@ unknown-value = unknown value `{$value}`
 near-value = did you mean `{$value}`? The values here are {$values}
 values = write one of {$values}
 wanted = expected {$kind}, found {$found}
-no-table = holds no table of keys
+no-table = contains no table of keys
 config-init = `aime config init` writes a file to begin with
 is-there = {$file} is there already
 never-overwritten = it is never overwritten: move it away first, or look at `aime config show`

@@ -76,13 +76,13 @@ view-answer = answer
 
 view-has-ended = the run has ended
 view-nobody-carries = no process works on the run; go on with aime resume {$run}
-view-nothing-to-tell = there is no task yet; t tells the run
+view-nothing-to-tell = there is no task yet; t sends a message to the run
 view-nothing-to-cancel = there is no task yet; X ends the run
-view-nobody-hears = {$task} has no actor who could hear it; t tells the run
+view-nobody-hears = {$task} has no actor that could receive a message; t sends one to the run
 view-has-settled = {$task} is {$status}
 view-is-the-run = {$task} is all that the run does; X ends the run
 view-held = that key was just pressed: let go of it, and press it again
-view-lost = the screen is gone; what happens from here on stands in lines
+view-lost = the screen is gone; output continues in lines
 view-not-done = not done: {$error}
 
 # Keys at the foot.

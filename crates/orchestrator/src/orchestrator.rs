@@ -66,7 +66,7 @@ pub enum OrchestratorError {
     },
     /// The run's name contains a secret. Redaction would rename the run everywhere, so it could not be found by its own
     /// name.
-    #[error("the name of the run holds what is taken for a secret, which is written nowhere")]
+    #[error("the name of the run contains what looks like a secret, and secrets are never written")]
     SecretName,
     /// The work of the run is to be committed, and that cannot be done here.
     #[error("the work cannot be committed: {why}")]

@@ -57,7 +57,7 @@ impl ActListener {
         while let Some(act) = acts.recv().await {
             let (message, note) = match act {
                 Act::Tell { task, text } => {
-                    let note = format!("{}{}", head(BOLD, "head-told"), plain(&text));
+                    let note = format!("{}{}", head(BOLD, "head-sent"), plain(&text));
                     (InboxMessage::Say { task, text }, Some(note))
                 }
                 Act::Pause => (InboxMessage::Pause {}, None),

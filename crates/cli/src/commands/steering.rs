@@ -13,7 +13,7 @@ use crate::{
 pub(super) async fn message(run: &str, task: Option<&str>, text: &str, runs: &RunService<'_>) -> Result<u8, Failure> {
     let run = runs.find(run).await?;
     let delivery = runs.message(&run, task, text.to_owned()).await?;
-    note(&msg!("sent", text = first_line(text, 100)), delivery, &run, msg!("head-told"));
+    note(&msg!("sent", text = first_line(text, 100)), delivery, &run, msg!("head-sent"));
     Ok(0)
 }
 
@@ -54,7 +54,7 @@ fn note(sent: &str, delivery: Delivery, run: &RunId, unchecked: String) {
         Delivery::Driven => msg!("run-takes-up"),
         Delivery::Left => msg!("hint-resume", run),
         Delivery::Continues => msg!("engine-goes-on"),
-        Delivery::Unchecked => return output::note(&msg!("engine-told", then = unchecked, run)),
+        Delivery::Unchecked => return output::note(&msg!("engine-sent", then = unchecked, run)),
     };
     output::note(&format!("{sent}\n{then}"));
 }

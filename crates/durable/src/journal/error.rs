@@ -120,7 +120,7 @@ pub enum JournalError {
         known: u32,
     },
     /// A record is undamaged, but this machine cannot parse it.
-    #[error("record {seq} of run {run} (stream {stream:?}) is none that this version reads: resume it with the version that wrote it")]
+    #[error("record {seq} of run {run} (stream {stream:?}) cannot be read by this version: resume it with the version that wrote it")]
     Unreadable {
         /// The run.
         run: Arc<str>,

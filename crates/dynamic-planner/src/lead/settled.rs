@@ -120,7 +120,7 @@ fn outcome(task: &Task) -> String {
         TaskStatus::Failed if task.failed_for_good => format!("failed{times}, and is not tried again"),
         TaskStatus::Failed => format!("failed{times}, and is tried again if you leave it as it is"),
         TaskStatus::Skipped => "was skipped".to_owned(),
-        TaskStatus::RolledBack => "failed, and what it had done was undone".to_owned(),
+        TaskStatus::RolledBack => "failed, and its work was undone".to_owned(),
         TaskStatus::Blocked if task.held => format!("is held back; failed{times}"),
         TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Running | TaskStatus::Blocked => {
             format!("is {} again", task.status.word())

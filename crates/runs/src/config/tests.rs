@@ -303,7 +303,7 @@ fn the_address_of_a_server_is_one() {
         ("localhost:8080", "it does not begin with http:// or https://"),
         ("127.0.0.1:8080/v1", "it does not begin with http:// or https://"),
         ("http://", "it names no host"),
-        ("http://localhost:99999", "its port is no number from 0 to 65535"),
+        ("http://localhost:99999", "its port is not a number from 0 to 65535"),
     ] {
         let message = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
         let expected =

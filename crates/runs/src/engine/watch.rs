@@ -100,7 +100,7 @@ impl<'a> EngineWatch<'a> {
                 Err(error) => {
                     self.away += 1;
                     match self.away {
-                        1 => self.news.push_back(RunNews::Note(message!("engine-untold", error = error.describe()))),
+                        1 => self.news.push_back(RunNews::Note(message!("engine-silent", error = error.describe()))),
                         away if away > AWAY => return Err(error.into()),
                         _ => {}
                     }

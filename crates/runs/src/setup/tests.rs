@@ -122,7 +122,7 @@ fn a_projects_own_files_are_not_read_unless_it_is_trusted() {
 fn faulty_files_of_ones_own_are_named() {
     let world = World::new("[extensions]\nfolders = [\"nowhere\"]\n");
     let text = usage_failure(world.setup().profiles());
-    assert!(text.contains("config/aime/nowhere, which is no folder"), "{text}");
+    assert!(text.contains("config/aime/nowhere, which is not a folder"), "{text}");
 
     let world = World::new("");
     world.file("config/aime/profiles/zeus.toml", "name = zeus\n");

@@ -46,7 +46,7 @@ pub fn english(phrase: Phrase<'_>) -> String {
         P::Tells(None) => "tell the run".to_owned(),
         P::AnswersWith => "answer".to_owned(),
         P::HasEnded => "the run has ended".to_owned(),
-        P::NothingToTell => "there is no task yet; t tells the run".to_owned(),
+        P::NothingToTell => "there is no task yet; t sends a message to the run".to_owned(),
         P::KeyHeld => "that key was just pressed: let go of it, and press it again".to_owned(),
         P::NothingToCancel => "there is no task yet; X ends the run".to_owned(),
         P::Hint(hint) => hinted(hint).to_owned(),
@@ -79,7 +79,7 @@ pub fn english(phrase: Phrase<'_>) -> String {
         P::SureCancel(task) => format!("Cancel the task {task}?"),
         P::Tells(Some(task)) => format!("tell {task}"),
         P::NobodyCarries(run) => format!("no process works on the run; go on with aime resume {run}"),
-        P::NobodyHears(task) => format!("{task} has no actor who could hear it; t tells the run"),
+        P::NobodyHears(task) => format!("{task} has no actor that could receive a message; t sends one to the run"),
         P::HasSettled(task, status) => format!("{task} is {status}"),
         P::IsTheRun(task) => format!("{task} is all that the run does; X ends the run"),
     }

@@ -58,7 +58,7 @@ fn the_tools_of_a_hook_are_tools_that_there_can_be() {
         ("bsh", "\"bsh\" matches no tool, so the hook would never run: did you mean `bash`?"),
         ("wriet_*", "\"wriet_*\" matches no tool, so the hook would never run: did you mean `write_file`?"),
         ("mcp", "\"mcp\" matches no tool"),
-        ("launch_rocket", "\"launch_rocket\" matches no tool, so the hook would never run: it is none of the known tools"),
+        ("launch_rocket", "\"launch_rocket\" matches no tool, so the hook would never run: it is not one of the known tools"),
     ] {
         let fault =
             fault_in("aime.toml", &format!("[[hooks.before_tool]]\ncommand = \"x\"\ntools = [\"bash\", \"{tools}\"]\nrequired = true\n"));
