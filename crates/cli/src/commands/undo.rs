@@ -157,7 +157,7 @@ fn text(report: &UndoReport<'_>, what: &str) -> String {
     }
     lines.extend(more(report.plan.conflicts.len()));
     if let Some(lost) = report.lost_reason {
-        lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = lost));
+        lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(&print(lost))));
     }
     lines.extend(not_covered(report.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
     lines.join("\n")
@@ -182,4 +182,19 @@ fn not_covered((first, number): &(Vec<UnrecordedEntry>, usize)) -> Option<String
     let covered = msg!("undo-not-covered", what = named.join(", "));
     let small = first.iter().any(|left| matches!(left.why, UnrecordedReason::TooLarge | UnrecordedReason::NoRoom));
     Some(if small { msg!("undo-bounds", covered) } else { covered })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_a_reason_steers_no_terminal() {
+        let (run, turns, left_out) = ("r".parse().unwrap(), ChangeTurns::default(), (Vec::new(), 0));
+        let plan = UndoPlan { scope: Scope::Run {}, changes: Vec::new(), conflicts: Vec::new() };
+        let lost = UndoError::Damaged { path: "a\u{1b}[2Jb".into() }.describe();
+        let report = UndoReport { run: &run, turns: &turns, plan: &plan, result: None, lost_reason: Some(&lost), left_out: &left_out };
+        let shown = text(&report, "run r");
+        assert!(shown.contains("is damaged") && !shown.contains("\u{1b}[2J"), "{shown:?}");
+    }
 }
