@@ -135,8 +135,8 @@ fn tools_are_listed_shown_and_called() {
     let list = world.aime(["tools"]).must(0);
     for name in names {
         assert!(list.stdout.contains(name), "{name}\n{list}");
-        let sheet = world.aime(["tools", "show", name]).must(0).json();
-        assert!(sheet.to_string().contains("\"properties\""), "{name} has a schema");
+        let spec = world.aime(["tools", "show", name]).must(0).json();
+        assert!(spec.to_string().contains("\"properties\""), "{name} has a schema");
     }
     world.aime(["tools", "call", "write_file", r#"{"path": "a.txt", "content": "TODO x\n"}"#]).must(0);
     assert_eq!(world.read("a.txt"), "TODO x\n");

@@ -97,13 +97,13 @@ impl Client {
     }
 
     /// Calls a tool: its text, its structure, and whether it is an error.
-    pub(crate) fn call(&self, tool: &'static str, parameters: Value) -> Told {
+    pub(crate) fn call(&self, tool: &'static str, parameters: Value) -> ToolAnswer {
         let result = self.try_call(tool, parameters).unwrap();
         let text = result.content.iter().map(|block| match block {
             ContentBlock::Text(text) => text.text.clone(),
             other => panic!("no text: {other:?}"),
         });
-        Told { text: text.collect(), value: result.structured_content.unwrap_or_default(), error: result.is_error == Some(true) }
+        ToolAnswer { text: text.collect(), value: result.structured_content.unwrap_or_default(), error: result.is_error == Some(true) }
     }
 
     /// Begins a call.
@@ -139,13 +139,13 @@ impl Client {
     }
 }
 
-pub(crate) struct Told {
+pub(crate) struct ToolAnswer {
     text: String,
     value: Value,
     error: bool,
 }
 
-impl Told {
+impl ToolAnswer {
     #[track_caller]
     pub(crate) fn good(self) -> Self {
         assert!(!self.error, "{}", self.text);

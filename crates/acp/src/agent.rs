@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
-use crate::{Workshop, session::refused, sessions::Sessions};
+use crate::{FolderService, session::refused, sessions::Sessions};
 
 /// Reason why the connection to the client ended early.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub struct AcpError(String);
 /// # Errors
 /// [`AcpError`] if the input is not the protocol, or cannot be read or answered.
 pub async fn serve(
-    workshop: Arc<dyn Workshop>,
+    workshop: Arc<dyn FolderService>,
     introduction: Introduction,
     input: impl AsyncRead + Send + 'static,
     output: impl AsyncWrite + Send + 'static,

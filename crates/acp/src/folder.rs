@@ -27,7 +27,7 @@ pub enum Refusal {
 }
 
 /// Opens folders.
-pub trait Workshop: Send + Sync + 'static {
+pub trait FolderService: Send + Sync + 'static {
     /// Returns a new name for a session and its first run.
     ///
     /// # Errors

@@ -13,9 +13,9 @@ use aime_runs::{Runs, RunsError, SetupBuilder, config::McpServerConfig};
 use futures::{future, future::BoxFuture};
 
 use self::working::WorkingFolder;
-use crate::{Folder, OfferedServer, Reach, Refusal, Workshop};
+use crate::{Folder, FolderService, OfferedServer, Reach, Refusal};
 
-/// Workshop of folders as they are configured, each with its own setup.
+/// FolderService of folders as they are configured, each with its own setup.
 pub struct Folders {
     opener: SetupBuilder,
     folders: Mutex<Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)>>,
@@ -40,7 +40,7 @@ impl Folders {
     }
 }
 
-impl Workshop for Folders {
+impl FolderService for Folders {
     fn release(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let unused = {

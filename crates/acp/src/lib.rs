@@ -2,7 +2,7 @@
 //! communicate over its standard input and output.
 //!
 //! A session works in one folder; each prompt starts a run there, or continues the previous one. [`serve`] speaks the
-//! protocol over a [`Workshop`], which opens folders and carries out runs in them: [`Folders`] does so by `aime-runs`,
+//! protocol over a [`FolderService`], which opens folders and carries out runs in them: [`Folders`] does so by `aime-runs`,
 //! as the folders are configured. The updates for an editor are made from the run's events alone ([`Updates`]), so a session that is
 //! loaded again looks the same.
 //!
@@ -26,7 +26,7 @@ mod updates;
 
 pub use agent::{AcpError, Introduction, serve};
 pub use choices::SessionChoices;
-pub use folder::{EarlierRun, Folder, KnownRun, OfferedServer, Reach, Refusal, Turn, Work, Workshop};
+pub use folder::{EarlierRun, Folder, FolderService, KnownRun, OfferedServer, Reach, Refusal, Turn, Work};
 pub use folders::Folders;
 pub use turn::{Next, next};
 pub use updates::{UpdateSink, Updates};

@@ -23,7 +23,7 @@ const ANSWER: &str = "answer";
 
 /// Requests consent by the protocol, and answers by a form where the client shows forms; one question at a time. Without forms a question
 /// ends the turn, and the next prompt answers it.
-pub(crate) struct AtTheClient {
+pub(crate) struct ClientChannel {
     pub(crate) client: ConnectionTo<Client>,
     pub(crate) session: SessionId,
     pub(crate) updates: Arc<Mutex<Updates>>,
@@ -32,7 +32,7 @@ pub(crate) struct AtTheClient {
     pub(crate) one_at_a_time: AsyncMutex<()>,
 }
 
-impl HumanChannel for AtTheClient {
+impl HumanChannel for ClientChannel {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
             let _turn = self.one_at_a_time.lock().await;
@@ -45,7 +45,7 @@ impl HumanChannel for AtTheClient {
     }
 }
 
-impl AtTheClient {
+impl ClientChannel {
     async fn consent(&self, question: &HumanQuestion) -> Option<String> {
         let request = self.updates.lock().unwrap_or_else(PoisonError::into_inner).permission(&self.session, question);
         match self.client.send_request(request).block_task().await {

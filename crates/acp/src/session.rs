@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     EarlierRun, Folder, Next, Refusal, SessionChoices, Turn, UpdateSink, Updates, next,
-    person::AtTheClient,
+    person::ClientChannel,
     prompt::Prompt,
     turn::{Ending, ending, run_name, runs_of},
     updates::{ContextUse, agent_message},
@@ -103,7 +103,7 @@ impl Session {
             let Some(seen) = self.folder.view(&run)? else { continue };
             let mut updates = Updates::new(self.folder.path(), UpdateSink::Replay, None);
             for event in &seen.events {
-                updates.take(event).into_iter().for_each(|update| self.show(update));
+                updates.observe(event).into_iter().for_each(|update| self.show(update));
                 last = updates.context_use(&event.event).map(|used| (used, cost)).or(last);
             }
             cost += seen.state.spent.cost_usd;
@@ -149,7 +149,7 @@ impl Session {
         };
         let updates = Arc::new(Mutex::new(Updates::new(self.folder.path(), UpdateSink::Live, state)));
         let (events, watched) = mpsc::unbounded_channel();
-        let human = AtTheClient {
+        let human = ClientChannel {
             client: self.client.clone(),
             session: self.id(),
             updates: Arc::clone(&updates),
@@ -184,7 +184,7 @@ impl Session {
         while let Some(event) = events.recv().await {
             let (shown, used) = {
                 let mut updates = locked(updates);
-                (updates.take(&event), updates.context_use(&event.event))
+                (updates.observe(&event), updates.context_use(&event.event))
             };
             shown.into_iter().for_each(|update| self.show(update));
             if let Some(used) = used {

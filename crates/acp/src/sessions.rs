@@ -23,7 +23,7 @@ use agent_client_protocol::{
 use aime_progress_management::RunId;
 
 use crate::{
-    Folder, KnownRun, OfferedServer, Reach, Refusal, Workshop,
+    Folder, FolderService, KnownRun, OfferedServer, Reach, Refusal,
     session::{Session, locked, refused},
     turn::{place, runs_of},
     updates::first_line,
@@ -34,7 +34,7 @@ const LISTED: usize = 100;
 
 /// All sessions.
 pub(crate) struct Sessions {
-    workshop: Arc<dyn Workshop>,
+    workshop: Arc<dyn FolderService>,
     open: Mutex<BTreeMap<String, Arc<Session>>>,
     /// Folders that the client has named.
     folders: Mutex<BTreeSet<PathBuf>>,
@@ -43,7 +43,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn new(workshop: Arc<dyn Workshop>) -> Self {
+    pub(crate) fn new(workshop: Arc<dyn FolderService>) -> Self {
         Self { workshop, open: Mutex::default(), folders: Mutex::default(), shows_forms: AtomicBool::new(false) }
     }
 

@@ -78,7 +78,7 @@ impl Updates {
     }
 
     /// Returns the updates for an event.
-    pub fn take(&mut self, published: &PublishedEvent) -> Vec<SessionUpdate> {
+    pub fn observe(&mut self, published: &PublishedEvent) -> Vec<SessionUpdate> {
         let event = &published.event;
         let mut updates = self.before(event);
         match &mut self.state {

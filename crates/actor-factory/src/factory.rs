@@ -12,10 +12,10 @@ use aime_tools::{Approval, DELEGATE_TASK, ModelClasses, PermissionRules, SkillCa
 
 use crate::{
     ActorInput, ActorPromptError, ActorSettings, ActorSpec, ProfileCatalog, Prompts, Selection,
+    actor_tools::KnownTools,
     prompts::{SystemContext, TaskContext},
     select,
     select::{must_write_files, named_files},
-    sheets::KnownTools,
     spec::effect_prefix,
     text::{cut, cut_with_note, id_text},
     work::names_work,
@@ -292,11 +292,12 @@ impl ActorFactory {
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
         let mut tools = gather(profile, small, task, context, may_delegate, &mut selection.reasons)?;
-        tools.iter_mut().for_each(|sheet| *sheet = sheet.for_model(class.simple_tools));
-        if let Some(delegates) = tools.iter_mut().find(|sheet| sheet.name() == DELEGATE_TASK) {
-            let sheet = delegates.with_parameter_text("profile", &self.profiles_in_words());
+        tools.iter_mut().for_each(|tool| *tool = tool.for_model(class.simple_tools));
+        if let Some(delegates) = tools.iter_mut().find(|tool_spec| tool_spec.name() == DELEGATE_TASK) {
+            let tool_spec = delegates.with_parameter_text("profile", &self.profiles_in_words());
             // A direct run has no plan whose tasks it could name.
-            *delegates = Arc::new(if context.plain_answer_ends { sheet.without_parameters(&["plan_id", "task_id"]) } else { sheet });
+            *delegates =
+                Arc::new(if context.plain_answer_ends { tool_spec.without_parameters(&["plan_id", "task_id"]) } else { tool_spec });
         }
         // These notes and limits are for models that choose their calls from a history of aime's.
         let settings = if profile.agent { settings.without_notes() } else { settings };
@@ -368,7 +369,7 @@ impl ActorFactory {
         };
         input.system = self.prompts.system(&SystemContext {
             persona: &input.spec.persona,
-            tools: input.spec.tools.iter().map(|sheet| note(sheet)).collect(),
+            tools: input.spec.tools.iter().map(|tool| note(tool)).collect(),
             skills: skills::loadable_skills(&self.skills, &input.spec),
             preloaded: texts,
             knowledge: of_system.0,

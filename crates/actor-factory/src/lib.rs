@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod actor_tools;
 mod factory;
 mod history;
 mod machine;
@@ -10,7 +11,6 @@ mod prompts;
 mod repeats;
 mod run;
 mod select;
-mod sheets;
 mod spec;
 mod text;
 mod work;
@@ -27,8 +27,8 @@ pub use marks::marked;
 pub use profile::{Complexity, Profile, ProfileCatalog, ProfileError, SmallModel};
 pub use prompts::{ActorPromptError, Prompts};
 
+pub use actor_tools::ActorTools;
 pub(crate) use repeats::{ABORT_AFTER_REPEATS, CONCLUDE_AFTER_REPEATS, WARN_AFTER_REPEATS};
 pub use run::{RunError, run};
 pub use select::{Selection, select};
-pub use sheets::ActorTools;
 pub use spec::{ActorInput, ActorSettings, ActorSpec, LEAD_PREFIX, LeadSettings, LeadWake, PersonMessage, effect_prefix};

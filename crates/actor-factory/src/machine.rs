@@ -312,7 +312,7 @@ impl ActorMachine {
         self.conclusion.as_ref()
     }
 
-    fn sheet(&self, name: &str) -> Option<&ToolSpec> {
+    fn tool_spec(&self, name: &str) -> Option<&ToolSpec> {
         self.input.spec.tool(name)
     }
 

@@ -118,16 +118,16 @@ pub struct ActorSpec {
 }
 
 impl ActorSpec {
-    /// Returns the sheet of one of its tools.
+    /// Returns the spec of one of its tools.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.tools.iter().map(AsRef::as_ref).find(|sheet| sheet.name() == name)
+        self.tools.iter().map(AsRef::as_ref).find(|tool| tool.name() == name)
     }
 
     /// Returns the names of its tools, in order.
     #[must_use]
     pub fn tool_names(&self) -> Vec<&str> {
-        self.tools.iter().map(|sheet| sheet.name()).collect()
+        self.tools.iter().map(|tool| tool.name()).collect()
     }
 }
 

@@ -96,10 +96,10 @@ fn strictest(paths: &[String], tool: &str, work: &AgentWork) -> ConsentDecision 
 }
 
 fn of_tool(tool: &str, parameters: Value, work: &AgentWork) -> ConsentDecision {
-    let Some(sheet) = work.tool(tool) else { return ConsentDecision::Deny };
+    let Some(spec) = work.tool(tool) else { return ConsentDecision::Deny };
     let parameters: Map<String, Value> = parameters.as_object().cloned().unwrap_or_default();
-    let Ok(checked) = sheet.check(parameters) else { return ConsentDecision::Deny };
-    match Permissions::new(work.approval, &work.rules).decide(sheet, checked) {
+    let Ok(checked) = spec.check(parameters) else { return ConsentDecision::Deny };
+    match Permissions::new(work.approval, &work.rules).decide(spec, checked) {
         Permission::Allow(_) => ConsentDecision::Allow,
         Permission::Ask(open) => ConsentDecision::Ask(open.question()),
         Permission::Deny { .. } => ConsentDecision::Deny,

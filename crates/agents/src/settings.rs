@@ -79,13 +79,13 @@ impl AgentWork {
     #[must_use]
     pub fn new(context: &ToolContext, approval: Approval) -> Self {
         let registry = builtin();
-        let tools = registry.names().filter_map(|name| Some(Arc::clone(registry.get(name)?.sheet()))).collect();
+        let tools = registry.names().filter_map(|name| Some(Arc::clone(registry.get(name)?.spec()))).collect();
         Self { context: context.clone(), reads: Vec::new(), approval, rules: context.rules.as_ref().clone(), tools, attended: false }
     }
 
-    /// Returns the sheet of a tool of the actor.
+    /// Returns the spec of a tool of the actor.
     pub(crate) fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.tools.iter().map(AsRef::as_ref).find(|sheet| sheet.name() == name)
+        self.tools.iter().map(AsRef::as_ref).find(|spec| spec.name() == name)
     }
 }
 

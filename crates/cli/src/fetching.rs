@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use aime_local_model::{CatalogModel, FetchNews, ModelStore, Presence};
+use aime_local_model::{CatalogModel, FetchEvent, ModelStore, Presence};
 use aime_messages::Describe;
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 
@@ -56,10 +56,10 @@ impl FetchDisplay {
 
 impl FetchDisplay {
     /// Shows the progress of the download.
-    pub(super) fn show(&self, news: &FetchNews<'_>) {
-        match news {
-            FetchNews::Waiting { .. } => self.print(&msg!("fetch-waits")),
-            FetchNews::Asking { source, kept, total } => {
+    pub(super) fn show(&self, event: &FetchEvent<'_>) {
+        match event {
+            FetchEvent::Waiting { .. } => self.print(&msg!("fetch-waits")),
+            FetchEvent::Asking { source, kept, total } => {
                 self.tenths.store(kept * 10 / total.max(&1), Ordering::Relaxed);
                 if let Some(bar) = &self.bar {
                     bar.set_position(*kept);
@@ -73,7 +73,7 @@ impl FetchDisplay {
                     self.print(&msg!("fetch-asking", reason = **source));
                 }
             }
-            FetchNews::Progress { done, total } => match &self.bar {
+            FetchEvent::Progress { done, total } => match &self.bar {
                 Some(bar) => bar.set_position(*done),
                 None => {
                     let tenths = done * 10 / total.max(&1);
@@ -82,11 +82,11 @@ impl FetchDisplay {
                     }
                 }
             },
-            FetchNews::Again { reason } => self.print(&msg!("fetch-going-on", reason = **reason)),
-            FetchNews::BeginsAnew { .. } => self.print(&msg!("fetch-anew")),
-            FetchNews::Failed { failure, next: Some(_) } => self.print(&msg!("fetch-next", reason = failure.describe())),
+            FetchEvent::Again { reason } => self.print(&msg!("fetch-going-on", reason = **reason)),
+            FetchEvent::BeginsAnew { .. } => self.print(&msg!("fetch-anew")),
+            FetchEvent::Failed { failure, next: Some(_) } => self.print(&msg!("fetch-next", reason = failure.describe())),
             // The final error lists all failed sources.
-            FetchNews::Failed { next: None, .. } => {}
+            FetchEvent::Failed { next: None, .. } => {}
             _ => {}
         }
     }

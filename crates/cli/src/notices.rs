@@ -56,7 +56,7 @@ impl Caller for NoticePrinter {
                 *self.fetch_display() = Some(fetching::FetchDisplay::new(model.bytes, self.is_dumb));
             }
             #[cfg(feature = "local-model")]
-            Notice::Fetch(news) => self.fetch_display().iter().for_each(|shown| shown.show(news)),
+            Notice::Fetch(event) => self.fetch_display().iter().for_each(|shown| shown.show(event)),
             #[cfg(feature = "local-model")]
             Notice::FetchEnds { file } => {
                 self.fetch_display().take().iter().for_each(fetching::FetchDisplay::close);

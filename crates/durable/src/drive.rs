@@ -146,7 +146,7 @@ struct Run<M: Machine> {
     machine: M,
     out: Outbox<M>,
     open_effects: BTreeMap<EffectId, OpenEffect<M::Effect>>,
-    /// Effects to hand over or revoke after the next commit, in the order of the machine's wishes.
+    /// Effects to hand over or revoke after the next commit, in the order in which the machine asked.
     orders: Vec<EffectId>,
     input: Option<Box<Recorded<M::Input>>>,
     facts: Vec<Recorded<M::Fact>>,
@@ -311,7 +311,7 @@ impl<M: Machine> Run<M> {
         self.input.is_none() && !self.orders.is_empty() && self.orders.iter().all(repeatable)
     }
 
-    /// Hands wishes to the host.
+    /// Hands effects and revocations to the host.
     fn order<H: Host<M>>(&mut self, host: &mut H) {
         for id in std::mem::take(&mut self.orders) {
             let Some(under_way) = self.open_effects.get_mut(&id) else {

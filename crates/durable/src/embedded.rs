@@ -120,7 +120,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
         self
     }
 
-    /// Sends facts from outside, such as a wish to stop or an answer. While one exists, a machine that waits for nothing else waits for it.
+    /// Sends facts from outside, such as a request to stop or an answer. While one exists, a machine that waits for nothing else waits for it.
     #[must_use]
     pub fn sender(&self) -> FactSender<M> {
         FactSender { channel: self.sender.clone(), is_committed: true }

@@ -86,8 +86,8 @@ impl Draft {
     pub(crate) fn into_text(self, budget: u64) -> String {
         let least: u64 = self.pieces.iter().map(Piece::least).sum();
         let room = budget.saturating_sub(least);
-        let wishes: Vec<(Share, u64)> = self.pieces.iter().map(|piece| (piece.share(), piece.optional_tokens())).collect();
-        let granted = grants(&wishes, room);
+        let requested: Vec<(Share, u64)> = self.pieces.iter().map(|piece| (piece.share(), piece.optional_tokens())).collect();
+        let granted = grants(&requested, room);
         self.pieces.iter().zip(granted).map(|(piece, granted)| piece.within(piece.least() + granted)).collect()
     }
 }
@@ -153,14 +153,14 @@ impl Piece {
     }
 }
 
-/// Divides the room among texts. Each section gets its share or its wish, whichever is smaller; the rest goes to the
+/// Divides the room among texts. Each section gets its share or its request, whichever is smaller; the rest goes to the
 /// sections in order. Within a section short texts stay whole, and the long ones get equal parts.
-fn grants(wishes: &[(Share, u64)], room: u64) -> Vec<u64> {
-    let wished = |share: Share| wishes.iter().filter(|(of, _)| *of == share).map(|(_, wish)| wish).sum::<u64>();
-    let mut rooms = Share::ALL.map(|share| wished(share).min(room * share.percent() / 100));
+fn grants(requested: &[(Share, u64)], room: u64) -> Vec<u64> {
+    let requested_by = |share: Share| requested.iter().filter(|(of, _)| *of == share).map(|(_, request)| request).sum::<u64>();
+    let mut rooms = Share::ALL.map(|share| requested_by(share).min(room * share.percent() / 100));
     let mut left = room.saturating_sub(rooms.iter().sum());
     for (share, given) in Share::ALL.into_iter().zip(&mut rooms) {
-        let more = left.min(wished(share) - *given);
+        let more = left.min(requested_by(share) - *given);
         *given += more;
         left -= more;
     }
@@ -168,23 +168,23 @@ fn grants(wishes: &[(Share, u64)], room: u64) -> Vec<u64> {
         .into_iter()
         .zip(rooms)
         .map(|(share, room)| {
-            let of_share: Vec<u64> = wishes.iter().filter(|(of, _)| *of == share).map(|(_, wish)| *wish).collect();
+            let of_share: Vec<u64> = requested.iter().filter(|(of, _)| *of == share).map(|(_, request)| *request).collect();
             (share, level(of_share, room))
         })
         .collect();
     let cap = |share: Share| caps.iter().find(|(of, _)| *of == share).map_or(0, |(_, cap)| *cap);
-    wishes.iter().map(|(share, wish)| (*wish).min(cap(*share))).collect()
+    requested.iter().map(|(share, request)| (*request).min(cap(*share))).collect()
 }
 
-/// Returns the highest cap for which all wishes, each limited to the cap, fit the room.
-fn level(mut wishes: Vec<u64>, mut room: u64) -> u64 {
-    wishes.sort_unstable();
-    let mut open = wishes.len() as u64;
-    for wish in wishes {
-        if wish > room / open {
+/// Returns the highest cap for which all requests, each limited to the cap, fit the room.
+fn level(mut requested: Vec<u64>, mut room: u64) -> u64 {
+    requested.sort_unstable();
+    let mut open = requested.len() as u64;
+    for request in requested {
+        if request > room / open {
             return room / open;
         }
-        room -= wish;
+        room -= request;
         open -= 1;
     }
     u64::MAX
@@ -250,8 +250,8 @@ mod tests {
             (&[(News, 10), (Results, 1_000), (Plan, 1_000)], 100, &[10, 70, 20]),
             (&[(News, 7)], 0, &[0]),
         ];
-        for (wishes, room, expected) in table {
-            assert_eq!(grants(wishes, room), expected, "{wishes:?}");
+        for (requested, room, expected) in table {
+            assert_eq!(grants(requested, room), expected, "{requested:?}");
         }
     }
 

@@ -26,4 +26,4 @@ pub(crate) use prompt::LeadContext;
 pub use prompt::{BundleBrief, LeadBrief, LeadPrompt};
 pub use result::read_result;
 pub use tools::{PlanTool, lead_tools};
-pub use wake::{BudgetLeft, LeadMemory, PersonWords, Wake, WakeKind};
+pub use wake::{BudgetLeft, LeadMemory, UnsolicitedMessage, Wake, WakeKind};

@@ -49,8 +49,8 @@ pub use diagram::{dot, mermaid};
 pub use fault::{PlanFault, PlanProblem};
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
 pub use lead::{
-    BudgetLeft, BundleBrief, LeadBrief, LeadMemory, LeadPrompt, PersonWords, PlanRules, PlanTool, TaskChanges, Wake, WakeKind, kept_words,
-    lead_tools, parse_command, read_result, wake_message,
+    BudgetLeft, BundleBrief, LeadBrief, LeadMemory, LeadPrompt, PlanRules, PlanTool, TaskChanges, UnsolicitedMessage, Wake, WakeKind,
+    kept_words, lead_tools, parse_command, read_result, wake_message,
 };
 pub use metrics::PlanningMetrics;
 pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value};

@@ -7,8 +7,8 @@ use aime_actor_factory::ProfileCatalog;
 use aime_durable::Journal;
 use aime_dynamic_planner::{PlanChecker, parse_patch, parse_plan, read_categories};
 use aime_llm::{
-    CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, calls_in_text,
-    coerce_to_schema, read_arguments, read_json,
+    ChatModel, ChatRequest, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, Transport, TransportResponse,
+    calls_in_text, coerce_to_schema, read_arguments, read_json,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -63,10 +63,10 @@ pub fn json(input: &[u8]) {
 #[derive(Default)]
 struct Player(Mutex<Vec<Vec<u8>>>);
 
-impl Carrier for Player {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
+impl Transport for Player {
+    fn send(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<TransportResponse>> {
         let pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        async { Ok(CarriedAnswer::of(pieces)) }.boxed()
+        async { Ok(TransportResponse::of(pieces)) }.boxed()
     }
 }
 
@@ -84,7 +84,7 @@ impl Reader {
             let mut settings = OpenAiSettings::new("m", "http://localhost/v1");
             settings.retry.max_retries = 0;
             settings.streaming = streaming;
-            let stack = ModelStack::carried_by(settings, Arc::clone(&player) as Arc<dyn Carrier>);
+            let stack = ModelStack::with_transport(settings, Arc::clone(&player) as Arc<dyn Transport>);
             stack.ok().map(|stack| stack.build(&Redactor::default()))
         };
         let entered = runtime.enter();

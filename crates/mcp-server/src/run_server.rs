@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aime_orchestrator::{Bounds, RunRequest, RunResult};
 use aime_progress_management::{PlanMode, RunId, RunStatus};
-use aime_runs::{AnswerReceipt, Drive, RunHandle, RunNews, Runs, RunsError, list_document};
+use aime_runs::{AnswerReceipt, Drive, RunHandle, RunUpdate, Runs, RunsError, list_document};
 use aime_terminal::plain;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
 use schemars::JsonSchema;
@@ -253,14 +253,14 @@ fn drive(model: Option<String>, context: &ToolContext, wait: bool) -> Drive {
 
 /// Reports the events of a run to the client, if it waits for the run.
 fn forward_events(offered: &Arc<RunServer>, mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
-    let mut news = driven.take_news();
+    let mut updates = driven.take_updates();
     let report = event_reporter(offered.texts, if wait { context.progress.clone() } else { None });
     let offered = Arc::clone(offered);
     tokio::spawn(async move {
-        while let Some(news) = news.recv().await {
-            match news {
-                RunNews::Event(event) => report(*event),
-                RunNews::Note(note) => offered.runs.setup().note(note),
+        while let Some(update) = updates.recv().await {
+            match update {
+                RunUpdate::Event(event) => report(*event),
+                RunUpdate::Note(note) => offered.runs.setup().note(note),
             }
         }
     });

@@ -15,7 +15,7 @@ use aime_tools::{Tool, ToolContext, ToolRegistry, builtin};
 use aime_undo::UndoSettings;
 
 use crate::{
-    AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, Orchestrator, RunMemory, TraceParents, parts::Parts,
+    AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, NoHuman, Orchestrator, RunMemory, TraceParents, parts::Parts,
     project,
 };
 
@@ -103,7 +103,7 @@ impl OrchestratorBuilder {
             trust_files: false,
             redactor: None,
             hooks: Hooks::default(),
-            human: Arc::new(NobodyThere),
+            human: Arc::new(NoHuman),
             agents: None,
             trace_parents: None,
             clock: Arc::new(SystemClock),

@@ -26,9 +26,9 @@ pub trait HumanChannel: Send + Sync {
 
 /// A channel without a person: every question stays unanswered.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NobodyThere;
+pub struct NoHuman;
 
-impl HumanChannel for NobodyThere {
+impl HumanChannel for NoHuman {
     fn ask(&self, _: HumanQuestion) -> BoxFuture<'_, Option<String>> {
         Box::pin(async { None })
     }

@@ -79,7 +79,7 @@ pub use hooks::{
     CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookMessage, HookPayload, HookPoint, HookSettingsError,
     HookToolResult, Hooks, ToolPatterns,
 };
-pub use human::{HumanChannel, HumanQuestion, NobodyThere};
+pub use human::{HumanChannel, HumanQuestion, NoHuman};
 pub use inbox::InboxMessage;
 pub use kept_plans::KeptPlans;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput, lead::main_id, withdrawal};
@@ -89,7 +89,7 @@ pub use next_step::NextStep;
 pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
 pub(crate) use parts::Parts;
 pub use profile_briefs::profile_briefs;
-pub use project::ProjectWords;
+pub use project::ProjectInstructions;
 pub use publish::PublishedEvent;
 pub use request::{MAX_GOAL_IMAGES, RunControl, RunRequest, new_run_id};
 pub use result::{CriterionOutcome, RunResult, TaskResult};
@@ -108,7 +108,7 @@ pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSetting
 pub use snapshots::facts_to_next_snapshot;
 pub use stats::{RunStats, stats};
 pub use trace::TraceParents;
-pub use transient_workspace::{PassingError, TransientWorkspace, WorkspaceLease};
+pub use transient_workspace::{TransientWorkspace, WorkspaceError, WorkspaceLease};
 pub use view::{RunView, view, view_of};
 
 #[doc = include_str!("../README.md")]

@@ -212,8 +212,8 @@ impl RunMachine {
         self.phase == Phase::Over
     }
 
-    fn sheet(&self, tool: &str) -> Option<&Arc<ToolSpec>> {
-        self.input.tools.iter().find(|sheet| sheet.name() == tool)
+    fn tool_spec(&self, tool: &str) -> Option<&Arc<ToolSpec>> {
+        self.input.tools.iter().find(|spec| spec.name() == tool)
     }
 
     /// Applies an event to the state and emits it. An event that does not fit is a bug of this machine.

@@ -14,8 +14,8 @@ use futures::FutureExt as _;
 use self::execute::Start;
 pub use self::plan::PlanResult;
 use crate::{
-    Bounds, LeadConversation, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine,
-    RunRequest, RunResult, RunSettings, TransientWorkspace,
+    Bounds, LeadConversation, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectInstructions, RunControl, RunFact, RunInput,
+    RunMachine, RunRequest, RunResult, RunSettings, TransientWorkspace,
     inbox::fact_in,
     messages::MessageChannel,
     questions::Answers,
@@ -119,7 +119,7 @@ impl Orchestrator {
     pub fn with_folder_replaced(&self, passing: Arc<dyn TransientWorkspace>) -> Self {
         let folder = &self.parts.tool_context.folder;
         learn_secrets_of(folder, &self.parts.redactor);
-        let project = ProjectWords::read(folder, self.parts.project_chars).unwrap_or_default().text;
+        let project = ProjectInstructions::read(folder, self.parts.project_chars).unwrap_or_default().text;
         Self { parts: Parts { project, ..self.parts.clone() }, passing: Some(passing), ..self.clone() }
     }
 
@@ -253,7 +253,7 @@ impl Orchestrator {
         for image in &mut images {
             image.name = self.parts.redactor.text(&image.name).into_owned();
         }
-        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == Executor::Runtime).cloned().collect();
+        let tools = self.parts.tools.all_specs().filter(|spec| spec.handled_by == Executor::Runtime).cloned().collect();
         let rules = PermissionRules::clone(&self.parts.tool_context.rules);
         let lead = self.lead_policy(&request.settings);
         let input = RunInput {

@@ -102,7 +102,7 @@ impl Parts {
                 self.models.as_ref().map(|models| models.role(&spec.model).name().to_owned())
             }
             .unwrap_or_default(),
-            tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
+            tools: spec.tools.iter().map(|tool| tool.name().to_owned()).collect(),
             skills: spec.skills.clone(),
             effort: spec.effort.map(|effort| effort.as_str().to_owned()),
             max_steps: spec.max_steps,

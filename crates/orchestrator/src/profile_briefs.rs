@@ -8,7 +8,7 @@ use aime_tools::ToolRegistry;
 #[must_use]
 pub fn profile_briefs(profiles: &ProfileCatalog, tools: &ToolRegistry) -> Vec<ProfileBrief> {
     let brief = |profile: &Profile| ProfileBrief {
-        never_gets: profile.never_gets(tools.all_sheets()),
+        never_gets: profile.never_gets(tools.all_specs()),
         ..ProfileBrief::new(&profile.name, &profile.description)
     };
     profiles.iter().map(brief).collect()

@@ -9,14 +9,14 @@ pub(crate) const MOST_CHARS: usize = 20_000;
 
 /// The part of an `AGENTS.md` that prompts contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProjectWords {
+pub struct ProjectInstructions {
     /// The first lines of the file. If lines are left out, the last line says so.
     pub text: String,
     /// Number of lines that are left out.
     pub left_out: usize,
 }
 
-impl ProjectWords {
+impl ProjectInstructions {
     /// Reads the `AGENTS.md` of a folder; returns an empty text if there is none. Keeps as many whole lines as fit into
     /// `most` characters. Replaces bytes that are not UTF-8.
     ///
@@ -53,7 +53,7 @@ impl ProjectWords {
 
 #[cfg(test)]
 mod tests {
-    use super::ProjectWords;
+    use super::ProjectInstructions;
 
     #[test]
     fn whole_lines_are_kept_and_the_rest_is_told() {
@@ -66,7 +66,7 @@ mod tests {
             ("a line that is longer than all that may stand here", 10, note(1), 1),
         ];
         for (text, most, kept, left_out) in cases {
-            assert_eq!(ProjectWords::of(text, most), ProjectWords { text: kept, left_out }, "{text:?}");
+            assert_eq!(ProjectInstructions::of(text, most), ProjectInstructions { text: kept, left_out }, "{text:?}");
         }
     }
 }

@@ -96,7 +96,7 @@ impl RunContext {
     }
 
     /// Adds facts and the events that followed from them. Returns the new messages to actors.
-    pub fn take(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
+    pub fn observe(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
         let known = self.messages.len();
         for recorded in facts {
             if let RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } = &recorded.fact {

@@ -66,7 +66,7 @@ impl RunStats {
         let forked = facts.iter().rfind(|fact| matches!(fact.fact, RunFact::Forked {}));
         let mut counted = RunCounters::new(Timestamp::from_millis(forked.map_or(input.at, |fork| fork.at.saturating_add(1))));
         for published in view_of(input, facts).events {
-            counted.take(published.at, &published.event);
+            counted.observe(published.at, &published.event);
         }
         counted.add_to(self);
     }
@@ -123,12 +123,12 @@ impl RunCounters {
     fn record(&mut self, record: &EventRecord) -> Result<(), serde_json::Error> {
         let Type { name } = serde_json::from_str(&record.body)?;
         if COUNTED.contains(&name.as_str()) {
-            self.take(Timestamp::from_millis(record.at), &serde_json::from_str(&record.body)?);
+            self.observe(Timestamp::from_millis(record.at), &serde_json::from_str(&record.body)?);
         }
         Ok(())
     }
 
-    fn take(&mut self, at: Timestamp, event: &ProgressEvent) {
+    fn observe(&mut self, at: Timestamp, event: &ProgressEvent) {
         if at >= self.began {
             self.time.record(at, event);
         }

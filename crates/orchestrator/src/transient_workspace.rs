@@ -11,7 +11,7 @@ pub type WorkspaceLease = Box<dyn Send>;
 /// Reason why earlier changes cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PassingError {
+pub enum WorkspaceError {
     /// The call that had the folder has ended.
     #[error("the call has ended")]
     Ended,
@@ -28,5 +28,5 @@ pub trait TransientWorkspace: Debug + Send + Sync {
 
     /// Loads the run's earlier changes into `recorder`, because `scope` of them is to be undone. Nobody else gets
     /// access to the folder until the returned turn is dropped.
-    fn load_past_changes(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>>;
+    fn load_past_changes(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, WorkspaceError>>;
 }

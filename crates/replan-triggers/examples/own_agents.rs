@@ -27,7 +27,7 @@ struct Board {
 
 impl Board {
     /// Takes an event in, and what follows from it. Times are yours to give: here a second passes with each event.
-    fn take(&mut self, event: ProgressEvent) -> Result<(), Box<dyn Error>> {
+    fn observe(&mut self, event: ProgressEvent) -> Result<(), Box<dyn Error>> {
         let at = self.state.last_progress_at.plus_millis(1_000);
         self.state.apply(at, &event)?;
         let follows = self.state.settle_all(at)?;
@@ -46,7 +46,7 @@ impl Board {
 
     fn change(&mut self, change: &StatusChange) -> Result<(), Box<dyn Error>> {
         let event = self.state.status_event(change)?;
-        self.take(event)
+        self.observe(event)
     }
 }
 
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = ProgressEvent::RunStarted { plan_id: "shop".parse()?, goal: "Open the shop".to_owned(), images: Vec::new() };
     let now = Timestamp::from_millis(0);
     let mut board = Board { state: ProgressState::start(now, &started)?, events: vec![TimedEvent { at: now, event: started }] };
-    board.take(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None })?;
+    board.observe(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None })?;
 
     let (send, finished) = mpsc::channel();
     let mut at_work = 0;
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         at_work -= 1;
         match outcome {
             Ok(summary) => {
-                board.take(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: Conclusion::success(summary) })?;
+                board.observe(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: Conclusion::success(summary) })?;
                 board.change(&StatusChange::new(task, TaskStatus::Completed))?;
             }
             Err(error) => board.fail(&task, error)?,
@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             {"op": "add_task", "task": {"id": "old-prices", "description": "Take yesterday's prices", "kind": "actor"}, "replaces": ["prices"]},
         ]}))?;
         let decision = Decision::next(state, now, triggers, patch);
-        board.take(ProgressEvent::PlanChanged { decision })?;
+        board.observe(ProgressEvent::PlanChanged { decision })?;
     }
 
     println!("\n{}", board.state.to_markdown());

@@ -3,7 +3,7 @@
 use std::future;
 
 #[cfg(feature = "local-model")]
-use aime_local_model::{CatalogModel, FetchNews, ModelStore};
+use aime_local_model::{CatalogModel, FetchEvent, ModelStore};
 use aime_messages::Message;
 use futures::future::BoxFuture;
 
@@ -58,7 +58,7 @@ pub enum Notice<'a> {
     },
     /// Progress of a download.
     #[cfg(feature = "local-model")]
-    Fetch(&'a FetchNews<'a>),
+    Fetch(&'a FetchEvent<'a>),
     /// A download ended, successfully or not.
     #[cfg(feature = "local-model")]
     FetchEnds {

@@ -12,7 +12,7 @@ use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{Clock as _, SystemClock};
 use aime_messages::{Describe, message};
-use aime_orchestrator::{Bounds, Models, NobodyThere, RunFact, RunRequest};
+use aime_orchestrator::{Bounds, Models, NoHuman, RunFact, RunRequest};
 use aime_progress_management::{RunId, RunStatus};
 pub use aime_temporal::{Address, Capability, Queues};
 use aime_temporal::{EngineError, TreeError};
@@ -88,7 +88,7 @@ impl<'a> EngineRuns<'a> {
         }
         let engine = self.engine().await?;
         let run = request.run.clone();
-        let input = setup.orchestrator(models, Arc::new(NobodyThere))?.input(request)?;
+        let input = setup.orchestrator(models, Arc::new(NoHuman))?.input(request)?;
         let tree = self.hand_over(&run).await?;
         engine.start(SystemClock.now(), input, tree).await?;
         Ok(EngineWatch::own(self, run, 0))

@@ -2,12 +2,12 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use aime_runs::{Drive, RunNews, Runs};
+//! use aime_runs::{Drive, RunUpdate, Runs};
 //!
 //! let runs = Runs::open("my/project".as_ref())?;
 //! let mut run = runs.start(runs.request("Say hello"), Drive::default()).await?;
-//! while let Some(news) = run.next().await {
-//!     if let RunNews::Event(event) = news {
+//! while let Some(update) = run.next().await {
+//!     if let RunUpdate::Event(event) = update {
 //!         println!("{}", event.event.name());
 //!     }
 //! }
@@ -44,9 +44,9 @@ pub use self::{
     hint::{EngineStep, Hint, NameKind},
     run_service::{Delivery, HistoryTimes, RunListing, RunService},
     service::{
-        AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunNews,
-        RunWatch, Runs, UndoReport, WatchNews, has_ended, json_fault, list_document, matching_runs, outcome, raised, remember, report_view,
-        rfc3339, settings_of, state_of_version, stats_document,
+        AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunUpdate,
+        RunWatch, Runs, UndoReport, WatchUpdate, has_ended, json_fault, list_document, matching_runs, outcome, raised, remember,
+        report_view, rfc3339, settings_of, state_of_version, stats_document,
     },
     setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

@@ -30,7 +30,7 @@ use crate::{Environment, Notice, RunsError, Setup, models};
 
 pub(crate) use self::undo::task_scope;
 pub use self::{
-    drive::{Drive, Review, RunHandle, RunNews},
+    drive::{Drive, Review, RunHandle, RunUpdate},
     forecast::{Forecast, ForecastBasis},
     inspect::{has_ended, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
     people::{AnswerReceipt, Cancelled},
@@ -39,7 +39,7 @@ pub use self::{
     report::report_view,
     settings::{raised, settings_of},
     undo::{ChangeTurns, UndoReport},
-    watch::{RunWatch, WatchNews},
+    watch::{RunWatch, WatchUpdate},
 };
 #[cfg(feature = "temporal")]
 pub(crate) use self::{

@@ -28,7 +28,8 @@ use aime_dynamic_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
 use aime_messages::{Message, message};
 use aime_orchestrator::{
-    HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, OrchestratorError, ProjectWords, RunMemory, RunMemorySettings,
+    HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, OrchestratorError, ProjectInstructions, RunMemory,
+    RunMemorySettings,
 };
 use aime_progress_management::{ProgressState, RunStatus};
 use aime_redact::Redactor;
@@ -273,9 +274,9 @@ impl Setup {
 
     /// Returns the project's instructions for prompts, and tells the user which parts are left out.
     pub fn project(&self) -> String {
-        let read = ConfinedFolder::open(&self.folder).and_then(|folder| ProjectWords::read(&folder, self.config.run.project_chars));
+        let read = ConfinedFolder::open(&self.folder).and_then(|folder| ProjectInstructions::read(&folder, self.config.run.project_chars));
         match read {
-            Ok(ProjectWords { text, left_out }) => {
+            Ok(ProjectInstructions { text, left_out }) => {
                 if left_out > 0 {
                     self.note(message!("project-long", number = left_out));
                 }

@@ -1,6 +1,6 @@
 //! Program that embeds aime: it runs a goal as the folder is configured, watches, answers and resumes.
 
-use aime_runs::{Drive, Environment, RunNews, Runs, Setup};
+use aime_runs::{Drive, Environment, RunUpdate, Runs, Setup};
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use serde_json::json;
 
@@ -8,8 +8,8 @@ async fn program(folder: &std::path::Path) -> Result<String, Box<dyn std::error:
     let runs = Runs::new(Setup::builder(Environment::default()).open(Some(folder))?);
     let mut run = runs.start(runs.request("Paint the wall"), Drive::default()).await?;
     let mut seen = Vec::new();
-    while let Some(news) = run.next().await {
-        if let RunNews::Event(event) = news {
+    while let Some(update) = run.next().await {
+        if let RunUpdate::Event(event) = update {
             seen.push(event.event.name());
         }
     }

@@ -63,7 +63,7 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
                 return Left::Endless;
             }
         };
-        *lock(&world.carrier) = Some(orchestrator.clone());
+        *lock(&world.orchestrator) = Some(orchestrator.clone());
         let (control, events) = RunControl::new();
         let watching = tokio::spawn(check::watch(Arc::clone(world), journal.clone(), events));
         let doing = tokio::spawn(external_events(Arc::clone(world), journal.clone(), control.clone()));
@@ -90,7 +90,7 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
         if !matches!(left, Left::Died) {
             // Dropping the run closes the channel, which ends the watch.
             drop(orchestrator);
-            lock(&world.carrier).take();
+            lock(&world.orchestrator).take();
             drop(timeout(Duration::from_secs(60), watching).await);
         }
         world.end_life();

@@ -161,8 +161,8 @@ impl WorldModel {
                 json!({"reason": "seen", "passed": passed, "score": 0.5, "feedback": "more", "suggestions": []})
             }
             _ => {
-                let carrier = lock(&self.0.carrier).clone();
-                match carrier.and_then(|carrier| carrier.live().get(&run_id())) {
+                let orchestrator = lock(&self.0.orchestrator).clone();
+                match orchestrator.and_then(|orchestrator| orchestrator.live().get(&run_id())) {
                     Some(state) => patches::patch(rng, &state, odds),
                     None => json!({"reasoning": "nothing is known", "changes": []}),
                 }

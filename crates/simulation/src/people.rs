@@ -59,7 +59,7 @@ pub(crate) async fn external_events(world: Arc<World>, journal: Journal, control
             ExternalEvent::Cancel => InboxMessage::Cancel { task: None },
             ExternalEvent::Say => InboxMessage::Say { task: None, text: "go slowly".to_owned() },
             ExternalEvent::CancelTask => {
-                let state = lock(&world.carrier).as_ref().and_then(|carrier| carrier.live().get(&run_id()));
+                let state = lock(&world.orchestrator).as_ref().and_then(|orchestrator| orchestrator.live().get(&run_id()));
                 let task = state.and_then(|state| {
                     let mut open = state.tasks.values().filter(|task| task.status.is_open() || task.status == TaskStatus::Running);
                     open.next().map(|task| task.spec.id.clone())

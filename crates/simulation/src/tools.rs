@@ -37,8 +37,8 @@ struct Given {
 pub(crate) fn of_actors() -> ToolRegistry {
     let builtin = builtin();
     let mut tools = ToolRegistry::new();
-    for sheet in builtin.all_sheets().filter(|sheet| sheet.handled_by == Executor::Actor) {
-        if let Some(tool) = builtin.get(sheet.name()) {
+    for spec in builtin.all_specs().filter(|spec| spec.handled_by == Executor::Actor) {
+        if let Some(tool) = builtin.get(spec.name()) {
             tools.register(Arc::clone(tool));
         }
     }

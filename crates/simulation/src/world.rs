@@ -78,7 +78,7 @@ pub(crate) struct World {
     /// Violated invariants.
     faults: Mutex<Vec<String>>,
     /// Orchestrator that executes the run now.
-    pub(crate) carrier: Mutex<Option<Orchestrator>>,
+    pub(crate) orchestrator: Mutex<Option<Orchestrator>>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -104,7 +104,7 @@ impl World {
             tokens: AtomicU64::new(0),
             external_events: AtomicUsize::new(0),
             faults: Mutex::default(),
-            carrier: Mutex::default(),
+            orchestrator: Mutex::default(),
         }
     }
 
@@ -121,7 +121,7 @@ impl World {
         // The next process starts a second later.
         *now = (elapsed(*now) + 1_000, None);
         drop(now);
-        lock(&self.carrier).take();
+        lock(&self.orchestrator).take();
     }
 
     /// Sets the flag for writes outside of the run.

@@ -151,12 +151,12 @@ impl Telemetry {
 
 impl WatchedRun {
     /// Takes an event of the run in. It costs a look at the event, and never waits.
-    pub fn take(&mut self, event: &PublishedEvent) {
-        self.measures.lock().unwrap_or_else(PoisonError::into_inner).take(event);
+    pub fn observe(&mut self, event: &PublishedEvent) {
+        self.measures.lock().unwrap_or_else(PoisonError::into_inner).observe(event);
         let task = logs::task_of(&event.event);
         // A record of an end belongs to the span that ends, and a record of a start to the span that starts.
         let before = self.spans.place(task);
-        let ended = self.spans.take(event);
+        let ended = self.spans.observe(event);
         let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
         let place = if begins { self.spans.place(task) } else { before };
         let record = logs::record(&self.run, event, (&self.providers, self.content), place);

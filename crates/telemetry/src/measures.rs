@@ -61,7 +61,7 @@ impl Measures {
     }
 
     /// Takes an event of a run in.
-    pub fn take(&mut self, published: &PublishedEvent) {
+    pub fn observe(&mut self, published: &PublishedEvent) {
         self.last = self.last.max(nanos(published.at));
         self.since = if self.since == 0 { nanos(published.at) } else { self.since.min(nanos(published.at)) };
         match &published.event {
@@ -148,7 +148,7 @@ mod tests {
         let tool = |outcome: &str| json!({"type": "tool_call_finished", "task": "a", "call": "1", "tool": "bash", "outcome": outcome, "output": "", "duration_ms": 20});
         for (seq, event) in (1..).zip([model(100, 1_500), model(4, 40), tool("ok"), tool("error"), tool("ok")]) {
             let event = serde_json::from_value(event).unwrap();
-            measures.take(&PublishedEvent { seq, at: Timestamp::from_millis(i64::try_from(seq).unwrap()), event });
+            measures.observe(&PublishedEvent { seq, at: Timestamp::from_millis(i64::try_from(seq).unwrap()), event });
         }
         let mut counted = Vec::new();
         for metric in measures.metrics() {

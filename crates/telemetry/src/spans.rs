@@ -68,7 +68,7 @@ impl Spans {
     }
 
     /// Takes an event in; gives the spans that have ended with it.
-    pub fn take(&mut self, published: &PublishedEvent) -> Vec<Span> {
+    pub fn observe(&mut self, published: &PublishedEvent) -> Vec<Span> {
         use ProgressEvent as E;
 
         let PublishedEvent { seq, at, event } = published;

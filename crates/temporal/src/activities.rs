@@ -202,7 +202,7 @@ impl Effects {
     }
 
     /// Merges work into the state of a folder.
-    #[activity(name = "aime.tree.join")]
+    #[activity(name = "aime.tree.merge")]
     pub async fn merge(self: Arc<Self>, context: ActivityContext, order: Wire<MergeOrder>) -> Result<Wire<MergeOutcome>, ActivityError> {
         Ok(Wire(alive(&context, self.trees()?.merge(&order.0)).await?))
     }

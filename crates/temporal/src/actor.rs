@@ -24,8 +24,8 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects,
-    MachineStart, PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, Wire, carry,
+    ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, DriveOutcome, EffectOrder, Effects, MachineStart,
+    PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, Wire, WorkflowDriver, drive_workflow,
     effect::{begun_and_lost, lost},
     tree::{HasTree, MergeReply, conflict_message, merge_reply, tree_now},
     workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
@@ -69,29 +69,29 @@ impl ActorWorkflow {
         let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
         let published = Some(journaled(&begin));
         ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.published) = (begin.tree.clone(), stopped, published));
-        let mut carrier = ActorCarrier::new(ctx.clone(), begin);
-        let resume = carrier.begin.begin.clone().resume(carrier.now());
-        let carried = carry(resume, &mut carrier).await.map_err(unless_of_another_version)?;
-        if let CarryOutcome::Ended(_) = carried {
+        let mut driver = ActorDriver::new(ctx.clone(), begin);
+        let resume = driver.begin.begin.clone().resume(driver.now());
+        let driven = drive_workflow(resume, &mut driver).await.map_err(unless_of_another_version)?;
+        if let DriveOutcome::Ended(_) = driven {
             // The run has heard of everything before it hears of the end.
-            carrier.report();
-            carrier.requests.done().await;
+            driver.report();
+            driver.requests.done().await;
         }
         let tree = tree_now(ctx);
         let delegates: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
         let facts = ctx.state(|actor| actor.published.as_ref().map(|published| published.facts.clone()).unwrap_or_default());
-        let ActorCarrier { begin, events, reports, context: mut run_context, .. } = carrier;
+        let ActorDriver { begin, events, reports, context: mut run_context, .. } = driver;
         run_context
             .answers
             .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
-        match carried {
-            CarryOutcome::Ended(ended) => {
+        match driven {
+            DriveOutcome::Ended(ended) => {
                 let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
                 let conclusion = ended.output.ended().unwrap_or_else(rests);
                 let journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then: Vec::new() });
                 Ok(Wire(ActorEnd { conclusion, journal, reports, tree, delegates }))
             }
-            CarryOutcome::Continued { not_begun, then } => {
+            DriveOutcome::Continued { not_begun, then } => {
                 let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
                 let machine = MachineStart { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
@@ -141,7 +141,7 @@ fn unreachable_end<T>() -> WorkflowResult<T> {
     Err(ApplicationFailure::new(std::io::Error::other("the workflow did not go on in a new history")).into())
 }
 
-struct ActorCarrier {
+struct ActorDriver {
     ctx: WorkflowContext<ActorWorkflow>,
     begin: ActorBegin,
     events: usize,
@@ -159,7 +159,7 @@ struct ActorCarrier {
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
 }
 
-impl ActorCarrier {
+impl ActorDriver {
     fn new(ctx: WorkflowContext<ActorWorkflow>, begin: ActorBegin) -> Self {
         let events = begin.begin.journal.as_ref().map_or(0, |journal| journal.events);
         let ended_from_outside = Some(cancelled(&ctx));
@@ -212,15 +212,15 @@ impl ActorCarrier {
     }
 
     fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> RunningEffect<ActorMachine> {
-        let sheet = |name: &str| self.input().spec.tool(name);
+        let tool_spec = |name: &str| self.input().spec.tool(name);
         let capability = match &effect {
-            ActorEffect::Tool { call, .. } => Capability::of_tool(sheet(call.tool())),
+            ActorEffect::Tool { call, .. } => Capability::of_tool(tool_spec(call.tool())),
             ActorEffect::Plan { .. } => Capability::Planner,
             _ => Capability::Llm,
         };
         let queues = self.begin.queues.clone();
         let repeatable = match &effect {
-            ActorEffect::Tool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
+            ActorEffect::Tool { call, .. } => tool_spec(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
             _ => true,
         };
         let asks_model = matches!(effect, ActorEffect::Model(_));
@@ -265,15 +265,12 @@ impl ActorCarrier {
                 Err(error) => vec![failed(id, &lost(&queue, &error))],
             }
         };
-        RunningEffect { facts: facts.boxed_local(), holds: true }
+        RunningEffect::working(facts)
     }
 
     fn ask(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Ask { id: question, question: text, kind } = effect else {
-            return RunningEffect {
-                facts: async move { vec![failed(id, &Message::text("this is no question"))] }.boxed_local(),
-                holds: true,
-            };
+            return RunningEffect::working(async move { vec![failed(id, &Message::text("this is no question"))] });
         };
         let known = self.context.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
         if known.is_none() {
@@ -294,7 +291,7 @@ impl ActorCarrier {
                 None => vec![ActorFact::Revoked { id, why: Reason::Stopped }],
             }
         };
-        RunningEffect { facts: facts.boxed_local(), holds: false }
+        RunningEffect::waiting(facts)
     }
 }
 
@@ -336,7 +333,7 @@ fn unasked(id: EffectId, reason: Message) -> ActorFact {
     ActorFact::ModelAnswered { id, answer, duration_ms: 0 }
 }
 
-impl Carrier<ActorMachine> for ActorCarrier {
+impl WorkflowDriver<ActorMachine> for ActorDriver {
     fn now(&self) -> UnixMillis {
         now(&self.ctx)
     }
@@ -357,7 +354,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
         self.ctx.state_mut(|_| {});
     }
 
-    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<ActorFact> {
+    fn external_facts(&mut self, context: &mut Context<'_>) -> Vec<ActorFact> {
         // Reports that arise during a send go with the next one.
         if self.requests.poll(context) {
             self.report();
@@ -384,7 +381,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
         facts
     }
 
-    fn took(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
+    fn observe(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
         self.ctx.state_mut(|actor| {
             if let Some(published) = &mut actor.published {
                 published.facts.extend(facts.iter().cloned().map(Timestamped::from));
@@ -392,7 +389,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
             }
         });
         self.events += events.len();
-        self.context.take(&[], events);
+        self.context.observe(&[], events);
         for event in events {
             if let ProgressEvent::ToolCallFinished { call, .. } = &event.fact {
                 self.ctx.state_mut(|actor| actor.stopped.remove(&self.delegate_name(call)));
@@ -401,12 +398,12 @@ impl Carrier<ActorMachine> for ActorCarrier {
         self.unpublished.extend(events.iter().map(|event| event.fact.clone()));
     }
 
-    fn settle(&mut self, context: &mut Context<'_>) -> bool {
+    fn flush_reports(&mut self, context: &mut Context<'_>) -> bool {
         self.report();
         self.requests.poll(context)
     }
 
-    fn wants_to_leave(&self) -> bool {
+    fn should_continue_as_new(&self) -> bool {
         self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
     }
 }

@@ -1,7 +1,7 @@
-//! Host of a machine that is driven in a workflow. It exchanges effects and facts with the workflow by a desk.
+//! Host of a machine that is driven in a workflow. They exchange effects and facts through a queue.
 //!
 //! A workflow may only wait for futures of its engine, and these must not leave the workflow's thread. So the host
-//! itself waits for nothing, and [`carry`](crate::carry) works on the other side of the desk.
+//! itself waits for nothing, and [`drive_workflow`](crate::drive_workflow) works on the other side of the queue.
 
 use std::{
     convert::Infallible,
@@ -43,7 +43,7 @@ pub struct EffectQueue<M: Machine>(Arc<Mutex<QueueState<M>>>);
 pub struct TemporalHost<M: Machine>(Arc<Mutex<QueueState<M>>>);
 
 impl<M: Machine> TemporalHost<M> {
-    /// Creates a host and its desk.
+    /// Creates a host and its queue.
     #[must_use]
     pub fn new() -> (Self, EffectQueue<M>) {
         let state = Arc::new(Mutex::new(QueueState { commands: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
@@ -56,13 +56,13 @@ fn open<M: Machine>(state: &Mutex<QueueState<M>>) -> MutexGuard<'_, QueueState<M
 }
 
 impl<M: Machine> EffectQueue<M> {
-    /// Takes the wishes, in the machine's order.
+    /// Takes the commands, in the machine's order.
     #[must_use]
     pub fn take_commands(&self) -> Vec<Command<M::Effect>> {
         std::mem::take(&mut open(&self.0).commands)
     }
 
-    /// Takes what the machine has taken in since the last call.
+    /// Takes the steps of the machine since the last call.
     #[must_use]
     pub fn steps(&self) -> Vec<Step<M>> {
         std::mem::take(&mut open(&self.0).steps)

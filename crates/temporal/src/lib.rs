@@ -5,7 +5,6 @@ mod activities;
 mod actor;
 mod begin;
 mod blobs;
-mod carry;
 mod child;
 mod client;
 mod codec;
@@ -19,12 +18,12 @@ mod tree;
 mod trees;
 mod worker;
 mod workflow_context;
+mod workflow_driver;
 
 pub use activities::Effects;
 pub use actor::ActorWorkflow;
 pub use begin::{MachineStart, PartialJournal, Timestamped};
 pub use blobs::{BlobError, Blobs, Bucket, BucketError, BucketKeys};
-pub use carry::{Carrier, CarryOutcome, RunningEffect, carry};
 pub use client::{Access, Address, AddressError, Certificates, EngineError, ListedRun, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
@@ -40,4 +39,5 @@ pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
 pub use trees::{Handover, ImportOutcome, MergeOrder, MergeOutcome, Side, TaskWork, Tree, TreeError, Trees, importer};
-pub use worker::{Equipment, WorkError, work};
+pub use worker::{WorkError, WorkerResources, work};
+pub use workflow_driver::{DriveOutcome, RunningEffect, WorkflowDriver, drive_workflow};

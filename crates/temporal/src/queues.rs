@@ -58,9 +58,9 @@ impl Capability {
 
     /// Returns the capability that a tool needs.
     #[must_use]
-    pub fn of_tool(sheet: Option<&ToolSpec>) -> Self {
-        let Some(sheet) = sheet.filter(|sheet| sheet.handled_by == Executor::Runtime) else { return Self::Files };
-        match (&sheet.source, sheet.touches) {
+    pub fn of_tool(spec: Option<&ToolSpec>) -> Self {
+        let Some(spec) = spec.filter(|spec| spec.handled_by == Executor::Runtime) else { return Self::Files };
+        match (&spec.source, spec.touches) {
             (Source::Touched, ToolScope::Nothing | ToolScope::Files | ToolScope::People | ToolScope::Anything) => Self::Files,
             (Source::Touched, ToolScope::Processes) => Self::Shell,
             (Source::Touched, ToolScope::Network) => Self::Web,
@@ -68,11 +68,11 @@ impl Capability {
         }
     }
 
-    /// Returns the capability that an effect of a run needs; `sheet` finds tools by their names.
+    /// Returns the capability that an effect of a run needs; `spec` finds tools by their names.
     #[must_use]
-    pub fn of_effect<'a>(effect: &RunEffect, sheet: impl FnOnce(&str) -> Option<&'a ToolSpec>) -> Self {
+    pub fn of_effect<'a>(effect: &RunEffect, spec: impl FnOnce(&str) -> Option<&'a ToolSpec>) -> Self {
         match effect {
-            RunEffect::CallTool { call, .. } => Self::of_tool(sheet(call.tool())),
+            RunEffect::CallTool { call, .. } => Self::of_tool(spec(call.tool())),
             _ => Self::Planner,
         }
     }
@@ -140,16 +140,16 @@ mod tests {
     #[test]
     fn tools_go_to_workers_that_can() {
         let tools = aime_tools::builtin();
-        let of = |name: &str| Capability::of_tool(tools.get(name).map(|tool| tool.sheet().as_ref()));
+        let of = |name: &str| Capability::of_tool(tools.get(name).map(|tool| tool.spec().as_ref()));
         let cases = [("read_file", Capability::Files), ("write_file", Capability::Files), ("bash", Capability::Shell)];
         for (tool, capability) in cases {
             assert_eq!(of(tool), capability, "{tool}");
         }
-        let bash = tools.get("bash").unwrap().sheet();
+        let bash = tools.get("bash").unwrap().spec();
         let with = |touches, source| {
-            let mut sheet = ToolSpec::clone(bash);
-            (sheet.touches, sheet.source) = (touches, source);
-            Capability::of_tool(Some(&sheet))
+            let mut spec = ToolSpec::clone(bash);
+            (spec.touches, spec.source) = (touches, source);
+            Capability::of_tool(Some(&spec))
         };
         assert_eq!(with(ToolScope::Network, Source::Touched), Capability::Web);
         // A tool of a server is called on the host of the server, independently of what it touches.

@@ -31,8 +31,9 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActorAnswer, ActorWorkflow, CallReply, Capability, Carrier, CarryOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
-    PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, Wire, carry,
+    ActorAnswer, ActorWorkflow, CallReply, Capability, DriveOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
+    PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, Wire, WorkflowDriver,
+    drive_workflow,
     effect::{begun_and_lost, lost},
     lead_workflow, moves_on,
     orders::RunInput,
@@ -90,23 +91,23 @@ impl RunWorkflow {
             begin.input.what = lead::seek_lead(ctx, begin.input.what, &queues).await;
         }
         if is_waiting {
-            let then = wait_for_first_resume(ctx, &RunCarrier::new(ctx.clone(), begin.clone(), queues.clone())).await;
+            let then = wait_for_first_resume(ctx, &RunDriver::new(ctx.clone(), begin.clone(), queues.clone())).await;
             if let Some(journal) = &mut begin.journal {
                 journal.then = then;
             }
         }
         loop {
-            let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
-            let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await;
-            let carried = carried.map_err(unless_of_another_version)?;
-            if let CarryOutcome::Ended(_) = carried {
-                carrier.requests.done().await;
+            let mut driver = RunDriver::new(ctx.clone(), begin.clone(), queues.clone());
+            let driven = drive_workflow(begin.clone().resume(driver.now()), &mut driver).await;
+            let driven = driven.map_err(unless_of_another_version)?;
+            if let DriveOutcome::Ended(_) = driven {
+                driver.requests.done().await;
             }
             // The facts are kept for queries of a history that was left.
-            let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
-            let run_context = carrier.ledger.borrow().context.clone();
-            match carried {
-                CarryOutcome::Continued { not_begun, then } => {
+            let (events, facts) = (driver.events, ctx.state(|run| run.facts.clone()));
+            let run_context = driver.ledger.borrow().context.clone();
+            match driven {
+                DriveOutcome::Continued { not_begun, then } => {
                     let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
@@ -120,11 +121,11 @@ impl RunWorkflow {
                     };
                     ctx.continue_as_new(Wire(onwards), ContinueAsNewOptions::default())?;
                 }
-                CarryOutcome::Ended(ended) => {
+                DriveOutcome::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
                     let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
                     let has_answer = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
-                    let last = SuspendedState::of(&ended.output, state, has_answer, carrier.undelivered);
+                    let last = SuspendedState::of(&ended.output, state, has_answer, driver.undelivered);
                     let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
                     let order = EndOrder { result: result.clone(), is_over: over, run_context, tree: tree_now(ctx) };
                     result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
@@ -141,7 +142,7 @@ impl RunWorkflow {
         }
     }
 
-    /// Facts from outside: answers, words and wishes of people, and what happens in actors and effects.
+    /// Facts from outside: answers, messages and decisions of people, and what happens in actors and effects.
     #[signal]
     pub fn facts(&mut self, _: &mut SyncWorkflowContext<Self>, facts: Wire<Vec<RunFact>>) {
         self.inbox.extend(facts.0);
@@ -205,8 +206,8 @@ impl SuspendedState {
 }
 
 /// Shows a run that was never driven, until a person resumes it. Returns the facts received until then.
-async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
-    let run = carrier.input().run().clone();
+async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, driver: &RunDriver) -> Vec<RunFact> {
+    let run = driver.input().run().clone();
     let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run.clone(), state, &never_driven(run))));
     ctx.state_mut(|run| run.result = result);
     let then = left(ctx, SuspendedState { waits: false, answered: false, undelivered: Vec::new() }).await;
@@ -311,7 +312,7 @@ fn omit(fact: RunFact, why: Loss, repeatable: bool) -> RunFact {
     }
 }
 
-struct RunCarrier {
+struct RunDriver {
     ctx: WorkflowContext<RunWorkflow>,
     begin: MachineStart<RunMachine>,
     queues: Queues,
@@ -336,12 +337,12 @@ struct Ledger {
     calls: BTreeMap<TaskId, CallRecord>,
 }
 
-impl RunCarrier {
+impl RunDriver {
     fn new(ctx: WorkflowContext<RunWorkflow>, begin: MachineStart<RunMachine>, queues: Queues) -> Self {
         let input = &begin.input.what;
         let at = Timestamp::from_millis(begin.input.at);
         let ended_from_outside = Some(cancelled(&ctx));
-        let mut carrier = Self {
+        let mut driver = Self {
             ledger: Rc::new(RefCell::new(Ledger { context: RunContext::new(input), calls: BTreeMap::new() })),
             events: 0,
             actors: Rc::default(),
@@ -355,19 +356,19 @@ impl RunCarrier {
             ctx,
             begin,
         };
-        let state = ProgressState::new(PlanId::from(carrier.input().run()), carrier.input().goal(), at);
-        carrier.ctx.state_mut(|run| {
+        let state = ProgressState::new(PlanId::from(driver.input().run()), driver.input().goal(), at);
+        driver.ctx.state_mut(|run| {
             run.facts.clear();
             run.events.clear();
-            (run.input, run.state) = (Some(carrier.begin.input.clone()), Some(state));
+            (run.input, run.state) = (Some(driver.begin.input.clone()), Some(state));
         });
-        if let Some(journal) = carrier.begin.journal.clone() {
+        if let Some(journal) = driver.begin.journal.clone() {
             let facts: Vec<Recorded<RunFact>> = journal.facts.into_iter().map(Recorded::from).collect();
-            let replayed = aime_durable::replay::<RunMachine>(&carrier.begin.input.clone().into(), &facts);
+            let replayed = aime_durable::replay::<RunMachine>(&driver.begin.input.clone().into(), &facts);
             // The actors heard these messages before.
-            let _messages = carrier.remember(&facts, &replayed.events);
+            let _messages = driver.remember(&facts, &replayed.events);
         }
-        carrier
+        driver
     }
 
     fn input(&self) -> &RunInput {
@@ -378,10 +379,10 @@ impl RunCarrier {
     fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
         self.events += events.len();
         let mut ledger = self.ledger.borrow_mut();
-        let messages = ledger.context.take(facts, events);
+        let messages = ledger.context.observe(facts, events);
         for recorded in facts {
             if let RunFact::ActorReported { task, event, .. } = &recorded.fact {
-                ledger.calls.entry(task.clone()).or_default().take(event);
+                ledger.calls.entry(task.clone()).or_default().observe(event);
             }
         }
         let bounds = ledger.context.bounds.clone();
@@ -456,10 +457,10 @@ impl RunCarrier {
 
     fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> RunningEffect<RunMachine> {
         let tools = self.input().tools();
-        let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSpec| sheet.name() == name);
-        let capability = Capability::of_effect(&effect, sheet);
+        let tool_spec = |name: &str| tools.iter().map(AsRef::as_ref).find(|tool: &&aime_tools::ToolSpec| tool.name() == name);
+        let capability = Capability::of_effect(&effect, tool_spec);
         let repeatable = match &effect {
-            RunEffect::CallTool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
+            RunEffect::CallTool { call, .. } => tool_spec(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
             _ => true,
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
@@ -494,23 +495,22 @@ impl RunCarrier {
                 Err(error) => vec![RunFact::EffectFailed { id, message: lost(&queue, &error) }],
             }
         };
-        RunningEffect { facts: facts.boxed_local(), holds: true }
+        RunningEffect::working(facts)
     }
 
     fn timer(&mut self, id: EffectId, at: Timestamp) -> RunningEffect<RunMachine> {
         let wait = at.millis_since(Timestamp::from_millis(self.now()));
         let options = TimerOptions::builder(Duration::from_millis(wait.max(1))).cancellation_token(self.cancels.token(&id)).build();
         let ctx = self.ctx.clone();
-        let facts = async move {
+        RunningEffect::waiting(async move {
             // A cancelled timer ends too, and acknowledges its revoke by that.
             ctx.timer(options).await;
             vec![RunFact::TimerFired { id }]
-        };
-        RunningEffect { facts: facts.boxed_local(), holds: false }
+        })
     }
 }
 
-impl Carrier<RunMachine> for RunCarrier {
+impl WorkflowDriver<RunMachine> for RunDriver {
     fn now(&self) -> UnixMillis {
         now(&self.ctx)
     }
@@ -521,7 +521,7 @@ impl Carrier<RunMachine> for RunCarrier {
         match effect {
             RunEffect::Timer { at } => self.timer(id, at),
             // A workflow has no user at hand: an answer arrives later as a signal.
-            RunEffect::Ask { .. } => RunningEffect { facts: async move { vec![RunFact::Deferred { id }] }.boxed_local(), holds: true },
+            RunEffect::Ask { .. } => RunningEffect::working(async move { vec![RunFact::Deferred { id }] }),
             RunEffect::StartActor { brief, task, execution, origins, known } => {
                 let order = aime_orchestrator::ActorOrder { brief: *brief, task, execution, origins, known };
                 self.start_actor(id, order)
@@ -535,7 +535,7 @@ impl Carrier<RunMachine> for RunCarrier {
         self.cancels.cancel(id, why);
     }
 
-    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<RunFact> {
+    fn external_facts(&mut self, context: &mut Context<'_>) -> Vec<RunFact> {
         self.requests.poll(context);
         let ctx = self.ctx.clone();
         let signalled =
@@ -555,7 +555,7 @@ impl Carrier<RunMachine> for RunCarrier {
         facts
     }
 
-    fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+    fn observe(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
         for recorded in facts.iter().filter(|recorded| is_said(&recorded.fact)) {
             if let Some(place) = self.undelivered.iter().position(|fact| *fact == recorded.fact) {
                 self.undelivered.remove(place);
@@ -574,11 +574,11 @@ impl Carrier<RunMachine> for RunCarrier {
         }
     }
 
-    fn settle(&mut self, context: &mut Context<'_>) -> bool {
+    fn flush_reports(&mut self, context: &mut Context<'_>) -> bool {
         self.requests.poll(context)
     }
 
-    fn wants_to_leave(&self) -> bool {
+    fn should_continue_as_new(&self) -> bool {
         let is_wanted = self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY;
         if is_wanted && self.wanted_to_leave.get().is_none() {
             self.wanted_to_leave.set(Some(self.ctx.history_length()));
@@ -588,11 +588,11 @@ impl Carrier<RunMachine> for RunCarrier {
 
     /// Postpones new tasks if the history has grown to twice its intended length. While a person is asked, tasks are
     /// begun nevertheless, because the answer may take long.
-    fn puts_off(&self, effect: &RunEffect) -> bool {
+    fn defers(&self, effect: &RunEffect) -> bool {
         let is_task = effect.has_conversation() || matches!(effect, RunEffect::CallTool { .. });
         let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
         let is_open = |state: &ProgressState| state.questions.iter().any(|asked| asked.answer.is_none());
-        is_task && too_long && self.wants_to_leave() && !self.ctx.state(|run| run.state.as_ref().is_some_and(is_open))
+        is_task && too_long && self.should_continue_as_new() && !self.ctx.state(|run| run.state.as_ref().is_some_and(is_open))
     }
 }
 

@@ -44,9 +44,9 @@ impl WorkError {
     }
 }
 
-/// Equipment of a worker for carrying out effects.
+/// Resources of a worker for carrying out effects.
 #[derive(Clone)]
-pub struct Equipment {
+pub struct WorkerResources {
     /// Models, tools, the working folder.
     pub orchestrator: Orchestrator,
     /// Folder into which the states of runs are checked out, if the working folder moves between hosts.
@@ -72,7 +72,7 @@ fn one_at_a_time() -> TunerHolder {
 /// [`WorkError`] if there is no capability to serve, or the engine refuses the worker permanently.
 pub async fn work(
     client: Client,
-    equipment: Option<Equipment>,
+    resources: Option<WorkerResources>,
     serves: &BTreeSet<Capability>,
     queues: &Queues,
     stop: impl Future<Output = ()>,
@@ -80,19 +80,19 @@ pub async fn work(
     let runtime =
         Runtime::from_current_tokio(RuntimeOptions::default()).map_err(|error| WorkError::new(message!("worker-to-begin"), error))?;
     let mut workers = Vec::new();
-    let takes_turns = equipment.as_ref().is_some_and(|equipment| equipment.trees.is_some());
+    let takes_turns = resources.as_ref().is_some_and(|resources| resources.trees.is_some());
     for capability in serves {
         let options = WorkerOptions::new(queues.name(*capability))
             .sticky_queue_schedule_to_start_timeout(STICKY)
             .max_heartbeat_throttle_interval(HEARTBEAT)
             .maybe_tuner((takes_turns && capability.is_bound()).then(one_at_a_time));
-        let options = match (capability, equipment.clone()) {
+        let options = match (capability, resources.clone()) {
             (Capability::Runs, _) => options
                 .register_workflow::<RunWorkflow>()
                 .and_then(|options| options.register_workflow::<ActorWorkflow>())
                 .map_err(|error| WorkError::new(message!("worker-to-drive"), error))?
                 .build(),
-            (_, Some(Equipment { orchestrator, trees })) => options.register_activities(Effects::new(orchestrator, trees)).build(),
+            (_, Some(WorkerResources { orchestrator, trees })) => options.register_activities(Effects::new(orchestrator, trees)).build(),
             (_, None) => return Err(WorkError { what: message!("worker-to-act"), why: message!("worker-no-parts") }),
         };
         workers.push(Worker::new(&runtime, client.clone(), options).map_err(|error| WorkError::new(message!("worker-to-begin"), error))?);

@@ -194,14 +194,14 @@ impl Screen {
     }
 
     /// Applies one event. `words` are its log entry, without colours; without any it gets no entry.
-    pub fn take(&mut self, at: Timestamp, event: &ProgressEvent, words: Option<&str>) {
+    pub fn observe(&mut self, at: Timestamp, event: &ProgressEvent, words: Option<&str>) {
         match (event, self.state.as_mut()) {
             (ProgressEvent::RunStarted { .. }, None) => self.state = ProgressState::start(at, event).ok(),
             // If an event does not apply, the view continues with the state it has.
             (event, Some(state)) => drop(state.apply(at, event)),
             _ => {}
         }
-        self.actors.take(at, event);
+        self.actors.observe(at, event);
         if let Some(words) = words {
             self.add_entry(at, tone_of(event), words);
         }

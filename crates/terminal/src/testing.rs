@@ -40,9 +40,9 @@ pub(crate) fn show(screen: &mut Screen) {
 }
 
 /// Applies events, one per second, each with its log text; an empty one means no entry.
-pub(crate) fn takes(screen: &mut Screen, from: i64, events: Vec<(Value, &str)>) {
+pub(crate) fn observe_all(screen: &mut Screen, from: i64, events: Vec<(Value, &str)>) {
     for (second, (value, words)) in (from..).zip(events) {
-        screen.take(at(second), &event(value), Some(words).filter(|words| !words.is_empty()));
+        screen.observe(at(second), &event(value), Some(words).filter(|words| !words.is_empty()));
     }
 }
 
@@ -58,8 +58,8 @@ pub(crate) fn status_change(task: &str, from: &str, to: &str) -> Value {
 pub(crate) fn at_work() -> Screen {
     let mut screen = screen(Part::Drives);
     let (began, words) = run_started("Collect what the sources say about spring, write a poem, and report");
-    takes(&mut screen, 0, vec![(began, &words)]);
-    takes(
+    observe_all(&mut screen, 0, vec![(began, &words)]);
+    observe_all(
         &mut screen,
         1,
         vec![
@@ -114,7 +114,7 @@ pub(crate) fn at_work() -> Screen {
 /// Returns the same run after a replan, with its reasons.
 pub(crate) fn replanned() -> Screen {
     let mut screen = at_work();
-    takes(
+    observe_all(
         &mut screen,
         20,
         vec![
@@ -145,7 +145,7 @@ pub(crate) fn replanned() -> Screen {
 }
 
 pub(crate) fn asks(screen: &mut Screen, id: &str, kind: &str, question: &str) {
-    takes(screen, 40, vec![(json!({"type": "question_asked", "id": id, "task": "poem", "kind": kind, "question": question}), "")]);
+    observe_all(screen, 40, vec![(json!({"type": "question_asked", "id": id, "task": "poem", "kind": kind, "question": question}), "")]);
 }
 
 /// Returns the run in the book: its plan was changed while two actors are running.
@@ -155,7 +155,7 @@ pub(crate) fn for_the_book() -> Screen {
     let (began, words) = run_started("Port the build from make to just, and let CI use it");
     let actor = |task: &str, profile: &str| json!({"type": "actor_created", "task": task, "actor": format!("{task}-1"), "profile": profile, "model": "gpt-5-mini", "tools": [], "reasons": []});
     let call = |task: &str, tool: &str, value: &str| json!({"type": "tool_call_started", "task": task, "call": "1", "tool": tool, "parameters": {"x": value}});
-    takes(
+    observe_all(
         &mut screen,
         0,
         vec![

@@ -57,14 +57,14 @@ impl View {
         }
         let mut device = Device::new(tty, theme.has_color());
         device.enter()?;
-        let (news, messages) = mpsc::channel();
+        let (sender, messages) = mpsc::channel();
         let showing = ViewState { screen, theme, device, messages, listener: Listener(on_act), changed: true, drawn_at: None };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || showing.show())?;
-        Ok(Some(Self { messages: news, showing: Mutex::new(Some(thread)) }))
+        Ok(Some(Self { messages: sender, showing: Mutex::new(Some(thread)) }))
     }
 
     /// Applies an event; `words` are its log entry.
-    pub fn take(&self, at: Timestamp, event: ProgressEvent, words: Option<String>) {
+    pub fn observe(&self, at: Timestamp, event: ProgressEvent, words: Option<String>) {
         self.send(ViewMessage::Event(Box::new((at, event, words))));
     }
 
@@ -85,9 +85,9 @@ impl View {
         showing.join().ok()
     }
 
-    fn send(&self, news: ViewMessage) {
-        // Sending fails if the view has ended and needs no news.
-        drop(self.messages.send(news));
+    fn send(&self, message: ViewMessage) {
+        // Sending fails if the view has ended and needs no further messages.
+        drop(self.messages.send(message));
     }
 }
 
@@ -126,8 +126,8 @@ impl ViewState {
                 // The terminal is gone, or a panic has restored it. Messages are still applied, because `close` returns the screen.
                 self.device.leave();
                 (self.listener.0)(Act::Lost);
-                while let Ok(news) = self.messages.recv() {
-                    if !self.take(news) {
+                while let Ok(message) = self.messages.recv() {
+                    if !self.observe(message) {
                         break;
                     }
                 }
@@ -138,12 +138,12 @@ impl ViewState {
         self.screen
     }
 
-    /// Applies the queued news. Returns false if the view ends.
+    /// Applies the queued messages. Returns false if the view ends.
     fn listen(&mut self) -> bool {
         loop {
             match self.messages.try_recv() {
-                Ok(news) => {
-                    if !self.take(news) {
+                Ok(message) => {
+                    if !self.observe(message) {
                         return false;
                     }
                     self.changed = true;
@@ -154,11 +154,11 @@ impl ViewState {
         }
     }
 
-    fn take(&mut self, news: ViewMessage) -> bool {
-        match news {
+    fn observe(&mut self, message: ViewMessage) -> bool {
+        match message {
             ViewMessage::Event(shown) => {
                 let (at, event, words) = *shown;
-                self.screen.take(at, &event, words.as_deref());
+                self.screen.observe(at, &event, words.as_deref());
             }
             ViewMessage::Note(words) => self.screen.log_note(now(), &words),
             ViewMessage::Driven(driven) => self.screen.set_driven(driven),
@@ -235,23 +235,23 @@ mod tests {
     use super::*;
     use crate::{Limits, Part};
 
-    /// Returns a view whose terminal a panic has restored, with its channels for news and acts.
+    /// Returns a view whose terminal a panic has restored, with its channels for messages and acts.
     fn lost() -> (ViewState, Sender<ViewMessage>, Receiver<Act>) {
         let screen = Screen::new(RunId::new("r").unwrap(), Part::Drives, Limits::default());
         let device = Device::new(|| Box::new(io::sink()), false);
         thread::spawn(|| panic!("on purpose")).join().unwrap_err();
-        let ((news, messages), (sender, acts)) = (mpsc::channel(), mpsc::channel());
+        let ((messages_in, messages), (sender, acts)) = (mpsc::channel(), mpsc::channel());
         let listener = Listener(Box::new(move |act| sender.send(act).unwrap()));
-        (ViewState { screen, theme: Theme::new(false), device, messages, listener, changed: true, drawn_at: None }, news, acts)
+        (ViewState { screen, theme: Theme::new(false), device, messages, listener, changed: true, drawn_at: None }, messages_in, acts)
     }
 
     #[test]
     fn who_listens_is_told_once_that_the_screen_is_gone() {
-        let (showing, news, acts) = lost();
+        let (showing, messages, acts) = lost();
         let shown = thread::spawn(move || showing.show());
         assert_eq!(acts.recv().unwrap(), Act::Lost);
-        news.send(ViewMessage::Driven(false)).unwrap();
-        news.send(ViewMessage::Close).unwrap();
+        messages.send(ViewMessage::Driven(false)).unwrap();
+        messages.send(ViewMessage::Close).unwrap();
         shown.join().unwrap();
         assert!(acts.recv().is_err(), "and of nothing else");
     }

@@ -61,7 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("\n{name}\n  {}", text.trim_end().replace('\n', "\n  "));
         transcript.push(text);
         // Hint about a tool that keeps failing, for the model's next turn.
-        if let Some(hint) = router.take_hint(session.tools().all_sheets().map(AsRef::as_ref)) {
+        if let Some(hint) = router.take_hint(session.tools().all_specs().map(AsRef::as_ref)) {
             println!("  hint: {hint}");
             transcript.push(hint);
         }

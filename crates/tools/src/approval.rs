@@ -32,8 +32,8 @@ pub enum Approval {
 pub(crate) struct ProposedCall<'a> {
     /// Approval mode of the run.
     pub(crate) approval: Approval,
-    /// Sheet of the called tool.
-    pub(crate) sheet: &'a ToolSpec,
+    /// Spec of the called tool.
+    pub(crate) spec: &'a ToolSpec,
     /// Parameters of the call.
     pub(crate) parameters: &'a Map<String, Value>,
     /// Rules, which take precedence over the mode.
@@ -60,10 +60,10 @@ impl<'a> ProposedCall<'a> {
     pub(crate) const fn new(
         approval: Approval,
         rules: &'a PermissionRules,
-        sheet: &'a ToolSpec,
+        spec: &'a ToolSpec,
         parameters: &'a Map<String, Value>,
     ) -> Self {
-        Self { approval, sheet, parameters, rules }
+        Self { approval, spec, parameters, rules }
     }
 }
 
@@ -88,29 +88,29 @@ pub(crate) enum PermissionDecision {
 }
 
 /// Returns true if the call reads a URL on a host that the user has not allowed. Such a call needs consent.
-fn reads_elsewhere(sheet: &ToolSpec, parameters: &Map<String, Value>) -> bool {
-    sheet.hosts.as_ref().is_some_and(|hosts| {
+fn reads_elsewhere(spec: &ToolSpec, parameters: &Map<String, Value>) -> bool {
+    spec.hosts.as_ref().is_some_and(|hosts| {
         let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
         !host.is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, &host)))
     })
 }
 
-fn reads(sheet: &ToolSpec, parameters: &Map<String, Value>) -> bool {
-    sheet.read_only && !reads_elsewhere(sheet, parameters)
+fn reads(spec: &ToolSpec, parameters: &Map<String, Value>) -> bool {
+    spec.read_only && !reads_elsewhere(spec, parameters)
 }
 
-fn harmless(sheet: &ToolSpec) -> bool {
-    sheet.handled_by.is_inside() || matches!(sheet.touches, ToolScope::Nothing | ToolScope::People)
+fn harmless(spec: &ToolSpec) -> bool {
+    spec.handled_by.is_inside() || matches!(spec.touches, ToolScope::Nothing | ToolScope::People)
 }
 
 /// Returns the reason why a read-only run denies the call, or `None` if it allows it.
-pub(crate) fn read_only_denies(sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<String> {
-    if reads(sheet, parameters) || harmless(sheet) {
+pub(crate) fn read_only_denies(spec: &ToolSpec, parameters: &Map<String, Value>) -> Option<String> {
+    if reads(spec, parameters) || harmless(spec) {
         return None;
     }
-    let elsewhere = reads_elsewhere(sheet, parameters);
+    let elsewhere = reads_elsewhere(spec, parameters);
     let why = if elsewhere { "reads a host that web.allowed_hosts does not name" } else { "may change something" };
-    Some(format!("`{}` {why}, and this run is read-only", sheet.name()))
+    Some(format!("`{}` {why}, and this run is read-only", spec.name()))
 }
 
 /// Decides on one call. Precedence: deny rules, read-only mode, ask rules, allow rules, the mode.
@@ -118,26 +118,26 @@ pub(crate) fn read_only_denies(sheet: &ToolSpec, parameters: &Map<String, Value>
 /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question. Pure.
 #[must_use]
 pub(crate) fn decide_permission(call: ProposedCall<'_>) -> PermissionDecision {
-    let ProposedCall { approval, sheet, parameters, rules } = call;
-    let (reads, harmless) = (reads(sheet, parameters), harmless(sheet));
-    let verdict = rules.evaluate(approval, sheet.name(), parameters);
-    let ask = |why: String| PermissionDecision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
+    let ProposedCall { approval, spec, parameters, rules } = call;
+    let (reads, harmless) = (reads(spec, parameters), harmless(spec));
+    let verdict = rules.evaluate(approval, spec.name(), parameters);
+    let ask = |why: String| PermissionDecision::Ask { question: question(spec.name(), parameters) + &why, always: Vec::new() };
     if let RuleMatch::Denied(rule) = verdict {
-        return PermissionDecision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };
+        return PermissionDecision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", spec.name()) };
     }
     if approval == Approval::ReadOnly
-        && let Some(reason) = read_only_denies(sheet, parameters)
+        && let Some(reason) = read_only_denies(spec, parameters)
     {
         return PermissionDecision::Deny { reason };
     }
     let allowed = match approval {
         Approval::All => true,
         Approval::Ask | Approval::ReadOnly => reads,
-        Approval::Edits => reads || sheet.touches == ToolScope::Files,
+        Approval::Edits => reads || spec.touches == ToolScope::Files,
     };
     // A write to a protected place needs consent even if the mode or a rule allows the call. Exceptions: mode `all`, and a rule that names
     // the place.
-    let later = if reads || harmless || approval == Approval::All { Vec::new() } else { rules.protected_writes(sheet.name(), parameters) };
+    let later = if reads || harmless || approval == Approval::All { Vec::new() } else { rules.protected_writes(spec.name(), parameters) };
     let later = (!later.is_empty()).then_some(later);
     match verdict {
         RuleMatch::PerhapsDenied(rule) => {
@@ -149,7 +149,7 @@ pub(crate) fn decide_permission(call: ProposedCall<'_>) -> PermissionDecision {
         RuleMatch::Silent if later.is_none() && (harmless || allowed) => PermissionDecision::Allow,
         RuleMatch::Allowed | RuleMatch::Silent => {
             let free = allowed || verdict == RuleMatch::Allowed;
-            let (mut question, name) = (question(sheet.name(), parameters), sheet.name());
+            let (mut question, name) = (question(spec.name(), parameters), spec.name());
             let always = match later {
                 None => rules.to_remember(approval, name, parameters),
                 Some(places) => {
@@ -293,8 +293,8 @@ mod tests {
         PermissionRules::at("/base/it", RuleLists::default()).unwrap()
     }
 
-    fn sheet(name: &str) -> std::sync::Arc<ToolSpec> {
-        builtin().get(name).unwrap().sheet().clone()
+    fn spec(name: &str) -> std::sync::Arc<ToolSpec> {
+        builtin().get(name).unwrap().spec().clone()
     }
 
     fn parameters(value: Value) -> Map<String, Value> {
@@ -332,7 +332,7 @@ mod tests {
             ("ask_human", "allow", "allow", "allow", "allow"),
             ("terminate", "allow", "allow", "allow", "allow"),
         ];
-        let word = |approval, tool| match decide_permission(ProposedCall::new(approval, &none(), &sheet(tool), &Map::new())) {
+        let word = |approval, tool| match decide_permission(ProposedCall::new(approval, &none(), &spec(tool), &Map::new())) {
             PermissionDecision::Allow => "allow",
             PermissionDecision::Ask { .. } => "ask",
             PermissionDecision::Deny { .. } => "deny",
@@ -341,7 +341,7 @@ mod tests {
             let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| word(approval, tool));
             assert_eq!(got, [ask, edits, all, read_only], "{tool}");
         }
-        let mut network = ToolSpec::clone(&sheet("bash"));
+        let mut network = ToolSpec::clone(&spec("bash"));
         network.touches = ToolScope::Network;
         assert!(matches!(
             decide_permission(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())),
@@ -366,7 +366,7 @@ mod tests {
         ];
         for (tool, ask, edits, all, read_only) in table {
             let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| {
-                match decide_permission(ProposedCall::new(approval, &none(), tool.sheet(), &Map::new())) {
+                match decide_permission(ProposedCall::new(approval, &none(), tool.spec(), &Map::new())) {
                     PermissionDecision::Allow => "allow",
                     PermissionDecision::Ask { .. } => "ask",
                     PermissionDecision::Deny { .. } => "deny",
@@ -379,7 +379,7 @@ mod tests {
     // Requirement: 8.5
     #[test]
     fn a_page_is_read_without_consent_where_its_host_is_allowed() {
-        let mut page = ToolSpec::clone(&sheet("read_file"));
+        let mut page = ToolSpec::clone(&spec("read_file"));
         page.touches = ToolScope::Network;
         page.hosts = Some(vec!["docs.rs".to_owned(), "*.python.org".to_owned()]);
         let table = [

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Executor, ToolError, ToolScope, ToolSpec, typed::sheet};
+use crate::{Executor, ToolError, ToolScope, ToolSpec, typed::spec};
 
 /// Name of the tool by which an auditor ends.
 pub const VERDICT: &str = "verdict";
@@ -44,11 +44,11 @@ struct AuditParameters {
     criteria: Vec<CriterionVerdict>,
 }
 
-/// Returns the sheet of the tool by which an auditor ends: `verdict`, with one verdict for each criterion.
+/// Returns the spec of the tool by which an auditor ends: `verdict`, with one verdict for each criterion.
 #[must_use]
-pub fn audit_sheet() -> Arc<ToolSpec> {
-    let sheet = sheet::<AuditParameters>(VERDICT, "End the audit with one verdict for each criterion.");
-    Arc::new(ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..sheet })
+pub fn audit_spec() -> Arc<ToolSpec> {
+    let spec = spec::<AuditParameters>(VERDICT, "End the audit with one verdict for each criterion.");
+    Arc::new(ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..spec })
 }
 
 impl CriterionVerdict {
@@ -105,10 +105,10 @@ mod tests {
     // Other programs rely on this definition: its names are part of the contract.
     #[test]
     fn the_definition_of_the_tool() {
-        let sheet = audit_sheet();
-        let schema = &sheet.definition.parameters;
+        let spec = audit_spec();
+        let schema = &spec.definition.parameters;
         let of_one = ["n", "holds", "why", "evidence"];
-        assert_eq!((sheet.name(), &schema["required"]), ("verdict", &json!(["criteria"])), "{schema}");
+        assert_eq!((spec.name(), &schema["required"]), ("verdict", &json!(["criteria"])), "{schema}");
         let text = schema.to_string();
         assert!(of_one.iter().all(|name| text.contains(&format!("\"{name}\":"))), "{text}");
         assert!(["yes", "no", "cannot_tell"].iter().all(|holds| text.contains(&format!("\"{holds}\""))), "{text}");

@@ -37,10 +37,10 @@ struct Running {
 
 /// New output and state of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProcessNews {
+pub(crate) struct ProcessUpdate {
     pub(crate) id: String,
     pub(crate) command: String,
-    /// Output since the last call of [`BackgroundProcesses::news`].
+    /// Output since the last call of [`BackgroundProcesses::update`].
     pub(crate) printed: String,
     /// End of the process; `None` while it runs.
     pub(crate) end: Option<ProcessEnd>,
@@ -103,14 +103,14 @@ impl BackgroundProcesses {
         self.locked().iter().map(|running| (running.id.clone(), running.command.clone())).collect()
     }
 
-    /// Returns the news of a process. Waits a moment if there are none. With `stop`, ends the process first. Forgets a process once its end
+    /// Returns the new output and state of a process. Waits a moment if there is none. With `stop`, ends the process first. Forgets a process once its end
     /// is reported.
-    pub(crate) async fn news(&self, id: &str, stop: bool, context: &ToolContext) -> Option<ProcessNews> {
+    pub(crate) async fn update(&self, id: &str, stop: bool, context: &ToolContext) -> Option<ProcessUpdate> {
         let running = self.locked().iter().find(|running| running.id == id).map(Arc::clone)?;
         let end = match stop {
             true => running.process.stop().await,
             false => {
-                running.process.wait_for_news(PATIENCE).await;
+                running.process.wait_for_output(PATIENCE).await;
                 // Collect the output that follows at once, so that it is reported together.
                 running.process.wait(BREATH).await
             }
@@ -121,7 +121,7 @@ impl BackgroundProcesses {
             self.locked().retain(|other| other.id != id);
             protected = running.protection_notes(context).await;
         }
-        Some(ProcessNews {
+        Some(ProcessUpdate {
             id: id.to_owned(),
             command: running.command.clone(),
             printed,

@@ -1,4 +1,4 @@
-//! The built-in tools. Each has its own file with its parameters, its sheet and its call.
+//! The built-in tools. Each has its own file with its parameters, its spec and its call.
 
 mod actor;
 mod apply_patch;

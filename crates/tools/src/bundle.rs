@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn files_read_changes_nothing() {
         let registry = builtin();
-        assert!(bundle("files_read").unwrap().tools.iter().all(|tool| registry.get(tool).unwrap().sheet().read_only));
+        assert!(bundle("files_read").unwrap().tools.iter().all(|tool| registry.get(tool).unwrap().spec().read_only));
     }
 
     // Requirement: 4.2, 8.10, 8.11

@@ -128,16 +128,16 @@ impl<'a> Permissions<'a> {
         Self { approval, rules, trust: None, origins: &[], handed_over: false }
     }
 
-    /// Decides on one call of the tool with this sheet. Precedence: deny rules, read-only mode, ask rules, allow rules, the mode. Untrusted
+    /// Decides on one call of the tool with this spec. Precedence: deny rules, read-only mode, ask rules, allow rules, the mode. Untrusted
     /// texts that the caller has read may then turn "allow" into "ask". Pure.
     ///
     /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question.
     #[must_use]
-    pub fn decide(&self, sheet: &ToolSpec, call: CheckedCall) -> Permission {
-        if call.tool != sheet.name() {
-            return Permission::Deny { reason: format!("a call of `{}` is no call of `{}`", call.tool, sheet.name()) };
+    pub fn decide(&self, spec: &ToolSpec, call: CheckedCall) -> Permission {
+        if call.tool != spec.name() {
+            return Permission::Deny { reason: format!("a call of `{}` is no call of `{}`", call.tool, spec.name()) };
         }
-        let proposed = ProposedCall::new(self.approval, self.rules, sheet, &call.parameters);
+        let proposed = ProposedCall::new(self.approval, self.rules, spec, &call.parameters);
         let decided = match decide_permission(proposed) {
             PermissionDecision::Ask { .. } if self.handed_over => PermissionDecision::Allow,
             decided => decided,

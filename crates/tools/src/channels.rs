@@ -31,33 +31,33 @@ impl fmt::Debug for AskPerson {
 
 /// Reports the progress of a call. Cheap to clone.
 #[derive(Clone)]
-pub struct TellProgress(Arc<dyn Fn(String) + Send + Sync>);
+pub struct ProgressReporter(Arc<dyn Fn(String) + Send + Sync>);
 
-impl TellProgress {
+impl ProgressReporter {
     /// Creates the channel. `report` must not block.
     pub fn new(report: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
     /// Reports one step of progress.
-    pub fn report(&self, news: String) {
-        (self.0)(news);
+    pub fn report(&self, message: String) {
+        (self.0)(message);
     }
 }
 
-impl fmt::Debug for TellProgress {
+impl fmt::Debug for ProgressReporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TellProgress")
+        f.write_str("ProgressReporter")
     }
 }
 
 /// Reverts the file changes of a task of the run. Cheap to clone.
 #[derive(Clone)]
-pub struct UndoTask(Arc<dyn Fn(String) -> BoxFuture<'static, Result<TaskUndone, ToolError>> + Send + Sync>);
+pub struct UndoTask(Arc<dyn Fn(String) -> BoxFuture<'static, Result<UndoneTask, ToolError>> + Send + Sync>);
 
 /// Result of undoing a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TaskUndone {
+pub struct UndoneTask {
     /// Files that have their former content again, or are absent again.
     pub restored: Vec<String>,
     /// Files that were not reverted, each with the reason.
@@ -66,7 +66,7 @@ pub struct TaskUndone {
 
 impl UndoTask {
     /// Creates the channel. `undo` takes the id of a task.
-    pub fn new(undo: impl Fn(String) -> BoxFuture<'static, Result<TaskUndone, ToolError>> + Send + Sync + 'static) -> Self {
+    pub fn new(undo: impl Fn(String) -> BoxFuture<'static, Result<UndoneTask, ToolError>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(undo))
     }
 
@@ -74,7 +74,7 @@ impl UndoTask {
     ///
     /// # Errors
     /// [`ToolError::Failed`] with the reason why nothing was reverted.
-    pub async fn undo(&self, task: String) -> Result<TaskUndone, ToolError> {
+    pub async fn undo(&self, task: String) -> Result<UndoneTask, ToolError> {
         (self.0)(task).await
     }
 }

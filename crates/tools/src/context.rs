@@ -19,8 +19,8 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, FileError};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskModel, AskPerson, BackgroundProcesses, Diagnostics, ModelClasses, PermissionRules, ProtectedPlaces, RuleLists, Surroundings,
-    TellProgress, UndoTask, UnfinishedOutput, WriteGuard,
+    AskModel, AskPerson, BackgroundProcesses, Diagnostics, ModelClasses, PermissionRules, ProgressReporter, ProtectedPlaces, RuleLists,
+    Surroundings, UndoTask, UnfinishedOutput, WriteGuard,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -59,7 +59,7 @@ pub struct ToolContext {
     /// Channel for questions of the call to a person, if one is present.
     pub person: Option<AskPerson>,
     /// Receiver of progress reports, if any.
-    pub progress: Option<TellProgress>,
+    pub progress: Option<ProgressReporter>,
     /// W3C trace context (`traceparent`) of the call, so that servers continue the trace of the run. `None` without telemetry.
     pub trace_parent: Option<String>,
     /// Protection of files that run later outside of the sandbox.
@@ -193,7 +193,7 @@ impl ToolContext {
 
     /// Sets the receiver of progress reports.
     #[must_use]
-    pub fn with_progress(mut self, progress: TellProgress) -> Self {
+    pub fn with_progress(mut self, progress: ProgressReporter) -> Self {
         self.progress = Some(progress);
         self
     }

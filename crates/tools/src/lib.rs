@@ -38,14 +38,14 @@ mod unfinished;
 mod web;
 
 pub use approval::{Approval, Consent, offers_always};
-pub use audit::{CriterionVerdict, Holds, VERDICT, audit_sheet};
+pub use audit::{CriterionVerdict, Holds, VERDICT, audit_spec};
 pub use background::BackgroundProcesses;
 pub use builtin::{BuiltinSettings, CommandState, SILENT, builtin, builtin_with, is_ignored, streams_of, terminate_of_lead};
 pub use bundle::{
     BUNDLES, Bundle, CAPABILITIES, Capability, UnknownBundle, bundle, capabilities_of, is_in_a_bundle, is_of_servers, tools_of,
 };
 pub use call::{CheckedCall, ConsentedCall, OpenCall, Permission, Permissions, ValidatedCall};
-pub use channels::{AskModel, AskPerson, TaskUndone, TellProgress, UndoTask};
+pub use channels::{AskModel, AskPerson, ProgressReporter, UndoTask, UndoneTask};
 pub use class::{ModelClass, ModelClasses};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, TerminateStatus, UpdateProgress};

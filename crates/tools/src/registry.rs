@@ -32,7 +32,7 @@ impl ToolRegistry {
 
     /// Adds a tool. Replaces a tool of the same name in its place, and returns the replaced one.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
-        match self.tools.iter_mut().find(|old| old.sheet().name() == tool.sheet().name()) {
+        match self.tools.iter_mut().find(|old| old.spec().name() == tool.spec().name()) {
             Some(old) => Some(std::mem::replace(old, tool)),
             None => {
                 self.tools.push(tool);
@@ -44,42 +44,42 @@ impl ToolRegistry {
     /// Returns the tool with a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.sheet().name() == name)
+        self.tools.iter().find(|tool| tool.spec().name() == name)
     }
 
     /// Returns the names of all tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|tool| tool.sheet().name())
+        self.tools.iter().map(|tool| tool.spec().name())
     }
 
-    /// Returns the sheets of all tools, in order.
-    pub fn all_sheets(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
-        self.tools.iter().map(|tool| tool.sheet())
+    /// Returns the specs of all tools, in order.
+    pub fn all_specs(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        self.tools.iter().map(|tool| tool.spec())
     }
 
-    /// Returns the sheets of some tools, in the order of `names`.
+    /// Returns the specs of some tools, in the order of `names`.
     ///
     /// # Errors
     /// [`UnknownTool`] for the first unknown name, with the names that exist.
-    pub fn sheets<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<Vec<Arc<ToolSpec>>, UnknownTool> {
-        names.into_iter().map(|name| Ok(Arc::clone(self.sheet(name.as_ref())?))).collect()
+    pub fn specs<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<Vec<Arc<ToolSpec>>, UnknownTool> {
+        names.into_iter().map(|name| Ok(Arc::clone(self.spec(name.as_ref())?))).collect()
     }
 
     /// Compiles the schema checks of these tools, which otherwise happens at the first call of each. The first check in a process takes
     /// some milliseconds, because each schema is validated against the large meta-schema. Unknown names are ignored.
     pub fn make_ready<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
         for tool in names.into_iter().filter_map(|name| self.get(name.as_ref())) {
-            let sheet = tool.sheet();
-            sheet.checker.make_ready(sheet.name(), &sheet.definition.parameters);
+            let spec = tool.spec();
+            spec.checker.make_ready(spec.name(), &spec.definition.parameters);
         }
     }
 
-    /// Returns the sheet of a tool.
+    /// Returns the spec of a tool.
     ///
     /// # Errors
     /// [`UnknownTool`] with the names that exist.
-    pub fn sheet(&self, name: &str) -> Result<&Arc<ToolSpec>, UnknownTool> {
-        Ok(self.known(name)?.sheet())
+    pub fn spec(&self, name: &str) -> Result<&Arc<ToolSpec>, UnknownTool> {
+        Ok(self.known(name)?.spec())
     }
 
     /// Makes one call. Enforces the time limit, removes secrets from the result, adds diagnostics of changed files, and cuts the text of
@@ -93,16 +93,16 @@ impl ToolRegistry {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(ToolError::Failed(format!("`{}` was called outside a tokio runtime", call.tool())));
         }
-        let (name, parameters) = (tool.sheet().name(), call.parameters());
-        if tool.sheet().handled_by.is_inside() {
+        let (name, parameters) = (tool.spec().name(), call.parameters());
+        if tool.spec().handled_by.is_inside() {
             return Err(ToolError::Failed(format!("`{name}` changes the state of the actor that calls it; it cannot be run by itself")));
         }
-        let wall = denied(tool.sheet(), parameters, context).map_or_else(|| check_marks(tool.sheet(), parameters, context), Err);
+        let wall = denied(tool.spec(), parameters, context).map_or_else(|| check_marks(tool.spec(), parameters, context), Err);
         let result = match wall {
             Ok(()) => {
                 learn_named(parameters, context);
                 let checked = context.diagnostics.before(name, parameters, context).await;
-                let watched = context.protected.watch(tool.sheet(), parameters, context).await;
+                let watched = context.protected.watch(tool.spec(), parameters, context).await;
                 let result = within_limits(tool.as_ref(), call, context).await;
                 let result = match watched {
                     Some(watched) => watched.end(result, context).await,
@@ -134,9 +134,9 @@ impl ToolRegistry {
         parameters: Map<String, Value>,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let sheet = self.sheet(name)?;
+        let spec = self.spec(name)?;
         let permissions = Permissions::new(Approval::All, &context.rules);
-        let call = permissions.decide(sheet, sheet.check(parameters)?).consented()?;
+        let call = permissions.decide(spec, spec.check(parameters)?).consented()?;
         self.call(call, context).await
     }
 
@@ -161,10 +161,10 @@ async fn with_diagnostics(
 }
 
 /// Returns an error if the context denies the call. A second check behind the decision.
-fn denied(sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
-    let name = sheet.name();
+fn denied(spec: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
+    let name = spec.name();
     let by_rule = context.rules.denies(name, parameters).map(|rule| format!("`{name}` is denied here by the rule `{rule}`"));
-    let by_mode = || read_only_denies(sheet, parameters).filter(|_| context.read_only);
+    let by_mode = || read_only_denies(spec, parameters).filter(|_| context.read_only);
     by_rule.or_else(by_mode).map(ToolError::Denied)
 }
 
@@ -181,7 +181,7 @@ async fn within_limits(tool: &dyn Tool, call: ValidatedCall, context: &ToolConte
         biased;
         result = &mut call => return result,
         () = context.cancel.cancelled() => ToolError::Cancelled,
-        () = sleep(limit) => ToolError::TimedOut(format!("`{}` took longer than {} s and was stopped", tool.sheet().name(), limit.as_secs())),
+        () = sleep(limit) => ToolError::TimedOut(format!("`{}` took longer than {} s and was stopped", tool.spec().name(), limit.as_secs())),
     };
     inner.cancel.cancel();
     match timeout(GRACE, call).await {

@@ -56,9 +56,9 @@ impl ToolRouter {
 
     fn hint(&self, tool: &str, offered: &[&ToolSpec]) -> String {
         let failures = self.failures.get(tool).copied().unwrap_or_default();
-        let sheet = offered.iter().find(|sheet| sheet.name() == tool);
-        let instead = sheet.into_iter().flat_map(|sheet| &sheet.alternatives).map(String::as_str);
-        let instead = quoted(instead.filter(|name| offered.iter().any(|sheet| sheet.name() == *name)));
+        let spec = offered.iter().find(|spec| spec.name() == tool);
+        let instead = spec.into_iter().flat_map(|spec| &spec.alternatives).map(String::as_str);
+        let instead = quoted(instead.filter(|name| offered.iter().any(|spec| spec.name() == *name)));
         let instead = if instead.is_empty() { "another way".to_owned() } else { instead };
         format!("`{tool}` failed {failures} times in a row. Read its last error and change the parameters, or try {instead} instead.")
     }
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
     use crate::builtin;
 
-    fn sheets(names: &[&str]) -> Vec<std::sync::Arc<ToolSpec>> {
-        builtin().sheets(names).unwrap()
+    fn specs(names: &[&str]) -> Vec<std::sync::Arc<ToolSpec>> {
+        builtin().specs(names).unwrap()
     }
 
     // Requirement: 4.22
     #[test]
     fn the_second_failure_in_a_row_gives_a_hint_once() {
-        let offered = sheets(&["edit_file", "write_file", "grep"]);
+        let offered = specs(&["edit_file", "write_file", "grep"]);
         let mut router = ToolRouter::default();
         let mut hint = |outcomes: &[(&str, bool)]| {
             outcomes.iter().for_each(|(tool, ok)| router.record(tool, *ok));

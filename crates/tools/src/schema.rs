@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub(crate) use check::Checker;
 
 /// Compiled check of calls against the schema of one tool. Compiled at the first call, since a run uses only a few of its tools. Copies of
-/// the tool's sheet share it.
+/// the tool's spec share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaCheck(Arc<OnceLock<(Arc<Value>, Checker)>>);
 
@@ -18,7 +18,7 @@ impl SchemaCheck {
     /// Returns the corrected parameters, or an error with every fault.
     pub(crate) fn check(&self, tool: &str, schema: &Arc<Value>, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let (of, checker) = self.0.get_or_init(|| (Arc::clone(schema), Checker::new(tool, schema)));
-        // A copy of the sheet may have another schema.
+        // A copy of the spec may have another schema.
         if Arc::ptr_eq(of, schema) { checker.check(parameters) } else { Checker::new(tool, schema).check(parameters) }
     }
 

@@ -180,9 +180,9 @@ pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
 }
 
 /// Refuses a call that would write the redaction mark in the place of a secret: the caller has not seen the secret.
-pub(crate) fn check_marks(sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
+pub(crate) fn check_marks(spec: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
     let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| contains_mark(value, mark)));
-    let Some(mark) = held.filter(|_| !sheet.read_only) else { return Ok(()) };
+    let Some(mark) = held.filter(|_| !spec.read_only) else { return Ok(()) };
     // Allow edits of a file that contains the mark itself, such as a text about it.
     let path = parameters.get("path").and_then(Value::as_str);
     let own = path.and_then(|path| context.folder.read(path).ok()).is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(mark));

@@ -65,15 +65,15 @@ impl ToolSession {
     /// # Errors
     /// [`ToolError`]; [`ToolError::Denied`] if a rule or the mode denies the call, or the person did not consent to it.
     pub async fn call(&mut self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
-        let sheet = self.tools.sheet(name)?.clone();
-        let checked = sheet.read(arguments)?;
+        let spec = self.tools.spec(name)?.clone();
+        let checked = spec.read(arguments)?;
         let (trust, origins) = (Some(&self.trust), self.origins.as_slice());
         let permissions = Permissions { trust, origins, ..Permissions::new(self.approval, &self.rules) };
-        let call = match permissions.decide(&sheet, checked) {
+        let call = match permissions.decide(&spec, checked) {
             Permission::Ask(open) => self.ask(open).await?,
             decided => decided.unasked()?,
         };
-        let untrusted = self.trust.untrusted(&sheet, call.parameters());
+        let untrusted = self.trust.untrusted(&spec, call.parameters());
         let result = self.tools.call(call, &self.context).await;
         // The text of a tool's error has the same origin as its result.
         Origin::merge(&mut self.origins, &untrusted);

@@ -1,4 +1,4 @@
-//! Interface of a tool: its sheet, its call, its result.
+//! Interface of a tool: its spec, its call, its result.
 
 use std::{sync::Arc, time::Duration};
 
@@ -91,7 +91,7 @@ fn is_touched(source: &Source) -> bool {
 }
 
 impl ToolSpec {
-    /// Creates the sheet with the most cautious defaults: a call may change anything, is not idempotent, and takes at most 30 seconds.
+    /// Creates the spec with the most cautious defaults: a call may change anything, is not idempotent, and takes at most 30 seconds.
     #[must_use]
     pub fn new(definition: ToolDefinition) -> Self {
         Self {
@@ -116,33 +116,33 @@ impl ToolSpec {
         &self.definition.name
     }
 
-    /// Returns the sheet with the simpler definition, if it has one and `simple` is true.
+    /// Returns the spec with the simpler definition, if it has one and `simple` is true.
     #[must_use]
     pub fn for_model(self: &Arc<Self>, simple: bool) -> Arc<Self> {
         let Some(short) = &self.simple else { return Arc::clone(self) };
-        let sheet = Self { simple: None, ..Self::clone(self) };
-        Arc::new(if simple { Self { definition: ToolDefinition::clone(short), needs: Vec::new(), ..sheet } } else { sheet })
+        let spec = Self { simple: None, ..Self::clone(self) };
+        Arc::new(if simple { Self { definition: ToolDefinition::clone(short), needs: Vec::new(), ..spec } } else { spec })
     }
 
-    /// Returns the sheet with another description of a parameter, for descriptions that only the creator of the actor can write.
+    /// Returns the spec with another description of a parameter, for descriptions that only the creator of the actor can write.
     #[must_use]
     pub fn with_parameter_text(&self, parameter: &str, text: &str) -> Self {
-        let mut sheet = self.clone();
+        let mut spec = self.clone();
         let place = format!("/properties/{parameter}");
-        if let Some(schema) = Arc::make_mut(&mut sheet.definition.parameters).pointer_mut(&place).and_then(Value::as_object_mut) {
+        if let Some(schema) = Arc::make_mut(&mut spec.definition.parameters).pointer_mut(&place).and_then(Value::as_object_mut) {
             schema.insert("description".to_owned(), Value::from(text));
         }
-        sheet
+        spec
     }
 
-    /// Returns the sheet without these optional parameters, for actors to which they mean nothing.
+    /// Returns the spec without these optional parameters, for actors to which they mean nothing.
     #[must_use]
     pub fn without_parameters(&self, parameters: &[&str]) -> Self {
-        let mut sheet = self.clone();
-        if let Some(properties) = Arc::make_mut(&mut sheet.definition.parameters).get_mut("properties").and_then(Value::as_object_mut) {
+        let mut spec = self.clone();
+        if let Some(properties) = Arc::make_mut(&mut spec.definition.parameters).get_mut("properties").and_then(Value::as_object_mut) {
             properties.retain(|name, _| !parameters.contains(&name.as_str()));
         }
-        sheet
+        spec
     }
 
     /// Returns true if a call with unknown outcome may be repeated.
@@ -281,15 +281,15 @@ impl UnknownTool {
     }
 }
 
-/// A tool: its sheet and its call.
+/// A tool: its spec and its call.
 pub trait Tool: Send + Sync {
     /// Returns the static description of the tool.
-    fn sheet(&self) -> &Arc<ToolSpec>;
+    fn spec(&self) -> &Arc<ToolSpec>;
 
-    /// Returns the time limit of a call with these parameters. Default: that of the sheet.
+    /// Returns the time limit of a call with these parameters. Default: that of the spec.
     fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
         let _ = parameters;
-        self.sheet().time_limit
+        self.spec().time_limit
     }
 
     /// Makes one call, whose parameters match the schema. Stops soon after `context.cancel` is cancelled.
@@ -297,8 +297,8 @@ pub trait Tool: Send + Sync {
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {
-    fn sheet(&self) -> &Arc<ToolSpec> {
-        (**self).sheet()
+    fn spec(&self) -> &Arc<ToolSpec> {
+        (**self).spec()
     }
 
     fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {

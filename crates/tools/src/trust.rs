@@ -56,10 +56,10 @@ pub struct Trust {
 
 /// Returns the origin of a call's result; `None` if aime itself produces it.
 #[must_use]
-pub fn origin_of(sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<Origin> {
+pub fn origin_of(spec: &ToolSpec, parameters: &Map<String, Value>) -> Option<Origin> {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
-    match (&sheet.source, sheet.touches) {
-        _ if sheet.handled_by.is_inside() => match sheet.name() {
+    match (&spec.source, spec.touches) {
+        _ if spec.handled_by.is_inside() => match spec.name() {
             "ask_human" => Some(Origin::Person),
             crate::DELEGATE_TASK => Some(Origin::Actor),
             _ => None,
@@ -69,11 +69,9 @@ pub fn origin_of(sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<Or
         (Source::Touched, ToolScope::Nothing) => None,
         (Source::Touched, ToolScope::Files) => Some(Origin::Files),
         (Source::Touched, ToolScope::Processes) => Some(Origin::Command),
-        (Source::Touched, ToolScope::Network) => {
-            Some(Origin::Web(text("url").and_then(host_of).unwrap_or_else(|| sheet.name().to_owned())))
-        }
+        (Source::Touched, ToolScope::Network) => Some(Origin::Web(text("url").and_then(host_of).unwrap_or_else(|| spec.name().to_owned()))),
         (Source::Touched, ToolScope::People) => Some(Origin::Person),
-        (Source::Touched, ToolScope::Anything) => Some(Origin::Other(sheet.name().to_owned())),
+        (Source::Touched, ToolScope::Anything) => Some(Origin::Other(spec.name().to_owned())),
     }
 }
 
@@ -86,8 +84,8 @@ fn server_of(parameters: &Map<String, Value>) -> Option<&str> {
 impl Trust {
     /// Returns the origin of a call's result if it is untrusted.
     #[must_use]
-    pub fn untrusted(&self, sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<Origin> {
-        let vouched = match (&sheet.source, origin_of(sheet, parameters)?) {
+    pub fn untrusted(&self, spec: &ToolSpec, parameters: &Map<String, Value>) -> Option<Origin> {
+        let vouched = match (&spec.source, origin_of(spec, parameters)?) {
             // The result of another actor already carries the origins that it has read.
             (_, Origin::Person | Origin::Actor) => true,
             (Source::Server { trusted, .. }, _) => *trusted,
@@ -98,18 +96,18 @@ impl Trust {
             (_, Origin::Command) => self.files && !self.commands_reach_network,
             _ => false,
         };
-        if vouched { None } else { origin_of(sheet, parameters) }
+        if vouched { None } else { origin_of(spec, parameters) }
     }
 
     /// Returns the origins of the tool descriptions in a request: an MCP server describes its own tools.
     #[must_use]
-    pub fn untrusted_descriptions<'a>(sheets: impl IntoIterator<Item = &'a ToolSpec>) -> Vec<Origin> {
-        let of_server = |sheet: &ToolSpec| match &sheet.source {
+    pub fn untrusted_descriptions<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Vec<Origin> {
+        let of_server = |spec: &ToolSpec| match &spec.source {
             Source::Server { name, trusted: false, .. } => Some(Origin::Server(name.clone())),
             _ => None,
         };
         let mut origins = Vec::new();
-        Origin::merge(&mut origins, &sheets.into_iter().filter_map(of_server).collect::<Vec<_>>());
+        Origin::merge(&mut origins, &specs.into_iter().filter_map(of_server).collect::<Vec<_>>());
         origins
     }
 
@@ -129,22 +127,22 @@ impl Trust {
         let rules = call.rules;
         // A call of a plan that a person handed over may contain a path chosen by untrusted text.
         let later = runs_later(call);
-        let Some(risk) = later.clone().or_else(|| self.risk(call.sheet, call.parameters)) else { return decision };
+        let Some(risk) = later.clone().or_else(|| self.risk(call.spec, call.parameters)) else { return decision };
         // A rule that allows the call is the user's own consent.
-        if later.is_none() && rules.evaluate(call.approval, call.sheet.name(), call.parameters) == RuleMatch::Allowed {
+        if later.is_none() && rules.evaluate(call.approval, call.spec.name(), call.parameters) == RuleMatch::Allowed {
             return decision;
         }
         let read = Origin::line(origins);
         match decision {
             PermissionDecision::Deny { .. } => decision,
             PermissionDecision::Allow if call.approval == Approval::ReadOnly => PermissionDecision::Deny {
-                reason: format!("`{}` {risk}, after text from others was read ({read}), and this run is read-only", call.sheet.name()),
+                reason: format!("`{}` {risk}, after text from others was read ({read}), and this run is read-only", call.spec.name()),
             },
             PermissionDecision::Allow => {
-                let question = question(call.sheet.name(), call.parameters);
+                let question = question(call.spec.name(), call.parameters);
                 let always = match later {
                     Some(_) => Vec::new(),
-                    None => rules.to_remember(call.approval, call.sheet.name(), call.parameters),
+                    None => rules.to_remember(call.approval, call.spec.name(), call.parameters),
                 };
                 PermissionDecision::Ask {
                     question: format!("This call {risk}, and its caller has read text from others ({read}).\n{question}"),
@@ -158,20 +156,20 @@ impl Trust {
     }
 
     /// Returns a phrase on the way by which a call could send data out; `None` if it cannot, or if the user has named the way.
-    fn risk(&self, sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<String> {
-        if sheet.handled_by.is_inside() {
+    fn risk(&self, spec: &ToolSpec, parameters: &Map<String, Value>) -> Option<String> {
+        if spec.handled_by.is_inside() {
             return None;
         }
-        if (sheet.read_only || sheet.touches == ToolScope::Processes)
-            && let Some(file) = key_file_read(sheet.name(), parameters, self.credential_files.as_deref())
+        if (spec.read_only || spec.touches == ToolScope::Processes)
+            && let Some(file) = key_file_read(spec.name(), parameters, self.credential_files.as_deref())
         {
             return Some(format!("reads {file}, which looks like a file of keys or passwords"));
         }
         let server = |name: &str| Some(format!("sends to the MCP server {name}, which is not marked as trusted"));
-        match (&sheet.source, sheet.touches) {
+        match (&spec.source, spec.touches) {
             (Source::Server { trusted: true, .. } | Source::Server { network: false, .. }, _) => None,
             (Source::Server { name, .. }, _) => {
-                if sheet.read_only {
+                if spec.read_only {
                     None
                 } else {
                     server(name)
@@ -180,10 +178,10 @@ impl Trust {
             (Source::Servers { .. }, ToolScope::Nothing) => None,
             (Source::Servers { trusted, all }, _) => match server_of(parameters) {
                 Some(name) if trusted.iter().any(|known| known == name) => None,
-                _ if *all || sheet.read_only => None,
+                _ if *all || spec.read_only => None,
                 name => server(name.unwrap_or("that it names")),
             },
-            (Source::Touched, ToolScope::Network) => match &sheet.hosts {
+            (Source::Touched, ToolScope::Network) => match &spec.hosts {
                 Some(hosts) => {
                     let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
                     let named = host.as_ref().is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, host)));
@@ -191,11 +189,11 @@ impl Trust {
                         .then(|| format!("reaches {}, which web.allowed_hosts does not name", host.unwrap_or_else(|| "a host".to_owned())))
                 }
                 // Such a tool only contacts a service that the user configured, as a search does.
-                None if sheet.read_only => None,
+                None if spec.read_only => None,
                 None => Some("reaches the network".to_owned()),
             },
             // It only reads the output of a command that was decided on when it began.
-            (Source::Touched, ToolScope::Processes) if sheet.read_only => None,
+            (Source::Touched, ToolScope::Processes) if spec.read_only => None,
             (Source::Touched, ToolScope::Processes) => self.commands_reach_network.then(|| "runs with the network in reach".to_owned()),
             (Source::Touched, ToolScope::Anything) => Some("may reach the network".to_owned()),
             (Source::Touched, ToolScope::Nothing | ToolScope::Files | ToolScope::People) => None,
@@ -205,10 +203,10 @@ impl Trust {
 
 /// Returns a phrase on the protected places that a call writes; `None` in mode `all`, and if a rule names them.
 fn runs_later(call: ProposedCall<'_>) -> Option<String> {
-    if call.approval == Approval::All || call.sheet.read_only || call.sheet.handled_by.is_inside() {
+    if call.approval == Approval::All || call.spec.read_only || call.spec.handled_by.is_inside() {
         return None;
     }
-    let places = call.rules.protected_writes(call.sheet.name(), call.parameters);
+    let places = call.rules.protected_writes(call.spec.name(), call.parameters);
     let first = places.first()?;
     Some(format!("writes {first}, which runs later on its own"))
 }

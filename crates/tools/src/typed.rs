@@ -16,7 +16,7 @@ const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
 /// A tool whose parameters are a type. The doc comments of its fields are the descriptions for the model. By default a call may change
 /// anything and needs a person's consent; the setters reduce that.
 pub struct TypedTool<P, F> {
-    sheet: Arc<ToolSpec>,
+    spec: Arc<ToolSpec>,
     chosen_limit: Option<&'static str>,
     call: F,
     parameters: PhantomData<fn(P)>,
@@ -30,17 +30,17 @@ where
 {
     /// Creates a tool that answers calls with `call`. `name`: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
     pub fn new(name: &str, description: &str, call: F) -> Self {
-        Self { sheet: Arc::new(sheet::<P>(name, description)), chosen_limit: None, call, parameters: PhantomData }
+        Self { spec: Arc::new(spec::<P>(name, description)), chosen_limit: None, call, parameters: PhantomData }
     }
 
     /// Declares that a call changes nothing, and so may be repeated. Also declares that it reads nothing outside the run, unless
     /// [`touches`](Self::touches) says otherwise.
     #[must_use]
     pub fn read_only(self) -> Self {
-        self.with(|sheet| {
-            (sheet.read_only, sheet.idempotent) = (true, true);
-            if sheet.touches == ToolScope::Anything {
-                sheet.touches = ToolScope::Nothing;
+        self.with(|spec| {
+            (spec.read_only, spec.idempotent) = (true, true);
+            if spec.touches == ToolScope::Anything {
+                spec.touches = ToolScope::Nothing;
             }
         })
     }
@@ -48,19 +48,19 @@ where
     /// Declares that a second identical call changes nothing more.
     #[must_use]
     pub fn idempotent(self) -> Self {
-        self.with(|sheet| sheet.idempotent = true)
+        self.with(|spec| spec.idempotent = true)
     }
 
     /// Sets the resources that a call may touch.
     #[must_use]
     pub fn touches(self, touches: ToolScope) -> Self {
-        self.with(|sheet| sheet.touches = touches)
+        self.with(|spec| spec.touches = touches)
     }
 
     /// Sets the time limit of a call.
     #[must_use]
     pub fn time_limit(self, limit: Duration) -> Self {
-        self.with(|sheet| sheet.time_limit = limit)
+        self.with(|spec| spec.time_limit = limit)
     }
 
     /// Sets the parameter in which the caller may choose another time limit, in seconds. The tool enforces that limit itself.
@@ -73,21 +73,21 @@ where
     /// Sets the tools to use instead when this one fails.
     #[must_use]
     pub fn alternatives(self, names: &[&str]) -> Self {
-        self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
+        self.with(|spec| spec.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
     /// Requires at least one of these parameters in a call.
     #[must_use]
     pub(crate) fn needs_one_of(self, parameters: &[&str]) -> Self {
-        self.with(|sheet| sheet.needs.push(parameters.iter().map(|name| (*name).to_owned()).collect()))
+        self.with(|spec| spec.needs.push(parameters.iter().map(|name| (*name).to_owned()).collect()))
     }
 
     /// Sets the simpler definition for small models: this description, and only these parameters. A `?` at the end of a name makes it
     /// optional.
     #[must_use]
     pub(crate) fn for_small_models(self, description: &str, parameters: &[&str]) -> Self {
-        self.with(|sheet| {
-            let mut definition = sheet.definition.clone();
+        self.with(|spec| {
+            let mut definition = spec.definition.clone();
             description.clone_into(&mut definition.description);
             let required: Vec<&str> = parameters.iter().filter(|name| !name.ends_with('?')).copied().collect();
             if let Some(schema) = Arc::make_mut(&mut definition.parameters).as_object_mut() {
@@ -96,7 +96,7 @@ where
                 }
                 schema.insert("required".to_owned(), required.into());
             }
-            sheet.simple = Some(Arc::new(definition));
+            spec.simple = Some(Arc::new(definition));
         })
     }
 
@@ -104,30 +104,30 @@ where
     #[cfg(feature = "mcp")]
     #[must_use]
     pub(crate) fn of_source(self, source: crate::Source) -> Self {
-        self.with(|sheet| sheet.source = source)
+        self.with(|spec| spec.source = source)
     }
 
     /// Declares that the tool reads the URL in its parameter `url`, without consent at hosts that match these patterns.
     #[cfg(feature = "web")]
     #[must_use]
     pub(crate) fn reads_hosts(self, hosts: Vec<String>) -> Self {
-        self.with(|sheet| sheet.hosts = Some(hosts))
+        self.with(|spec| spec.hosts = Some(hosts))
     }
 
     /// Sets the description of a parameter, for descriptions that only the creator of the tool can write.
     #[must_use]
     pub(crate) fn describes(self, parameter: &str, text: &str) -> Self {
-        self.with(|sheet| *sheet = sheet.with_parameter_text(parameter, text))
+        self.with(|spec| *spec = spec.with_parameter_text(parameter, text))
     }
 
     fn with(mut self, change: impl FnOnce(&mut ToolSpec)) -> Self {
-        change(Arc::make_mut(&mut self.sheet));
+        change(Arc::make_mut(&mut self.spec));
         self
     }
 }
 
-/// Returns the sheet of a tool with parameters of a type.
-pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+/// Returns the spec of a tool with parameters of a type.
+pub(crate) fn spec<P: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     let parameters = Arc::new(schema_of::<P>());
     ToolSpec::new(ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters })
 }
@@ -138,16 +138,16 @@ where
     F: Fn(P, ToolContext) -> C + Send + Sync,
     C: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    fn sheet(&self) -> &Arc<ToolSpec> {
-        &self.sheet
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
     fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
         let Some(parameter) = self.chosen_limit else {
-            return self.sheet.time_limit;
+            return self.spec.time_limit;
         };
         let chosen = parameters.get(parameter).and_then(Value::as_u64).map(Duration::from_secs);
-        chosen.unwrap_or(self.sheet.time_limit).saturating_add(BEHIND_CHOSEN)
+        chosen.unwrap_or(self.spec.time_limit).saturating_add(BEHIND_CHOSEN)
     }
 
     fn call<'a>(&'a self, call: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
@@ -160,6 +160,6 @@ where
 
 impl<P, F> fmt::Debug for TypedTool<P, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TypedTool").field("sheet", &self.sheet).finish_non_exhaustive()
+        f.debug_struct("TypedTool").field("spec", &self.spec).finish_non_exhaustive()
     }
 }

@@ -29,7 +29,7 @@ pub use log::UnrecordedEntry;
 pub use plan::{Conflict, ConflictKind, UndoPlan};
 pub use recorder::{Content, ImportedWork, PathChange, PathComparison, Recorder, RecordingGuard, UndoResult};
 pub use restore::Failed;
-pub use scan::LookCounts;
+pub use scan::ScanCounts;
 pub use scope::Scope;
 pub use store::{UndoSettings, clean, forget};
 pub use undo_data::{UndoData, Work};

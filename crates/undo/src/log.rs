@@ -87,7 +87,7 @@ impl Log {
     }
 
     /// Returns the records that other processes have added since. Removes a last line that a crash has truncated.
-    pub(crate) fn news(&mut self) -> Result<Vec<Record>, UndoError> {
+    pub(crate) fn new_records(&mut self) -> Result<Vec<Record>, UndoError> {
         let path = self.path.clone();
         let failed = |source| store(&path, "read")(source);
         let known = self.file.stream_position().map_err(failed)?;

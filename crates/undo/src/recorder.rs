@@ -34,7 +34,7 @@ use crate::{
     known_path::{self, KnownFolder},
     log::{Log, Record},
     objects::Objects,
-    scan::LookCounts,
+    scan::ScanCounts,
     store::{Store, prune},
 };
 
@@ -66,7 +66,7 @@ struct State {
     exact: Vec<(Author, Change)>,
     /// Number of records after which the effects of an author that stay are not reported yet.
     reported: BTreeMap<Author, usize>,
-    counts: LookCounts,
+    counts: ScanCounts,
 }
 
 /// State of an open log.
@@ -238,7 +238,7 @@ impl Recorder {
 
     /// Returns counts of the scanning work.
     #[must_use]
-    pub fn counts(&self) -> LookCounts {
+    pub fn counts(&self) -> ScanCounts {
         self.state().counts
     }
 
@@ -255,7 +255,7 @@ impl Recorder {
     }
 
     /// Runs a step of the recording. Its failure stops the recording and is reported once.
-    fn record_step<T>(&self, state: &mut State, work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
+    fn record_step<T>(&self, state: &mut State, work: impl FnOnce(&mut LogState, &mut ScanCounts) -> Result<T, UndoError>) -> Option<T> {
         self.record_step_with_turn(state, work).map(|(done, _turn)| done)
     }
 
@@ -263,7 +263,7 @@ impl Recorder {
     fn record_step_with_turn<T>(
         &self,
         state: &mut State,
-        work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>,
+        work: impl FnOnce(&mut LogState, &mut ScanCounts) -> Result<T, UndoError>,
     ) -> Option<(T, Turn)> {
         if state.is_stopped {
             return None;
@@ -282,7 +282,7 @@ impl Recorder {
         &self,
         state: &mut State,
         turn: &Turn,
-        work: impl FnOnce(&mut LogState, &mut LookCounts) -> Result<T, UndoError>,
+        work: impl FnOnce(&mut LogState, &mut ScanCounts) -> Result<T, UndoError>,
     ) -> Option<T> {
         let State { live, counts, .. } = state;
         let done = work(live.as_mut()?, counts);
@@ -290,7 +290,7 @@ impl Recorder {
     }
 
     /// Opens the log if needed, and reads all records of the others. No one else writes before the turn is dropped.
-    fn open_log<'a>(&self, live: &'a mut Option<LogState>, counts: &mut LookCounts) -> Result<(&'a mut LogState, Turn), UndoError> {
+    fn open_log<'a>(&self, live: &'a mut Option<LogState>, counts: &mut ScanCounts) -> Result<(&'a mut LogState, Turn), UndoError> {
         if live.is_none() {
             let opened = self.start()?;
             *live = Some(opened);
@@ -337,7 +337,7 @@ impl Recorder {
 
     /// Applies the records that others have written since.
     fn catch_up(&self, live: &mut LogState) -> Result<(), UndoError> {
-        for record in live.log.news()? {
+        for record in live.log.new_records()? {
             if let Some(known) = &mut live.known {
                 let undo = live.history.unfinished.as_ref().map(|(_, _, changes)| changes.as_slice());
                 follow(known, &record, undo.unwrap_or_default());
@@ -364,7 +364,7 @@ impl Recorder {
     }
 
     /// Closes the windows of processes that are gone.
-    fn take_up(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
+    fn take_up(&self, live: &mut LogState, counts: &mut ScanCounts) -> Result<(), UndoError> {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
             for change in changes {

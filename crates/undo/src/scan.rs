@@ -24,9 +24,9 @@ const TRIES: usize = 3;
 
 /// Counts of the scanning work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LookCounts {
+pub struct ScanCounts {
     /// Number of scans of the whole folder.
-    pub looks: u64,
+    pub scans: u64,
     /// Number of visited paths.
     pub paths: u64,
     /// Number of files that were read.
@@ -40,13 +40,13 @@ pub(crate) struct FolderScanner<'a> {
     pub(crate) settings: &'a UndoSettings,
     /// Path of the undo data, which is skipped.
     pub(crate) own: Option<&'a Path>,
-    pub(crate) counts: &'a mut LookCounts,
+    pub(crate) counts: &'a mut ScanCounts,
 }
 
 impl FolderScanner<'_> {
     /// Returns the state of each path. `known` is the earlier state, `None` at first; `cache` only avoids reading files again.
     pub(crate) fn all(&mut self, known: Option<&KnownFolder>, cache: &KnownFolder) -> Result<KnownFolder, UndoError> {
-        self.counts.looks += 1;
+        self.counts.scans += 1;
         let device = self.folder.entry(".")?.map(|facts| facts.stamp.device);
         let mut found = KnownFolder::new();
         let mut bytes = 0_u64;

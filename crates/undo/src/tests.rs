@@ -2,8 +2,8 @@ mod bringing;
 mod conflicts;
 mod crashes;
 mod effects;
-mod looking;
 mod random;
+mod scans;
 mod several;
 mod space;
 

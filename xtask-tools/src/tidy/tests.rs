@@ -272,7 +272,7 @@ fn there_is_one_path_for_each_thing() {
         ("crates/orchestrator/src/orchestrator.rs", "use aime_dynamic_planner::{Planner, ask_route};", "planning"),
         ("crates/high/src/ask.rs", "fn call() { tools.call_with_consent(name, parameters, &context); }", "a tool call"),
         ("crates/high/src/ask.rs", "fn call() { self.parts.tools.call(call, &context); }", "a tool call"),
-        ("crates/high/src/ask.rs", "fn call() { permissions.decide(sheet, call).consented()?; }", "a tool call"),
+        ("crates/high/src/ask.rs", "fn call() { permissions.decide(spec, call).consented()?; }", "a tool call"),
         ("crates/high/src/ask.rs", "fn run() { EmbeddedHost::new(runner, sink); }", "starting a run"),
     ] {
         let source = format!("//! A.\n{code}\n");

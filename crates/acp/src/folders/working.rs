@@ -4,7 +4,7 @@ use std::{path::Path, pin::pin, sync::Arc};
 
 use aime_orchestrator::{InboxMessage, OrchestratorError, RunRequest, RunResult, RunView, view};
 use aime_progress_management::{Origin, RunId};
-use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, rfc3339, settings_of};
+use aime_runs::{Drive, RunHandle, RunUpdate, Runs, RunsError, rfc3339, settings_of};
 use futures::future::BoxFuture;
 
 use super::refusal;
@@ -37,14 +37,14 @@ impl WorkingFolder {
             Work::Answer { question, text } => self.go_on(&run, InboxMessage::Answer { question, text }, drive).await?,
             Work::Say { text } => self.go_on(&run, InboxMessage::Say { task: None, text }, drive).await?,
         };
-        let mut news = driven.take_news();
+        let mut updates = driven.take_updates();
         let runs = Arc::clone(&self.runs);
         tokio::spawn(async move {
-            while let Some(news) = news.recv().await {
-                match news {
+            while let Some(update) = updates.recv().await {
+                match update {
                     // Sending fails if the session is closed; the journal still has the event.
-                    RunNews::Event(event) => drop(events.send(*event)),
-                    RunNews::Note(note) => runs.setup().note(note),
+                    RunUpdate::Event(event) => drop(events.send(*event)),
+                    RunUpdate::Note(note) => runs.setup().note(note),
                 }
             }
         });

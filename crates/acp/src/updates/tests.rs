@@ -15,7 +15,7 @@ fn published(events: &[Value]) -> Vec<PublishedEvent> {
 /// Returns the updates for these events: the kind of each, and its content.
 fn shown(how: UpdateSink, events: &[Value]) -> Vec<Value> {
     let mut updates = Updates::new("/work".as_ref(), how, None);
-    published(events).iter().flat_map(|event| updates.take(event)).map(|update| serde_json::to_value(update).unwrap()).collect()
+    published(events).iter().flat_map(|event| updates.observe(event)).map(|update| serde_json::to_value(update).unwrap()).collect()
 }
 
 fn started() -> Value {
@@ -112,13 +112,13 @@ fn a_call_that_was_asked_about_goes_on_as_the_same_call() {
         let mut events = begun();
         events.push(question(task));
         for event in published(&events) {
-            updates.take(&event);
+            updates.observe(&event);
         }
         let request = updates.permission(&"s".into(), &asked);
         assert_eq!(request.options.iter().map(|option| &*option.option_id.0).collect::<Vec<_>>(), ["yes", "always", "no"]);
         let later = published(&[answered(answer), then]);
         let values: Vec<Value> =
-            later.iter().flat_map(|event| updates.take(event)).map(|update| serde_json::to_value(update).unwrap()).collect();
+            later.iter().flat_map(|event| updates.observe(event)).map(|update| serde_json::to_value(update).unwrap()).collect();
         let statuses: Vec<(&str, &str)> =
             values.iter().map(|value| (value["sessionUpdate"].as_str().unwrap(), value["status"].as_str().unwrap())).collect();
         assert_eq!(statuses, expected, "{task} {answer}");

@@ -69,7 +69,7 @@ pub(super) fn gather(
         names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
     }
 
-    let mut sheets: Vec<Arc<ToolSpec>> = Vec::new();
+    let mut specs: Vec<Arc<ToolSpec>> = Vec::new();
     let (mut servers_left_out, mut of_task): (usize, Vec<String>) = (0, Vec::new());
     for name in names {
         let of_profile = profile.denies(&name);
@@ -82,14 +82,14 @@ pub(super) fn gather(
         let no_plan = context.plain_answer_ends && name == super::REPORT_EVIDENCE;
         let too_deep = name == DELEGATE_TASK && !may_delegate;
         let not_the_callers = name != TERMINATE && context.delegated.as_ref().is_some_and(|delegated| !delegated.may_have(&name));
-        if denied || nobody || no_plan || too_deep || not_the_callers || sheets.iter().any(|sheet| sheet.name() == name) {
+        if denied || nobody || no_plan || too_deep || not_the_callers || specs.iter().any(|spec| spec.name() == name) {
             continue;
         }
         let Some(tool) = context.tools.get(&name) else {
             continue;
         };
-        let sheet = tool.sheet();
-        if profile.read_only() && changes_something(sheet) {
+        let spec = tool.spec();
+        if profile.read_only() && changes_something(spec) {
             if is_of_servers(&name) {
                 servers_left_out += 1;
             } else {
@@ -97,11 +97,11 @@ pub(super) fn gather(
             }
             continue;
         }
-        sheets.push(Arc::clone(sheet));
+        specs.push(Arc::clone(spec));
     }
     // These tools are useful only with a `bash` that can leave commands running. Small models get no such `bash`.
-    if small.is_some() || !sheets.iter().any(|sheet| sheet.name() == BASH) {
-        sheets.retain(|sheet| !OF_BACKGROUND.contains(&sheet.name()));
+    if small.is_some() || !specs.iter().any(|spec| spec.name() == BASH) {
+        specs.retain(|spec| !OF_BACKGROUND.contains(&spec.name()));
     }
     if !of_task.is_empty() {
         reasons.push(format!("without `{}`: the task denies {}", of_task.join("`, `"), if of_task.len() == 1 { "it" } else { "them" }));
@@ -110,17 +110,17 @@ pub(super) fn gather(
         let reason = "of MCP servers that are not known to change nothing: it is read-only";
         reasons.push(format!("`{}` is without {servers_left_out} tools {reason}", profile.name));
     }
-    Ok(sheets)
+    Ok(specs)
 }
 
 impl Profile {
     /// Returns the names of the tools that no actor of this profile gets: denied ones and, for a read-only profile, those that change
     /// something.
-    pub fn never_gets<'a>(&self, sheets: impl Iterator<Item = &'a Arc<ToolSpec>>) -> Vec<String> {
+    pub fn never_gets<'a>(&self, specs: impl Iterator<Item = &'a Arc<ToolSpec>>) -> Vec<String> {
         let (mut never, mut had) = (Vec::new(), Vec::new());
-        for sheet in sheets {
-            let is_never = self.denies(sheet.name()) || (self.read_only() && changes_something(sheet));
-            if is_never { &mut never } else { &mut had }.push(sheet.name().to_owned());
+        for spec in specs {
+            let is_never = self.denies(spec.name()) || (self.read_only() && changes_something(spec));
+            if is_never { &mut never } else { &mut had }.push(spec.name().to_owned());
         }
         if !had.iter().any(|name| name == BASH) {
             never.extend(had.into_iter().filter(|name| OF_BACKGROUND.contains(&name.as_str())));
@@ -138,23 +138,23 @@ fn denies(entry: &str, name: &str) -> bool {
     entry.strip_suffix('*').map_or(entry == name, |beginning| name.starts_with(beginning))
 }
 
-pub(super) fn changes_something(sheet: &ToolSpec) -> bool {
-    let inside = sheet.handled_by.is_inside() || matches!(sheet.touches, ToolScope::Nothing | ToolScope::People);
-    !sheet.read_only && !inside
+pub(super) fn changes_something(spec: &ToolSpec) -> bool {
+    let inside = spec.handled_by.is_inside() || matches!(spec.touches, ToolScope::Nothing | ToolScope::People);
+    !spec.read_only && !inside
 }
 
 /// Describes a tool in one line: its parameters (optional ones with a question mark) and the first sentence of its description.
-pub(super) fn note(sheet: &ToolSpec) -> ToolNote {
-    let schema = &sheet.definition.parameters;
+pub(super) fn note(spec: &ToolSpec) -> ToolNote {
+    let schema = &spec.definition.parameters;
     let required = |name: &str| {
         schema.get("required").and_then(|r| r.as_array()).is_some_and(|required| required.iter().any(|r| r.as_str() == Some(name)))
     };
     let properties = schema.get("properties").and_then(|p| p.as_object());
     let parameter = |name: &String| if required(name) { name.clone() } else { format!("{name}?") };
-    let description = sheet.definition.description.trim();
+    let description = spec.definition.description.trim();
     let end = description.find(". ").map(|at| at + 1).or_else(|| description.find('\n')).unwrap_or(description.len());
     ToolNote {
-        name: sheet.name().to_owned(),
+        name: spec.name().to_owned(),
         parameters: properties.into_iter().flat_map(|p| p.keys()).map(parameter).collect(),
         summary: description.get(..end).unwrap_or(description).trim().to_owned(),
     }

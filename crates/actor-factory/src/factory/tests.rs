@@ -207,7 +207,7 @@ fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let registry = builtin();
     let context = ActorContext::new("g", &registry, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(0));
     let composed = ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&spec, &context).unwrap();
-    assert!(composed.input.spec.tools.iter().all(|sheet| !gather::changes_something(sheet)));
+    assert!(composed.input.spec.tools.iter().all(|tool| !gather::changes_something(tool)));
     let reasons = composed.selection.reasons.join("\n");
     for expected in ["without `bash`", "without the bundle `space`", "without the tool `fly`"] {
         assert!(reasons.contains(expected), "{reasons}");
@@ -271,8 +271,8 @@ fn a_small_model_reads_shorter_descriptions() {
         let context =
             ActorContext { limits: &limits, ..ActorContext::new("g", &tools, &NO_RULES).of_plan(plan, Timestamp::from_millis(5)) };
         let composed = ActorFactory::builtin().unwrap().compose(&task("Do it"), &context).unwrap();
-        let sheet = composed.input.spec.tool("read_file").unwrap().clone();
-        assert_eq!(sheet.definition.description, expected);
+        let tool_spec = composed.input.spec.tool("read_file").unwrap().clone();
+        assert_eq!(tool_spec.definition.description, expected);
     }
 }
 
@@ -475,7 +475,7 @@ fn the_fixed_part_of_a_prompt_is_small() {
         let messages = [Message::System { content: composed.input.system }, Message::user(composed.input.task)];
         let request = ChatRequest {
             messages: messages.map(Arc::new).into(),
-            tools: composed.input.spec.tools.iter().map(|sheet| sheet.definition.clone()).collect(),
+            tools: composed.input.spec.tools.iter().map(|tool| tool.definition.clone()).collect(),
             ..ChatRequest::default()
         };
         let tokens = aime_llm::estimate_request_tokens(&request);

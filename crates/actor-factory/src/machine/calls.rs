@@ -68,8 +68,8 @@ impl ActorMachine {
             return;
         }
         let call = call.clone();
-        let Some(handled_by) = self.sheet(&call.name).map(|sheet| sheet.handled_by) else { return };
-        let changes = self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet)) && handled_by != Executor::Run;
+        let Some(handled_by) = self.tool_spec(&call.name).map(|tool| tool.handled_by) else { return };
+        let changes = self.tool_spec(&call.name).is_some_and(|tool| !harmless(tool)) && handled_by != Executor::Run;
         if changes && let Some(fault) = self.must_not_write() {
             return self.finish(index, fault.to_owned(), CallOutcome::Error, 0, out);
         }
@@ -155,9 +155,9 @@ impl ActorMachine {
         if let Some(call) = self.call_mut(index) {
             call.state = CallState::Running { effect: effect.clone() };
         }
-        let sheet = self.sheet(&call.name);
-        let read_only = sheet.is_some_and(|sheet| sheet.read_only && matches!(sheet.touches, ToolScope::Nothing | ToolScope::Files));
-        let changes_files = sheet.is_some_and(|sheet| !sheet.read_only && sheet.touches == ToolScope::Files);
+        let tool = self.tool_spec(&call.name);
+        let read_only = tool.is_some_and(|tool| tool.read_only && matches!(tool.touches, ToolScope::Nothing | ToolScope::Files));
+        let changes_files = tool.is_some_and(|tool| !tool.read_only && tool.touches == ToolScope::Files);
         let seen = if changes_files { self.seen.clone() } else { SeenFiles::new() };
         out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only, seen });
     }
@@ -247,7 +247,7 @@ impl ActorMachine {
         if let (CallOutcome::Cancelled | CallOutcome::InDoubt, Some(turn)) = (outcome, &mut self.turn) {
             turn.broken = true;
         }
-        let looks = self.call_mut(index).map(|call| call.name.clone()).and_then(|name| self.sheet(&name)).is_some_and(harmless);
+        let looks = self.call_mut(index).map(|call| call.name.clone()).and_then(|name| self.tool_spec(&name)).is_some_and(harmless);
         if looks {
             self.note_looked(&text);
         }
@@ -296,10 +296,10 @@ impl ActorMachine {
         let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else {
             return;
         };
-        let (Some(sheet), Some(trust)) = (self.sheet(&call.name), &self.input.trust) else {
+        let (Some(tool_spec), Some(trust)) = (self.tool_spec(&call.name), &self.input.trust) else {
             return;
         };
-        let (origin, untrusted) = (origin_of(sheet, &call.parameters), trust.untrusted(sheet, &call.parameters));
+        let (origin, untrusted) = (origin_of(tool_spec, &call.parameters), trust.untrusted(tool_spec, &call.parameters));
         Origin::merge(&mut self.origins, read.iter().chain(&untrusted));
         if let Some(call) = self.call_mut(index) {
             call.origin = origin;
@@ -376,9 +376,9 @@ impl ActorMachine {
     /// would work on files that are not as the model expects.
     fn follows_a_failed_change(&self, index: usize) -> bool {
         let Some(turn) = &self.turn else { return false };
-        let sheet_of = |call: &Call| self.sheet(&call.name);
-        let acts = turn.calls.get(index).and_then(sheet_of).is_some_and(|sheet| !harmless(sheet) && sheet.handled_by != Executor::Run);
-        let changes_files = |call: &Call| sheet_of(call).is_some_and(|sheet| !sheet.read_only && sheet.touches == ToolScope::Files);
+        let spec_of = |call: &Call| self.tool_spec(&call.name);
+        let acts = turn.calls.get(index).and_then(spec_of).is_some_and(|tool| !harmless(tool) && tool.handled_by != Executor::Run);
+        let changes_files = |call: &Call| spec_of(call).is_some_and(|tool| !tool.read_only && tool.touches == ToolScope::Files);
         acts && turn.calls.iter().take(index).any(|call| call.failed() && changes_files(call))
     }
 

@@ -223,7 +223,7 @@ impl ActorMachine {
     /// Counts a call of a plan tool whose parameters cannot be read: the run never sees it.
     pub(super) fn note_malformed(&mut self, index: usize) {
         let Some(tool) = self.call_mut(index).map(|call| call.name.clone()) else { return };
-        if self.sheet(&tool).is_some_and(|sheet| sheet.handled_by == Executor::Run) {
+        if self.tool_spec(&tool).is_some_and(|tool_spec| tool_spec.handled_by == Executor::Run) {
             self.lead.refused_in_row += 1;
         }
     }

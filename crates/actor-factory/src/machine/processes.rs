@@ -14,7 +14,7 @@ const TOOLS: [&str; 3] = ["bash", "bash_output", "bash_kill"];
 impl ActorMachine {
     /// Returns true if the call ran a program that exited with a code other than 0. Its output is a result, not an error of the tool.
     pub(super) fn has_exited(&self, tool: &str, outcome: CallOutcome, value: &Value) -> bool {
-        let runs = self.sheet(tool).is_some_and(|sheet| sheet.touches == ToolScope::Processes);
+        let runs = self.tool_spec(tool).is_some_and(|spec| spec.touches == ToolScope::Processes);
         runs && outcome == CallOutcome::Error && value.get("exit_code").is_some()
     }
 

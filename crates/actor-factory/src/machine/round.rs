@@ -42,7 +42,7 @@ impl ActorMachine {
                 self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
             }
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
-            let changed = outcome == CallOutcome::Ok && self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet));
+            let changed = outcome == CallOutcome::Ok && self.tool_spec(&call.name).is_some_and(|tool| !harmless(tool));
             let count = self.repeats.record(&call.name, &call.parameters, &text, changed);
             done_again |= call.name == UPDATE_PROGRESS && text == NOT_ENDED && count > 1;
             if count > most_repeated.0 {
@@ -104,7 +104,7 @@ impl ActorMachine {
         }
         let most = self.input.settings.conclude_after_repeats;
         let hopeless = class.failures_before_conclusion > 0 && self.failed_in_row >= class.failures_before_conclusion;
-        self.must_conclude = (done_again || hopeless || count >= most) && self.input.spec.tools.iter().any(|sheet| is_end(sheet.name()));
+        self.must_conclude = (done_again || hopeless || count >= most) && self.input.spec.tools.iter().any(|tool| is_end(tool.name()));
         self.hint(out);
         if self.rest_if_it_gave_up() {
             return;

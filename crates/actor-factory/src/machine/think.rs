@@ -125,7 +125,7 @@ impl ActorMachine {
         let kept: Vec<String> =
             [self.kept_of_run().to_owned(), todos, self.summarize_messages()].into_iter().filter(|text| !text.is_empty()).collect();
         let spec = &self.input.spec;
-        let read_only = |name: &str| spec.tool(name).is_some_and(|sheet| sheet.read_only);
+        let read_only = |name: &str| spec.tool(name).is_some_and(|tool_spec| tool_spec.read_only);
         let removal = if self.input.class.keep_beginnings { Removal::Beginning { read_only: &read_only } } else { Removal::Size };
         let changed = self.history.compact(target, &kept.join("\n"), self.input.settings.kept_messages, removal);
         if changed {

@@ -131,17 +131,17 @@ impl Call {
     }
 
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {
-        let sheet = spec.tool(&call.name);
-        let read = read_arguments(&call.arguments, sheet.map(|sheet| sheet.definition.parameters.as_ref()));
+        let tool_spec = spec.tool(&call.name);
+        let read = read_arguments(&call.arguments, tool_spec.map(|tool| tool.definition.parameters.as_ref()));
         let strict = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
-        let (parameters, checked) = match (sheet, read) {
+        let (parameters, checked) = match (tool_spec, read) {
             (None, read) => {
                 let unknown = format!("Unknown tool: {}. Available: {}", call.name, spec.tool_names().join(", "));
                 (read.unwrap_or_default(), Err(unknown))
             }
             (Some(_), Err(error)) => (Map::new(), Err(format!("Error: {error}"))),
-            (Some(sheet), Ok(parameters)) => {
-                let checked = sheet.check_read(parameters.clone());
+            (Some(tool_spec), Ok(parameters)) => {
+                let checked = tool_spec.check_read(parameters.clone());
                 (parameters, checked.map_err(|error| format!("Error: {error}")))
             }
         };
@@ -189,11 +189,11 @@ impl Call {
 
 /// Returns true if a call of the tool changes nothing outside the actor. Delegation does not count as harmless, since its effects are
 /// unknown, and calls of plan tools depend on each other.
-pub(super) fn harmless(sheet: &ToolSpec) -> bool {
-    if sheet.handled_by == Executor::Run {
+pub(super) fn harmless(tool_spec: &ToolSpec) -> bool {
+    if tool_spec.handled_by == Executor::Run {
         return false;
     }
-    sheet.read_only || (sheet.handled_by == Executor::Actor && sheet.name() != DELEGATE_TASK)
+    tool_spec.read_only || (tool_spec.handled_by == Executor::Actor && tool_spec.name() != DELEGATE_TASK)
 }
 
 impl Turn {

@@ -16,14 +16,14 @@ pub(super) async fn acp(_: Setup) -> Result<u8, Failure> {
 pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
     use std::sync::Arc;
 
-    use aime_acp::{Folders, Introduction, Workshop};
+    use aime_acp::{FolderService, Folders, Introduction};
 
     use crate::{failure::code, output, signals::interrupted};
 
     output::note("serving the Agent Client Protocol on standard input and output; it ends when the input is closed");
     let folders = Arc::new(Folders::new(setup.opener().clone()));
     let introduction = Introduction { version: env!("CARGO_PKG_VERSION").to_owned(), setup: vec!["--init".to_owned()] };
-    let served = aime_acp::serve(Arc::clone(&folders) as Arc<dyn Workshop>, introduction, tokio::io::stdin(), tokio::io::stdout());
+    let served = aime_acp::serve(Arc::clone(&folders) as Arc<dyn FolderService>, introduction, tokio::io::stdin(), tokio::io::stdout());
     let served = tokio::select! {
         served = served => served,
         () = interrupted() => Ok(()),

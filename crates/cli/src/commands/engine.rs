@@ -3,7 +3,7 @@
 use aime_messages::message;
 use aime_orchestrator::RunRequest;
 use aime_runs::{
-    RunNews, Runs, Setup,
+    RunUpdate, Runs, Setup,
     engine::{Address, EngineRuns, EngineWatch, EngineWorker, FolderConflict},
 };
 use tokio::sync::mpsc;
@@ -52,12 +52,12 @@ async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, se
     let screen = Screen::new(Form::of(output, sight), watched.run());
     let (mut interruptions, mut is_stopping) = (interruptions(), false);
     loop {
-        let news = tokio::select! {
+        let update = tokio::select! {
             biased;
             Some(()) = interruptions.recv() => None,
-            news = watched.next() => Some(news?),
+            update = watched.next() => Some(update?),
         };
-        match news {
+        match update {
             None if std::mem::replace(&mut is_stopping, true) => {
                 output::note(&msg!("engine-left", run = watched.run()));
                 return Ok(code::INTERRUPTED);
@@ -66,8 +66,8 @@ async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, se
                 screen.note(&msg!("engine-stopping"));
                 watched.stop();
             }
-            Some(Some(RunNews::Event(event))) => screen.show(&event)?,
-            Some(Some(RunNews::Note(note))) => screen.note(&print(&note)),
+            Some(Some(RunUpdate::Event(event))) => screen.show(&event)?,
+            Some(Some(RunUpdate::Note(note))) => screen.note(&print(&note)),
             Some(None) => break,
         }
     }
@@ -99,9 +99,9 @@ pub(super) async fn watch(run: &str, form: Output, runs: &EngineRuns<'_>) -> Res
         tokio::select! {
             biased;
             Some(()) = interruptions.recv() => return Ok(0),
-            news = watched.next() => match news? {
-                Some(RunNews::Event(event)) => print_event(&event, watched.run(), form)?,
-                Some(RunNews::Note(note)) => output::note(&print(&note)),
+            update = watched.next() => match update? {
+                Some(RunUpdate::Event(event)) => print_event(&event, watched.run(), form)?,
+                Some(RunUpdate::Note(note)) => output::note(&print(&note)),
                 None => break,
             },
         }

@@ -166,7 +166,7 @@ pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs,
         Work::Resume { bounds, .. } => runs.resume(&run, bounds, drive).await?,
     };
     let (stop, abort) = (driven.stop().clone(), driven.abort_handle());
-    let shown = tokio::spawn(show(Arc::clone(&seen.screen), driven.take_news()));
+    let shown = tokio::spawn(show(Arc::clone(&seen.screen), driven.take_updates()));
     let result = tokio::select! {
         result = driven.result() => result,
         () = stopped_twice(&stop, &seen) => {

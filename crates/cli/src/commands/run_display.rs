@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aime_orchestrator::{Bounds, HumanChannel, Models, NobodyThere};
+use aime_orchestrator::{Bounds, HumanChannel, Models, NoHuman};
 use aime_progress_management::{ProgressState, RunId};
-use aime_runs::{RunNews, Setup};
+use aime_runs::{RunUpdate, Setup};
 use tokio::{
     sync::{Notify, mpsc},
     task::JoinHandle,
@@ -65,7 +65,7 @@ impl RunDisplay {
         if let Some(before) = before {
             screen.begin_with(before);
         }
-        let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NobodyThere) };
+        let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NoHuman) };
         Ok(Self { screen, human, hearing: None, stops })
     }
 }
@@ -105,7 +105,7 @@ pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> DisplayOp
 }
 
 /// Shows events until the stream ends.
-pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<RunNews>) -> Result<(), Failure> {
+pub(super) async fn show(screen: Arc<Screen>, mut updates: mpsc::UnboundedReceiver<RunUpdate>) -> Result<(), Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
             let live = Arc::clone(live);
@@ -113,10 +113,10 @@ pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<
         }
         _ => None,
     };
-    while let Some(news) = news.recv().await {
-        match news {
-            RunNews::Event(event) => screen.show(&event)?,
-            RunNews::Note(note) => screen.note(&print(&note)),
+    while let Some(update) = updates.recv().await {
+        match update {
+            RunUpdate::Event(event) => screen.show(&event)?,
+            RunUpdate::Note(note) => screen.note(&print(&note)),
         }
     }
     screen.close();

@@ -2,7 +2,7 @@
 
 use aime_messages::message;
 use aime_runs::Setup;
-use aime_tools::{AskPerson, Executor, TellProgress, ToolContext, ToolScope, ToolSpec};
+use aime_tools::{AskPerson, Executor, ProgressReporter, ToolContext, ToolScope, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -14,10 +14,10 @@ use crate::{
 };
 
 /// Classifies a tool by its effects, in one word.
-fn kind(sheet: &ToolSpec) -> String {
-    match (sheet.handled_by, sheet.touches) {
+fn kind(spec: &ToolSpec) -> String {
+    match (spec.handled_by, spec.touches) {
         (Executor::Actor | Executor::Run, _) => msg!("tool-of-actors"),
-        _ if sheet.read_only => msg!("tool-reads"),
+        _ if spec.read_only => msg!("tool-reads"),
         (_, ToolScope::Processes) => msg!("tool-runs"),
         (_, ToolScope::Network) => msg!("tool-connects"),
         _ => msg!("tool-changes"),
@@ -26,7 +26,7 @@ fn kind(sheet: &ToolSpec) -> String {
 
 /// Returns the context of a call: it shows progress, and asks a person who can type.
 fn context(setup: &Setup) -> Result<ToolContext, Failure> {
-    let context = setup.tool_context()?.with_progress(TellProgress::new(|news| output::note(&output::plain(&news))));
+    let context = setup.tool_context()?.with_progress(ProgressReporter::new(|message| output::note(&output::plain(&message))));
     if !output::can_type() {
         return Ok(context);
     }
@@ -37,7 +37,7 @@ fn context(setup: &Setup) -> Result<ToolContext, Failure> {
 pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Result<u8, Failure> {
     let registry = setup.every_tool();
     let known = |name: &str| {
-        let found = registry.sheets([name]).map(|mut sheets| sheets.pop());
+        let found = registry.specs([name]).map(|mut specs| specs.pop());
         found.map_err(|_| {
             let hint = aime_tools::nearest_tool(name).map_or_else(|| message!("tools-list"), |near| message!("tools-near", near));
             Failure::usage(message!("no-tool", tool = name)).hint(hint)
@@ -45,16 +45,16 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
     };
     match command.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
-            let mut sheets: Vec<_> = registry.all_sheets().collect();
-            sheets.sort_unstable_by_key(|sheet| sheet.name());
-            for sheet in sheets {
-                let (name, kind) = (sheet.name(), column(&kind(sheet), 10));
-                output::result(&format!("{BOLD}{name:<16}{BOLD:#} {kind}{}", sheet.definition.description));
+            let mut specs: Vec<_> = registry.all_specs().collect();
+            specs.sort_unstable_by_key(|spec| spec.name());
+            for spec in specs {
+                let (name, kind) = (spec.name(), column(&kind(spec), 10));
+                output::result(&format!("{BOLD}{name:<16}{BOLD:#} {kind}{}", spec.definition.description));
             }
         }
         ToolsCommand::Show { name } => {
-            if let Some(sheet) = known(&name)? {
-                output::json(sheet.as_ref(), true)?;
+            if let Some(spec) = known(&name)? {
+                output::json(spec.as_ref(), true)?;
             }
         }
         ToolsCommand::Call { name, parameters } => {

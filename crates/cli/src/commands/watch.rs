@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_orchestrator::{PublishedEvent, RunResult};
 use aime_progress_management::RunId;
-use aime_runs::{RunWatch, Runs, WatchNews};
+use aime_runs::{RunWatch, Runs, WatchUpdate};
 use aime_terminal::Part;
 use tokio::sync::Notify;
 
@@ -77,8 +77,8 @@ async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure
     let Screen::Whole(whole) = screen else { return Ok(()) };
     loop {
         match watch.next().await? {
-            WatchNews::Events(events) => events.iter().for_each(|event| whole.show(event)),
-            WatchNews::Quiet { driven } => whole.set_driven(driven),
+            WatchUpdate::Events(events) => events.iter().for_each(|event| whole.show(event)),
+            WatchUpdate::Quiet { driven } => whole.set_driven(driven),
         }
     }
 }
@@ -87,9 +87,9 @@ async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure
 async fn print(watch: &mut RunWatch<'_>, run: &RunId, form: Output) -> Result<(), Failure> {
     loop {
         match watch.next().await? {
-            WatchNews::Events(events) => events.iter().try_for_each(|event| print_event(event, run, form))?,
-            WatchNews::Quiet { driven: false } => return Ok(()),
-            WatchNews::Quiet { driven: true } => {}
+            WatchUpdate::Events(events) => events.iter().try_for_each(|event| print_event(event, run, form))?,
+            WatchUpdate::Quiet { driven: false } => return Ok(()),
+            WatchUpdate::Quiet { driven: true } => {}
         }
     }
 }

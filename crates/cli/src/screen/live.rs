@@ -57,7 +57,7 @@ impl Live {
 
     pub(super) fn show(&self, published: &PublishedEvent) {
         let mut view = self.view();
-        view.take(published);
+        view.observe(published);
         if let Some(line) = line_of(published).filter(|_| is_news(&published.event)) {
             self.print(&mut view, &line);
         }
@@ -126,7 +126,7 @@ impl Live {
 }
 
 impl View {
-    fn take(&mut self, published: &PublishedEvent) {
+    fn observe(&mut self, published: &PublishedEvent) {
         match (&published.event, self.state.as_mut()) {
             (ProgressEvent::RunStarted { plan_id, goal, .. }, None) => {
                 self.state = Some(ProgressState::new(plan_id.clone(), goal.clone(), published.at));

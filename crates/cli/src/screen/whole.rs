@@ -59,27 +59,27 @@ impl Whole {
         Ok(view.map(|view| Self { view, log: Mutex::default() }))
     }
 
-    fn news(&self) -> MutexGuard<'_, ScreenLog> {
+    fn log(&self) -> MutexGuard<'_, ScreenLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn show(&self, published: &PublishedEvent) {
         let line = line_of(published);
         if let Some(line) = &line {
-            let mut news = self.news();
-            match news.state {
-                ScreenState::Whole if is_news(&published.event) => news.keep(line.clone()),
+            let mut log = self.log();
+            match log.state {
+                ScreenState::Whole if is_news(&published.event) => log.keep(line.clone()),
                 ScreenState::Broken => output::note(line),
                 ScreenState::Whole | ScreenState::Closed => {}
             }
         }
-        self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
+        self.view.observe(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
     }
 
     pub(crate) fn note(&self, text: &str) {
-        let mut news = self.news();
-        if news.state == ScreenState::Whole {
-            news.keep(text.to_owned());
+        let mut log = self.log();
+        if log.state == ScreenState::Whole {
+            log.keep(text.to_owned());
             self.view.log(&output::bare(text));
         } else {
             output::note(text);
@@ -93,21 +93,21 @@ impl Whole {
 
     /// Prints every later event as a line, because the screen is gone.
     pub(crate) fn lose(&self) {
-        let mut news = self.news();
-        if news.state != ScreenState::Whole {
+        let mut log = self.log();
+        if log.state != ScreenState::Whole {
             return;
         }
-        news.state = ScreenState::Broken;
-        news.leave_behind();
+        log.state = ScreenState::Broken;
+        log.leave_behind();
         output::note(&msg!("view-lost"));
     }
 
     /// Restores the terminal once, and leaves the important lines behind.
     pub(crate) fn close(&self) {
-        let mut news = self.news();
-        news.state = ScreenState::Closed;
+        let mut log = self.log();
+        log.state = ScreenState::Closed;
         let screen = self.view.close();
-        news.leave_behind();
+        log.leave_behind();
         let Some(screen) = screen else { return };
         if let Some(state) = screen.state().filter(|state| !state.tasks.is_empty()) {
             output::note(&format!("{}\n", last(state, size().1)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_orchestrator::{HumanChannel, HumanQuestion, RunRequest};
 use aime_progress_management::{PlanMode, RunId};
-use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError};
+use aime_runs::{Drive, RunHandle, RunUpdate, Runs, RunsError};
 use aime_tools::Approval;
 use futures::future::BoxFuture;
 
@@ -62,14 +62,14 @@ async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, RunsE
 
 /// Waits until a run has emitted an event, or has failed before.
 async fn wait_for_start(runs: &Arc<Runs>, mut driven: RunHandle) -> Result<(), RunsError> {
-    let mut news = driven.take_news();
-    if news.recv().await.is_none() {
+    let mut updates = driven.take_updates();
+    if updates.recv().await.is_none() {
         return driven.result().await.map(drop);
     }
     let runs = Arc::clone(runs);
     tokio::spawn(async move {
-        while let Some(news) = news.recv().await {
-            if let RunNews::Note(note) = news {
+        while let Some(update) = updates.recv().await {
+            if let RunUpdate::Note(note) = update {
                 runs.setup().note(note);
             }
         }

@@ -2,13 +2,13 @@
 
 use aime_progress_management::{Plan, ProgressState};
 
-use super::{PersonWords, criteria, message::CHANGING, tasks};
+use super::{UnsolicitedMessage, criteria, message::CHANGING, tasks};
 use crate::draft::{one_line, quote};
 
 /// Returns the texts that the lead must remember, uncut: the goal, the plan as a checklist, the success criteria, the
 /// unhandled messages of people, and the rules for changing a plan of tasks.
 #[must_use]
-pub fn kept_words(state: &ProgressState, unhandled: &[PersonWords]) -> String {
+pub fn kept_words(state: &ProgressState, unhandled: &[UnsolicitedMessage]) -> String {
     let mut out = format!("## Goal\n{}\n", state.goal.trim());
     if !state.strategic.approach.is_empty() {
         out.push_str(&format!("\n## Approach\n{}\n", state.strategic.approach.trim()));

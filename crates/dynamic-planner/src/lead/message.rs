@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aime_progress_management::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, TaskId};
 
-use super::{BudgetLeft, LeadMemory, PersonWords, Wake, WakeKind, criteria, settled, tasks};
+use super::{BudgetLeft, LeadMemory, UnsolicitedMessage, Wake, WakeKind, criteria, settled, tasks};
 use crate::{
     ChangedFile,
     draft::{Draft, Share},
@@ -35,14 +35,14 @@ pub type TaskChanges = BTreeMap<TaskId, Vec<ChangedFile>>;
 pub fn wake_message(wake: &Wake, state: &ProgressState, changes: &TaskChanges, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
     match wake.memory {
-        LeadMemory::Kept => news(wake, state, changes, &mut draft),
+        LeadMemory::Kept => updates(wake, state, changes, &mut draft),
         LeadMemory::Fresh => all(wake, state, changes, &mut draft),
     }
     draft.into_text(budget_tokens)
 }
 
 /// Writes the changes since the last wake.
-fn news(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
+fn updates(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
     let goes_on = goes_on_after_end(wake, state);
     draft.fixed(if goes_on { GOES_ON } else { opening(wake) });
     draft.fixed("\n");
@@ -147,7 +147,7 @@ fn words(wake: &Wake, is_brief: bool, draft: &mut Draft) {
     if !is_brief {
         draft.fixed("When you have acted on them, name their ids in `handled` of `change_plan`.\n");
     }
-    for PersonWords { id, task, text } in &wake.words {
+    for UnsolicitedMessage { id, task, text } in &wake.words {
         let to = task.as_ref().map(|task| format!(", to the worker of `{task}`")).unwrap_or_default();
         draft.fixed(format!("- {id}{to}:\n"));
         draft.quoted_whole(text);

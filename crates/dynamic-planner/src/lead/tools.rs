@@ -102,17 +102,17 @@ impl fmt::Display for PlanTool {
 /// checked against, but no task, so that the list stays the same for the whole run and prompt caches match.
 #[must_use]
 pub fn lead_tools(names: &PlanChecker<'_>) -> Vec<Arc<ToolSpec>> {
-    let sheet = |tool: PlanTool| {
+    let spec = |tool: PlanTool| {
         let definition = ToolDefinition {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             parameters: tool.parameters(names).into(),
         };
-        let mut sheet = ToolSpec::new(definition);
-        (sheet.handled_by, sheet.touches) = (Executor::Run, ToolScope::Nothing);
+        let mut spec = ToolSpec::new(definition);
+        (spec.handled_by, spec.touches) = (Executor::Run, ToolScope::Nothing);
         // The run answers a repeated call with its earlier answer.
-        (sheet.read_only, sheet.idempotent) = (tool == PlanTool::ReadResult, true);
-        Arc::new(sheet)
+        (spec.read_only, spec.idempotent) = (tool == PlanTool::ReadResult, true);
+        Arc::new(spec)
     };
-    PlanTool::ALL.into_iter().map(sheet).collect()
+    PlanTool::ALL.into_iter().map(spec).collect()
 }

@@ -63,7 +63,7 @@ pub struct Wake {
     pub evidence: Vec<EvidenceId>,
     /// Messages of people that the lead has not handled yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub words: Vec<PersonWords>,
+    pub words: Vec<UnsolicitedMessage>,
     /// Changes of the last `change_plan` that did not fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedChange>,
@@ -82,7 +82,7 @@ pub struct Wake {
 
 /// An unsolicited message of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PersonWords {
+pub struct UnsolicitedMessage {
     /// The id of its evidence; `change_plan` names it in `handled`.
     pub id: EvidenceId,
     /// The task whose actor the person addressed.

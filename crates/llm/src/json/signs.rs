@@ -2,7 +2,7 @@
 
 use super::scan::JsonDeviation;
 
-/// Returns the oddities of a comment. With `// ... more tasks` a model leaves a part out.
+/// Returns the deviations of a comment. With `// ... more tasks` a model leaves a part out.
 pub(super) fn comment(rest: &str) -> impl Iterator<Item = JsonDeviation> + use<> {
     let words = rest.trim_start_matches(['/', '*', '#', ' ']);
     let elides = words.starts_with("...") || words.starts_with('…');
@@ -34,7 +34,7 @@ pub(super) fn ascii(c: char) -> char {
 }
 
 /// Returns the deviation of a quote that is not a plain double quote.
-pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<JsonDeviation> {
+pub(super) fn quote_deviation(quote: char, rest: &str) -> Option<JsonDeviation> {
     match quote {
         '"' if rest.starts_with("\"\"") => Some(JsonDeviation::TripleQuotes),
         '\'' if rest.starts_with("''") => Some(JsonDeviation::TripleQuotes),
@@ -46,7 +46,7 @@ pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<JsonDeviation> {
 }
 
 /// Returns the deviation of a word outside of strings.
-pub(super) fn word_oddity(word: &str) -> Option<JsonDeviation> {
+pub(super) fn word_deviation(word: &str) -> Option<JsonDeviation> {
     match word {
         "true" | "false" | "null" | "e" | "E" => None,
         "True" | "False" | "None" => Some(JsonDeviation::PythonLiteral),

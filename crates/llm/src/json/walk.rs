@@ -9,7 +9,7 @@ use super::{
     },
     cursor::{Cursor, opens_string, pass_string},
     scan::{Edit, Ending, JsonDeviation, Parts, Span},
-    signs::{ascii, comment, is_word, meant, quote_oddity, word_oddity},
+    signs::{ascii, comment, is_word, meant, quote_deviation, word_deviation},
 };
 
 /// The deepest nesting that is followed; a strict reader stops there too.
@@ -176,7 +176,7 @@ impl<'t> Walk<'t> {
     fn string(&mut self, quote: char) -> bool {
         let in_object = self.open.last().is_some_and(|level| level.closer == '}');
         self.after_value = matches!(self.before, ':' | '[' | ',') && !(self.before == ',' && in_object);
-        self.deviations.extend(quote_oddity(quote, self.cursor.rest()));
+        self.deviations.extend(quote_deviation(quote, self.cursor.rest()));
         self.parts.texts += 1;
         if !pass_string(&mut self.cursor, quote) {
             return false;
@@ -199,7 +199,7 @@ impl<'t> Walk<'t> {
     fn word(&mut self, at: usize) {
         let rest = self.cursor.rest();
         self.cursor.at += rest.len() - rest.trim_start_matches(is_word).len();
-        let deviation = word_oddity(self.text.get(at..self.cursor.at).unwrap_or_default());
+        let deviation = word_deviation(self.text.get(at..self.cursor.at).unwrap_or_default());
         // A word at the end may be the beginning of a literal.
         self.words += usize::from(deviation == Some(JsonDeviation::Unquoted) && !self.cursor.rest().is_empty());
         self.deviations.extend(deviation);

@@ -9,7 +9,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::address::{Address, KeyHeader};
-use super::carrier::Carrier;
+use super::custom_transport::Transport;
 use super::dialect::{Dialect, ImagesForm};
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::TransportKind;
@@ -43,13 +43,13 @@ impl ModelStack {
     ///
     /// # Errors
     /// The address, the key or a header cannot be used.
-    pub fn carried_by(settings: OpenAiSettings, carrier: Arc<dyn Carrier>) -> Result<Self, SettingsError> {
+    pub fn with_transport(settings: OpenAiSettings, transport: Arc<dyn Transport>) -> Result<Self, SettingsError> {
         let address = address(&settings)?;
         // Never used, but async-openai requires one.
         provide_crypto();
         let http =
             reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
-        Self::on_wire(settings, address, http, TransportKind::Carrier(carrier))
+        Self::on_wire(settings, address, http, TransportKind::Custom(transport))
     }
 
     fn on_wire(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: TransportKind) -> Result<Self, SettingsError> {

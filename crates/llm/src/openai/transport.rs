@@ -14,7 +14,7 @@ use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
 use tokio::time::Instant;
 
-use super::carrier::{CarriedAnswer, Carrier};
+use super::custom_transport::{Transport, TransportResponse};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
 use super::fault::{self, Fault, FaultSource};
 use super::gzip;
@@ -126,18 +126,18 @@ impl Attempt {
 #[derive(Clone)]
 pub(super) enum TransportKind {
     Http(reqwest::Client),
-    Carrier(Arc<dyn Carrier>),
+    Custom(Arc<dyn Transport>),
 }
 
 impl TransportKind {
     /// Sends the request, within the bounds of the attempt.
-    async fn send(&self, attempt: &Attempt, request: reqwest::Request) -> Result<CarriedAnswer, Fault> {
+    async fn send(&self, attempt: &Attempt, request: reqwest::Request) -> Result<TransportResponse, Fault> {
         let http = match self {
             Self::Http(http) => http,
-            Self::Carrier(carrier) => {
+            Self::Custom(transport) => {
                 let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
                 let unreachable = |error: std::io::Error| attempt.without_connection(error.to_string());
-                return Ok(attempt.bounded(carrier.carry(body)).await?.map_err(unreachable)?);
+                return Ok(attempt.bounded(transport.send(body)).await?.map_err(unreachable)?);
             }
         };
         let response = attempt.bounded(http.execute(request)).await?.map_err(|error| attempt.unreachable(&error.without_url()))?;
@@ -146,7 +146,7 @@ impl TransportKind {
         let headers = headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
         let body =
             response.bytes_stream().map_ok(|piece| piece.to_vec()).map_err(|error| std::io::Error::other(innermost(&error.without_url())));
-        Ok(CarriedAnswer { status, headers, body: body.boxed() })
+        Ok(TransportResponse { status, headers, body: body.boxed() })
     }
 }
 
@@ -182,7 +182,7 @@ impl Sender {
     async fn send(&self, request: reqwest::Request) -> Result<reqwest::Response, Fault> {
         let attempt = &self.attempt;
         let answer = self.way.send(attempt, request).await?;
-        let answer = CarriedAnswer { body: gzip::unpacked(answer.body), ..answer };
+        let answer = TransportResponse { body: gzip::unpacked(answer.body), ..answer };
         if !(200..300).contains(&answer.status) {
             return Err(self.refused(answer).await);
         }
@@ -228,7 +228,7 @@ impl Sender {
         Ok(http::Response::new(body).into())
     }
 
-    async fn refused(&self, answer: CarriedAnswer) -> Fault {
+    async fn refused(&self, answer: TransportResponse) -> Fault {
         let status = answer.status;
         let times = Times::of(|name| answer.header(name));
         if let (300..=399, Some(target)) = (status, answer.header("location")) {
@@ -263,7 +263,7 @@ impl Sender {
 }
 
 /// Returns the pieces of a body, each within its time, and together no more than a body may have.
-fn pieces(attempt: Arc<Attempt>, answer: CarriedAnswer) -> Pieces {
+fn pieces(attempt: Arc<Attempt>, answer: TransportResponse) -> Pieces {
     stream::unfold(Some((attempt, answer.body, 0_usize)), |state| async {
         let (attempt, mut body, read) = state?;
         match next(&attempt, &mut body, read).await {

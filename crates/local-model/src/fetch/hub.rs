@@ -9,7 +9,7 @@ use reqwest::{
 };
 
 use super::{
-    FetchNews, FetchObserver, FetchSettings, SourceError,
+    FetchEvent, FetchObserver, FetchSettings, SourceError,
     error::SourceAbort,
     part::{BLOCK, PartFile},
 };
@@ -47,7 +47,7 @@ pub(super) async fn fetch(
         if !broke_off || in_vain >= TRIES {
             return Err(error.into());
         }
-        observer.on_progress(&FetchNews::Again { reason: &error.describe() });
+        observer.on_event(&FetchEvent::Again { reason: &error.describe() });
         tokio::time::sleep(wait).await;
         wait *= 2;
     }
@@ -121,7 +121,7 @@ fn read_range(text: &str) -> Option<(u64, Option<u64>)> {
 async fn write_chunk(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, observer: &dyn FetchObserver) -> Result<(), SourceAbort> {
     if !taken.is_empty() {
         part.append(std::mem::replace(taken, Vec::with_capacity(BLOCK))).await?;
-        observer.on_progress(&FetchNews::Progress { done: part.len(), total });
+        observer.on_event(&FetchEvent::Progress { done: part.len(), total });
     }
     Ok(())
 }

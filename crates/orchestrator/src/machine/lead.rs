@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
-use aime_dynamic_planner::{BudgetLeft, LeadMemory, PersonWords, Wake, WakeKind, kept_words};
+use aime_dynamic_planner::{BudgetLeft, LeadMemory, UnsolicitedMessage, Wake, WakeKind, kept_words};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus,
@@ -280,10 +280,12 @@ impl RunMachine {
     }
 
     /// Returns the messages of people that no change of the plan has dealt with.
-    fn unhandled_words(&self) -> Vec<PersonWords> {
+    fn unhandled_words(&self) -> Vec<UnsolicitedMessage> {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
         let messages = self.person_messages().iter().filter(|message| !message.by_lead && open(&message.id));
-        messages.map(|message| PersonWords { id: message.id.clone(), task: message.task.clone(), text: message.text.clone() }).collect()
+        messages
+            .map(|message| UnsolicitedMessage { id: message.id.clone(), task: message.task.clone(), text: message.text.clone() })
+            .collect()
     }
 
     fn budget_left(&self) -> BudgetLeft {

@@ -67,8 +67,8 @@ impl RunMachine {
     pub(super) fn with_origins(&mut self, task: &TaskId, mut conclusion: Conclusion) -> Conclusion {
         let known = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool);
         if let (Some(trust), Some(known)) = (&self.input.settings.trust, known) {
-            let sheet = known.spec.tool.as_deref().and_then(|tool| self.sheet(tool));
-            let read = sheet.and_then(|sheet| trust.untrusted(sheet, &known.spec.parameters));
+            let tool_spec = known.spec.tool.as_deref().and_then(|tool| self.tool_spec(tool));
+            let read = tool_spec.and_then(|tool| trust.untrusted(tool, &known.spec.parameters));
             let refers = refers(&known.spec);
             Origin::merge(&mut conclusion.origins, self.origins_of_call(refers).iter().chain(&read));
         }

@@ -185,7 +185,8 @@ impl RunMachine {
             return;
         }
         let tool = known.spec.tool.clone().unwrap_or_default();
-        let goes_on = self.executions.finished_call(task).is_some() || self.sheet(&tool).is_some_and(|sheet| sheet.repeatable());
+        let goes_on =
+            self.executions.finished_call(task).is_some() || self.tool_spec(&tool).is_some_and(|tool_spec| tool_spec.repeatable());
         match begun {
             Some(id) if known.spec.kind == TaskKind::Tool && !goes_on => {
                 let error = message!("call-in-doubt", tool, id);

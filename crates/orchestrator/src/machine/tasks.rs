@@ -172,16 +172,16 @@ impl RunMachine {
             return self.issue(id, effect, Work::Task(task.clone()), out);
         }
         let name = spec.tool.clone().unwrap_or_default();
-        let Some(sheet) = self.sheet(&name).map(Arc::clone) else {
+        let Some(tool_spec) = self.tool_spec(&name).map(Arc::clone) else {
             return self.cannot_begin(task, message!("tool-unknown", tool = name), None, out);
         };
-        let parameters = match expand(&spec.parameters, Some(&sheet.definition.parameters), &self.state) {
+        let parameters = match expand(&spec.parameters, Some(&tool_spec.definition.parameters), &self.state) {
             Ok(parameters) => parameters,
             Err(error) => return self.cannot_begin(task, Message::text(error), None, out),
         };
         let origins = self.origins_of_call(refers(&spec));
         let rules = in_force(&self.input.rules, &self.state.consents);
-        let checked = match sheet.check_read(parameters) {
+        let checked = match tool_spec.check_read(parameters) {
             Ok(checked) => checked,
             Err(error) => return self.cannot_begin(task, Message::text(error), None, out),
         };
@@ -191,7 +191,7 @@ impl RunMachine {
             handed_over: self.was_handed_over(&spec),
             ..Permissions::new(self.input.settings.approval, &rules)
         };
-        let call = match permissions.decide(&sheet, checked) {
+        let call = match permissions.decide(&tool_spec, checked) {
             Permission::Allow(call) => call,
             Permission::Deny { reason } => return self.cannot_begin(task, Message::text(reason), Some(FailureCause::Denied), out),
             Permission::Ask(open) if self.input.settings.unattended => {
@@ -217,7 +217,7 @@ impl RunMachine {
         self.withdraw_approvals(task, out);
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
-        let read_only = is_repeatable(&sheet);
+        let read_only = is_repeatable(&tool_spec);
         self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, Work::Task(task.clone()), out);
     }
 
@@ -339,7 +339,7 @@ impl RunMachine {
         let call = attempt_name(task, self.executions.of(task), known.attempts);
         let output = text.chars().take(PREVIEW_CHARS).collect();
         let tool = known.spec.tool.clone().unwrap_or_default();
-        let origin = self.sheet(&tool).and_then(|sheet| origin_of(sheet, &known.spec.parameters));
+        let origin = self.tool_spec(&tool).and_then(|tool_spec| origin_of(tool_spec, &known.spec.parameters));
         self.emit(ProgressEvent::ToolCallFinished { task: Some(task.clone()), call, tool, outcome, output, origin, duration_ms }, out);
     }
 
@@ -461,8 +461,8 @@ impl RunMachine {
 }
 
 /// Returns whether a call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
-const fn is_repeatable(sheet: &ToolSpec) -> bool {
-    sheet.read_only && matches!(sheet.touches, ToolScope::Nothing | ToolScope::Files)
+const fn is_repeatable(tool_spec: &ToolSpec) -> bool {
+    tool_spec.read_only && matches!(tool_spec.touches, ToolScope::Nothing | ToolScope::Files)
 }
 
 /// Returns the name of an attempt at a task, which is that of the call of a tool task.

@@ -11,7 +11,7 @@ use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
 use aime_messages::Message;
 use aime_progress_management::{Conclusion, FileChangeKind, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
-use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
+use aime_tools::{Approval, CriterionVerdict, Executor, audit_spec};
 use aime_undo::{Author, Change, Entry, UndoData, line_diff};
 use aime_work_tree::Unmerged;
 use tempfile::TempDir;
@@ -77,7 +77,7 @@ pub(super) struct Work<'a> {
 pub(super) struct AuditUses(Mutex<Vec<ModelUse>>);
 
 impl AuditUses {
-    pub(super) fn take(&self, event: &ProgressEvent) {
+    pub(super) fn observe(&self, event: &ProgressEvent) {
         if let ProgressEvent::ModelCalled { model, effort, spent, duration_ms, finish, .. } = event {
             let used = ModelUse {
                 purpose: "verdict".to_owned(),
@@ -247,11 +247,11 @@ impl Attempt {
         let NewActor { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(Message::text)?;
-        let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
+        let looks = input.spec.tools.iter().filter(|tool| tool.handled_by == Executor::Runtime && tool.read_only).cloned();
         let shell = if runner.auditors_run_commands(self.private.as_ref()).await { runner.parts.tools.get(BASH) } else { None };
         input.spec.approval = if shell.is_some() { runner.input.settings.approval } else { Approval::ReadOnly };
-        let shell = shell.map(|tool| Arc::clone(tool.sheet()));
-        input.spec.tools = looks.chain(shell).chain([audit_sheet()]).collect::<Vec<_>>().into();
+        let shell = shell.map(|tool| Arc::clone(tool.spec()));
+        input.spec.tools = looks.chain(shell).chain([audit_spec()]).collect::<Vec<_>>().into();
         input.spec.max_steps = input.spec.max_steps.min(MAX_STEPS);
         (input.system, input.task, input.call) = (system, task, Some(call.to_owned()));
         input.audits = u32::try_from(brief.criteria.len()).unwrap_or(u32::MAX);

@@ -93,8 +93,8 @@ impl RunRunner {
             ("command".to_owned(), Value::from(check.command.as_str())),
             ("timeout_seconds".to_owned(), Value::from(seconds)),
         ]);
-        let call = tool.sheet().check(parameters).map_err(|error| message!("check-not-run", reason = error))?;
-        match permissions.decide(tool.sheet(), call) {
+        let call = tool.spec().check(parameters).map_err(|error| message!("check-not-run", reason = error))?;
+        match permissions.decide(tool.spec(), call) {
             Permission::Allow(call) => Ok(call),
             Permission::Ask(_) => Err(message!("check-not-allowed")),
             Permission::Deny { reason } => Err(message!("check-not-run", reason)),

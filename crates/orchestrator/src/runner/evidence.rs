@@ -65,7 +65,7 @@ fn of_journal(journal: &Journal, run: &str, stream: &str, record: &mut CallRecor
         {
             of_journal(journal, run, &effect_prefix(&spec.task, *execution, Some(call)), record)?;
         } else {
-            record.take(&event.fact);
+            record.observe(&event.fact);
         }
     }
     Ok(())
@@ -82,7 +82,7 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// Takes in an actor's events, in order. Ignores all but calls.
-    pub fn take(&mut self, event: &ProgressEvent) {
+    pub fn observe(&mut self, event: &ProgressEvent) {
         match event {
             ProgressEvent::ToolCallStarted { call, parameters, .. } => {
                 self.started.insert(call.clone(), serde_json::Value::Object(parameters.clone()).to_string());

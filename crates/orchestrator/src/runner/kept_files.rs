@@ -8,7 +8,7 @@ use std::{
 
 use aime_messages::{Describe, Message};
 use aime_progress_management::{FileChange, FileChangeKind, LiveStore, RunId, TaskId, TaskStatus};
-use aime_tools::{ChangeAuthor, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
+use aime_tools::{ChangeAuthor, SeenFiles, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, UndoneTask, WriteGuard, is_ignored};
 use aime_undo::{
     Author, Change, ConflictKind, Entry, PathChange, PathComparison, Recorder, RecordingGuard, Scope, UnrecordedReason, line_diff,
 };
@@ -371,8 +371,8 @@ pub fn with_children(state: &aime_progress_management::ProgressState, task: &str
 }
 
 /// Returns true if a call of a tool may change any file by other means than its folder.
-pub(super) fn may_change_anything(sheet: &ToolSpec) -> bool {
-    !sheet.read_only && matches!(sheet.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything)
+pub(super) fn may_change_anything(tool_spec: &ToolSpec) -> bool {
+    !tool_spec.read_only && matches!(tool_spec.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything)
 }
 
 /// Returns true if the actor is the only possible author of a change.
@@ -399,13 +399,13 @@ fn failed(error: impl ToString) -> ToolError {
     ToolError::Failed(error.to_string())
 }
 
-fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, ToolError> {
+fn undo(recorder: &Recorder, scope: &Scope) -> Result<UndoneTask, ToolError> {
     let plan = recorder.plan(scope, false).map_err(failed)?;
     let undone = recorder.undo(&plan).map_err(failed)?;
     let named = |path: &Path| path.display().to_string();
     let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.kind.describe().to_string()));
     let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.error.to_string()));
-    Ok(TaskUndone {
+    Ok(UndoneTask {
         restored: undone.changes.iter().map(|change| named(&change.path)).collect(),
         unrestored: conflicts.chain(failed).collect(),
     })

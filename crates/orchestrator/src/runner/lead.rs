@@ -154,7 +154,7 @@ impl RunRunner {
 
     /// Returns the facts about the run that the lead's prompt and the guide for plans need; `own` are the lead's tools.
     fn lead_brief(&self, policy: LeadPolicy, names: &PlanNames, own: &ActorTools) -> LeadBrief {
-        let has = |name: &str| own.iter().any(|sheet| sheet.name() == name);
+        let has = |name: &str| own.iter().any(|tool| tool.name() == name);
         LeadBrief {
             must_plan: policy.must_plan,
             mode: policy.mode,
@@ -193,12 +193,15 @@ impl Attempt {
             .spec
             .tools
             .iter()
-            .filter(|sheet| !OF_ACTORS.contains(&sheet.name()) && (!policy.must_plan || is_planning_tool(sheet)))
+            .filter(|tool| !OF_ACTORS.contains(&tool.name()) && (!policy.must_plan || is_planning_tool(tool)))
             .cloned();
         // If nobody is there now, the run waits for the answer.
-        let asks =
-            input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
-        let own = own.map(|sheet| if sheet.name() == TERMINATE { Arc::new(terminate_of_lead(&sheet)) } else { sheet });
+        let asks = input
+            .spec
+            .tool(ASK_HUMAN)
+            .is_none()
+            .then(|| runner.parts.tools.all_specs().find(|tool_spec| tool_spec.name() == ASK_HUMAN).cloned());
+        let own = own.map(|tool| if tool.name() == TERMINATE { Arc::new(terminate_of_lead(&tool)) } else { tool });
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
         let (environment, known) = (runner.environments(&runner.input.goal).await.0, self.recalled.trim().to_owned());
         let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
@@ -278,10 +281,10 @@ enum Answer {
 }
 
 /// Returns true if a tool only reads, ends the work or asks a person: a lead that must plan may use only such tools.
-fn is_planning_tool(sheet: &ToolSpec) -> bool {
-    match sheet.handled_by {
-        Executor::Runtime => sheet.read_only,
-        Executor::Actor => [ASK_HUMAN, TERMINATE].contains(&sheet.name()),
+fn is_planning_tool(tool_spec: &ToolSpec) -> bool {
+    match tool_spec.handled_by {
+        Executor::Runtime => tool_spec.read_only,
+        Executor::Actor => [ASK_HUMAN, TERMINATE].contains(&tool_spec.name()),
         Executor::Run => true,
     }
 }

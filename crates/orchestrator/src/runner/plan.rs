@@ -33,7 +33,7 @@ pub(crate) struct ToolsOfPlans {
 
 impl ToolsOfPlans {
     pub(crate) fn new(registry: &ToolRegistry) -> Self {
-        let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
+        let handled = |by| registry.all_specs().filter(move |tool| tool.handled_by == by).map(|tool| tool.definition.clone());
         let runtime = PlanTools::from(handled(Executor::Runtime).collect::<Vec<_>>());
         Self { runtime, of_actors: handled(Executor::Actor).map(|tool| tool.name).collect() }
     }

@@ -224,11 +224,11 @@ enum Reach {
 }
 
 impl Reach {
-    fn of(sheet: &ToolSpec, call: &ValidatedCall) -> Self {
+    fn of(tool_spec: &ToolSpec, call: &ValidatedCall) -> Self {
         let goes_on = call.parameters().get("background").is_some_and(|value| *value == true);
-        match sheet.touches {
-            _ if sheet.read_only => Self::Anywhere,
-            _ if works_in_shared_folder(sheet) || RemoteEffects::needs_progress(sheet.name()) => Self::WorkingFolder,
+        match tool_spec.touches {
+            _ if tool_spec.read_only => Self::Anywhere,
+            _ if works_in_shared_folder(tool_spec) || RemoteEffects::needs_progress(tool_spec.name()) => Self::WorkingFolder,
             ToolScope::Nothing | ToolScope::People | ToolScope::Network => Self::Anywhere,
             ToolScope::Files => Self::Files,
             // A command that goes on needs its folder after the call.
@@ -239,8 +239,8 @@ impl Reach {
 }
 
 /// Returns whether a call may change files of the working folder wherever its actor works: the process of an MCP server serves all tasks.
-pub(super) fn works_in_shared_folder(sheet: &ToolSpec) -> bool {
-    !sheet.read_only && sheet.source != Source::Touched && sheet.touches != ToolScope::Network
+pub(super) fn works_in_shared_folder(tool_spec: &ToolSpec) -> bool {
+    !tool_spec.read_only && tool_spec.source != Source::Touched && tool_spec.touches != ToolScope::Network
 }
 
 impl RunRunner {
@@ -269,7 +269,7 @@ impl RunRunner {
         execution: u32,
         context: &Context,
     ) -> Result<Place, Message> {
-        let reach = self.parts.tools.get(call.tool()).map_or(Reach::Folder, |tool| Reach::of(tool.sheet(), call));
+        let reach = self.parts.tools.get(call.tool()).map_or(Reach::Folder, |tool| Reach::of(tool.spec(), call));
         // Another host takes care of the folder where it drives the run.
         let is_alone = !self.has_journal || self.input.settings.isolation == Isolation::Shared || self.is_alone(task);
         match reach {

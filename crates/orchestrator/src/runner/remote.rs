@@ -170,7 +170,7 @@ impl RemoteEffects {
     fn in_doubt(&self, issue: &Issue<RunEffect>) -> Option<RunFact> {
         let RunEffect::CallTool { call, result: None, .. } = &issue.effect else { return None };
         let tool = call.tool();
-        let repeatable = self.runner.parts.tools.get(tool).is_some_and(|known| known.sheet().repeatable());
+        let repeatable = self.runner.parts.tools.get(tool).is_some_and(|known| known.spec().repeatable());
         if !issue.reissued || repeatable {
             return None;
         }

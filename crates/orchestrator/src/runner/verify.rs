@@ -314,9 +314,9 @@ impl RunRunner {
     pub(super) fn may_read(&self, path: &str) -> bool {
         let (approval, rules) = (self.input.settings.approval, &self.input.rules);
         let parameters = Map::from_iter([("path".to_owned(), path.into())]);
-        let sheet = self.input.tools.iter().find(|sheet| sheet.name() == READ_FILE);
-        sheet.is_some_and(|sheet| {
-            let decided = sheet.check(parameters).map(|call| Permissions::new(approval, rules).decide(sheet, call));
+        let read_file = self.input.tools.iter().find(|tool| tool.name() == READ_FILE);
+        read_file.is_some_and(|tool| {
+            let decided = tool.check(parameters).map(|call| Permissions::new(approval, rules).decide(tool, call));
             matches!(decided, Ok(Permission::Allow(_)))
         })
     }

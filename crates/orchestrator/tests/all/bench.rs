@@ -8,7 +8,7 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{
-    HumanChannel, NobodyThere, Orchestrator, OrchestratorBuilder, PlanRoute, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult,
+    HumanChannel, NoHuman, Orchestrator, OrchestratorBuilder, PlanRoute, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult,
     RunSettings, view,
 };
 use aime_progress_management::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, TimedEvent, Timestamp, fold};
@@ -85,7 +85,7 @@ impl Bench {
             folder,
             model,
             environment: std::iter::once(("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())).collect(),
-            human: Arc::new(NobodyThere),
+            human: Arc::new(NoHuman),
             memory: None,
             undo: false,
             reached: watch::Sender::new(Point::Written(0)),
@@ -149,9 +149,9 @@ impl Bench {
     /// Returns a validated call.
     pub(crate) fn call(&self, tool: &str, parameters: Value) -> ValidatedCall {
         let (tools, context) = (self.tools(), self.context());
-        let sheet = tools.sheet(tool).unwrap();
-        let checked = sheet.check(parameters.as_object().unwrap().clone()).unwrap();
-        Permissions::new(Approval::All, &context.rules).decide(sheet, checked).unasked().unwrap()
+        let tool_spec = tools.spec(tool).unwrap();
+        let checked = tool_spec.check(parameters.as_object().unwrap().clone()).unwrap();
+        Permissions::new(Approval::All, &context.rules).decide(tool_spec, checked).unasked().unwrap()
     }
 
     pub(crate) fn orchestrator(&self) -> Orchestrator {

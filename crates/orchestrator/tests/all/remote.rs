@@ -70,7 +70,7 @@ impl Driven<'_> {
         let mut open: VecDeque<(EffectId, RunEffect)> = VecDeque::new();
         for at in 1.. {
             let (orders, events) = out.take();
-            self.run_context.take(&[], &dated(at, events));
+            self.run_context.observe(&[], &dated(at, events));
             self.state = Some(sent(run.state()));
             for order in orders {
                 match order {
@@ -91,7 +91,7 @@ impl Driven<'_> {
                     self.facts.pop_front().unwrap()
                 }
             };
-            self.run_context.take(&dated(at, vec![fact.clone()]), &[]);
+            self.run_context.observe(&dated(at, vec![fact.clone()]), &[]);
             if let Some(output) = run.apply(at, &sent(&fact), &mut out) {
                 return RunResult::new(input.run().clone(), run.state(), &output);
             }
@@ -165,7 +165,7 @@ impl Driven<'_> {
     }
 
     fn report(&mut self, order: &ActorOrder, number: u64, event: ProgressEvent) {
-        self.calls.take(&event);
+        self.calls.observe(&event);
         let (task, execution) = (order.task.clone(), order.execution);
         self.facts.push_back(RunFact::ActorReported { task, execution, call: None, number, event });
     }

@@ -56,12 +56,12 @@ impl Describe for ValueFault {
     }
 }
 
-/// Returns the wish for a number in a range.
+/// Returns the message that asks for a number in a range.
 pub(super) fn range(from: impl Display, to: impl Display) -> Message {
     message!("wanted-range", from = from.to_string(), to = to.to_string())
 }
 
-/// Returns the wish for a number of at least `least`.
+/// Returns the message that asks for a number of at least `least`.
 pub(super) fn least(least: impl Display) -> Message {
     message!("wanted-least", number = least.to_string())
 }

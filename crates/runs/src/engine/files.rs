@@ -83,6 +83,6 @@ impl EngineRuns<'_> {
 
 /// Returns true if a run has called a tool that may change a file.
 fn may_have_changed_files(seen: &RunView) -> bool {
-    let only_reads = |tool: &str| seen.tools().iter().any(|sheet| sheet.name() == tool && sheet.read_only);
+    let only_reads = |tool: &str| seen.tools().iter().any(|spec| spec.name() == tool && spec.read_only);
     seen.events.iter().any(|published| matches!(&published.event, ProgressEvent::ToolCallStarted { tool, .. } if !only_reads(tool)))
 }

@@ -8,7 +8,7 @@ use aime_progress_management::{RunId, Timestamp};
 use aime_temporal::{EngineError, Tree, WatchReply};
 
 use super::{EngineRuns, FolderConflict, LOOK};
-use crate::{Consents, RunNews, RunsError, WatchedRun, remember};
+use crate::{Consents, RunUpdate, RunsError, WatchedRun, remember};
 
 /// Number of consecutive failed polls (engine away, or no worker to answer) after which a client gives up. The run continues meanwhile.
 const AWAY: usize = 200;
@@ -21,7 +21,7 @@ pub struct EngineWatch<'a> {
     is_own: bool,
     consents: Option<Consents>,
     telemetry: Option<WatchedRun>,
-    news: VecDeque<RunNews>,
+    updates: VecDeque<RunUpdate>,
     /// Number of events read so far.
     seen: usize,
     /// Number of consecutive failed polls.
@@ -55,7 +55,7 @@ impl<'a> EngineWatch<'a> {
             is_own: false,
             consents: None,
             telemetry: None,
-            news: VecDeque::new(),
+            updates: VecDeque::new(),
             seen,
             away: 0,
             pause: Duration::ZERO,
@@ -83,10 +83,10 @@ impl<'a> EngineWatch<'a> {
     }
 
     /// Returns the next event or note; none once the run has ended or was left. It may be cancelled.
-    pub async fn next(&mut self) -> Result<Option<RunNews>, RunsError> {
+    pub async fn next(&mut self) -> Result<Option<RunUpdate>, RunsError> {
         loop {
-            if let Some(news) = self.news.pop_front() {
-                return Ok(Some(news));
+            if let Some(update) = self.updates.pop_front() {
+                return Ok(Some(update));
             }
             if self.ended.is_some() {
                 return Ok(None);
@@ -95,12 +95,12 @@ impl<'a> EngineWatch<'a> {
             let reply = self.poll().await;
             self.pause = LOOK;
             match reply {
-                Ok(reply) => self.take(reply),
+                Ok(reply) => self.observe(reply),
                 Err(error @ EngineError::NoSuchRun { .. }) => return Err(error.into()),
                 Err(error) => {
                     self.away += 1;
                     match self.away {
-                        1 => self.news.push_back(RunNews::Note(message!("engine-silent", error = error.describe()))),
+                        1 => self.updates.push_back(RunUpdate::Note(message!("engine-silent", error = error.describe()))),
                         away if away > AWAY => return Err(error.into()),
                         _ => {}
                     }
@@ -118,18 +118,18 @@ impl<'a> EngineWatch<'a> {
         engine.watch(&self.run, self.seen).await
     }
 
-    fn take(&mut self, reply: WatchReply) {
+    fn observe(&mut self, reply: WatchReply) {
         let WatchReply { events, all, result, tree, .. } = reply;
         self.away = 0;
         for event in events {
             self.seen += 1;
             let event = PublishedEvent { seq: self.seen as u64, at: Timestamp::from_millis(event.at), event: event.what };
             if let Some(telemetry) = &mut self.telemetry {
-                telemetry.take(&event);
+                telemetry.observe(&event);
             }
             let lost = if self.is_own { remember(&event, self.consents.as_ref()) } else { None };
-            self.news.push_back(RunNews::Event(Box::new(event)));
-            self.news.extend(lost.map(RunNews::Note));
+            self.updates.push_back(RunUpdate::Event(Box::new(event)));
+            self.updates.extend(lost.map(RunUpdate::Note));
         }
         if self.seen < all {
             self.pause = Duration::ZERO;

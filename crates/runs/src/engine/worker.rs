@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use aime_messages::message;
-use aime_orchestrator::NobodyThere;
-use aime_temporal::{Capability, Equipment, Side, work};
+use aime_orchestrator::NoHuman;
+use aime_temporal::{Capability, Side, WorkerResources, work};
 
 use super::{EngineOptions, access, files::trees};
 use crate::{
@@ -58,20 +58,20 @@ impl<'a> EngineWorker<'a> {
 
     async fn serve(&self, stop: impl Future<Output = ()>) -> Result<(), RunsError> {
         let Self { options, setup, serves, .. } = self;
-        let equipment = if serves.iter().all(|capability| *capability == Capability::Runs) {
+        let resources = if serves.iter().all(|capability| *capability == Capability::Runs) {
             None
         } else {
             let models = match self.model() {
                 Some(choice) => Some(models::ready(choice, setup).await?),
                 None => None,
             };
-            let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
+            let orchestrator = setup.orchestrator(models, Arc::new(NoHuman))?;
             let trees = if options.git_handoff { Some(trees(Side::Worker, options, setup).await?) } else { None };
-            Some(Equipment { orchestrator, trees })
+            Some(WorkerResources { orchestrator, trees })
         };
         let client = access::client(options, setup).await?;
         let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
         setup.note(message!("engine-serves", what = words.join(", "), folder = setup.folder.display()));
-        work(client, equipment, serves, &options.queues, stop).await.map_err(|error| RunsError::described(ErrorKind::Usage, error))
+        work(client, resources, serves, &options.queues, stop).await.map_err(|error| RunsError::described(ErrorKind::Usage, error))
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 use aime_llm::{ChatModel, ModelLimits, ModelStack};
 use aime_local_model::{
-    CatalogModel, DEFAULT_MODEL, FetchError, FetchNews, FetchObserver, FetchSettings, LocalModel, LocalModelSettings, ModelStore,
+    CatalogModel, DEFAULT_MODEL, FetchError, FetchEvent, FetchObserver, FetchSettings, LocalModel, LocalModelSettings, ModelStore,
     PackageClient, Presence, catalog, find_model, shown_size, try_source,
 };
 use aime_messages::{Describe, Message, message};
@@ -154,7 +154,7 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
         return Ok(file);
     }
     setup.caller().on_notice(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
-    let progress = FetchProgress(setup);
+    let progress = FetchNotices(setup);
     let fetched = tokio::select! {
         fetched = store.fetch(model, &settings, &progress) => fetched.map_err(|error| failure_of(error, model)),
         () = setup.caller().interrupted() => Err(RunsError::new(
@@ -168,11 +168,11 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
 }
 
 /// Passes the progress of a download to the caller.
-struct FetchProgress<'a>(&'a Setup);
+struct FetchNotices<'a>(&'a Setup);
 
-impl FetchObserver for FetchProgress<'_> {
-    fn on_progress(&self, news: &FetchNews<'_>) {
-        self.0.caller().on_notice(&Notice::Fetch(news));
+impl FetchObserver for FetchNotices<'_> {
+    fn on_event(&self, event: &FetchEvent<'_>) {
+        self.0.caller().on_notice(&Notice::Fetch(event));
     }
 }
 

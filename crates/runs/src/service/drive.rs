@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use aime_messages::{Message, message};
 use aime_orchestrator::{
-    Bounds, FailureCode, HumanChannel, Models, NobodyThere, PlanResult, PublishedEvent, RunControl, RunRequest, RunResult, new_run_id,
+    Bounds, FailureCode, HumanChannel, Models, NoHuman, PlanResult, PublishedEvent, RunControl, RunRequest, RunResult, new_run_id,
 };
 use aime_progress_management::{Plan, RunId, TaskKind};
 use tokio::{
@@ -51,9 +51,9 @@ impl Drive {
     }
 }
 
-/// News of a run.
+/// Update of a run.
 #[derive(Debug)]
-pub enum RunNews {
+pub enum RunUpdate {
     /// Event, after it is durable.
     Event(Box<PublishedEvent>),
     /// Message for the person who watches the run.
@@ -64,7 +64,7 @@ pub enum RunNews {
 #[derive(Debug)]
 pub struct RunHandle {
     id: RunId,
-    news: mpsc::UnboundedReceiver<RunNews>,
+    updates: mpsc::UnboundedReceiver<RunUpdate>,
     stop: CancellationToken,
     abort: AbortHandle,
     result: oneshot::Receiver<Result<RunResult, RunsError>>,
@@ -87,13 +87,13 @@ impl RunHandle {
     }
 
     /// Returns the next event or note; none once the run has ended.
-    pub async fn next(&mut self) -> Option<RunNews> {
-        self.news.recv().await
+    pub async fn next(&mut self) -> Option<RunUpdate> {
+        self.updates.recv().await
     }
 
-    /// Takes the stream of news out of the handle, so that one task can show the news while another awaits the result.
-    pub fn take_news(&mut self) -> mpsc::UnboundedReceiver<RunNews> {
-        std::mem::replace(&mut self.news, mpsc::unbounded_channel().1)
+    /// Takes the stream of updates out of the handle, so that one task can show the updates while another awaits the result.
+    pub fn take_updates(&mut self) -> mpsc::UnboundedReceiver<RunUpdate> {
+        std::mem::replace(&mut self.updates, mpsc::unbounded_channel().1)
     }
 
     /// Waits for the end of the run.
@@ -214,11 +214,11 @@ impl Runs {
         human: Option<Arc<dyn HumanChannel>>,
         earlier: String,
     ) -> Result<RunHandle, RunsError> {
-        let human = human.unwrap_or_else(|| Arc::new(NobodyThere));
+        let human = human.unwrap_or_else(|| Arc::new(NoHuman));
         let builder = self.setup.orchestrator_builder(models)?.human(human).project(earlier);
         let orchestrator = builder.build().map_err(RunsError::internal)?;
         let (events, watched) = mpsc::unbounded_channel();
-        let (sender, news) = mpsc::unbounded_channel();
+        let (sender, updates) = mpsc::unbounded_channel();
         let (send, result) = oneshot::channel();
         let stop = self.stop.child_token();
         let control = RunControl { stop: stop.clone(), events };
@@ -240,7 +240,7 @@ impl Runs {
         let mut running = self.driven.lock().unwrap_or_else(PoisonError::into_inner);
         while running.try_join_next().is_some() {}
         let abort = running.spawn(driven);
-        Ok(RunHandle { id, news, stop, abort, result })
+        Ok(RunHandle { id, updates, stop, abort, result })
     }
 
     /// Refuses to resume a run that another process drives or that has ended.
@@ -254,17 +254,22 @@ impl Runs {
 }
 
 /// Forwards the events of a run until it ends, stores permanent consents and sends telemetry.
-async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>, sender: &mpsc::UnboundedSender<RunNews>, setup: &Setup) {
+async fn follow(
+    run: &RunId,
+    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
+    sender: &mpsc::UnboundedSender<RunUpdate>,
+    setup: &Setup,
+) {
     let (mut telemetry, consents) = (setup.watch(run), setup.consents());
     while let Some(event) = events.recv().await {
         if let Some(telemetry) = &mut telemetry {
-            telemetry.take(&event);
+            telemetry.observe(&event);
         }
         let lost = remember(&event, consents.as_ref());
         // Sending fails if nobody listens any more.
-        drop(sender.send(RunNews::Event(Box::new(event))));
+        drop(sender.send(RunUpdate::Event(Box::new(event))));
         if let Some(lost) = lost {
-            drop(sender.send(RunNews::Note(lost)));
+            drop(sender.send(RunUpdate::Note(lost)));
         }
     }
 }

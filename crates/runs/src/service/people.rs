@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::{Clock, LockError, SystemClock};
 use aime_messages::{Message, message};
-use aime_orchestrator::{InboxMessage, NobodyThere, OrchestratorError, RunControl, RunView};
+use aime_orchestrator::{InboxMessage, NoHuman, OrchestratorError, RunControl, RunView};
 use aime_progress_management::{Owner, PlanMode, PlanPatch, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
 use aime_tools::Consent;
 use tokio::{sync::mpsc, time::Instant};
@@ -91,7 +91,7 @@ impl Runs {
 
     /// Ends the run itself if no process drives it. Otherwise it tells the driving process and waits for the release.
     async fn cancel_run(&self, run: &RunId) -> Result<Cancelled, RunsError> {
-        let orchestrator = self.setup.orchestrator(None, Arc::new(NobodyThere))?;
+        let orchestrator = self.setup.orchestrator(None, Arc::new(NoHuman))?;
         let (mut is_sent, patience) = (false, Instant::now() + PATIENCE);
         loop {
             let (events, _) = mpsc::unbounded_channel();

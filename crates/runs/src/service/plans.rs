@@ -101,7 +101,7 @@ impl Setup {
     /// Returns the names that plans of this folder are checked against.
     pub fn checker(&self) -> Result<CheckerParts, RunsError> {
         let registry = self.tools();
-        let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
+        let handled = |by| registry.all_specs().filter(move |spec| spec.handled_by == by).map(|spec| spec.definition.clone());
         let tools = handled(Executor::Runtime).collect();
         let actor_tools = handled(Executor::Actor).map(|tool| tool.name).collect();
         let bundles = BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect();

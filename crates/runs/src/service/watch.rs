@@ -11,7 +11,7 @@ use crate::RunsError;
 
 /// Polling interval: another process writes the journal.
 const LOOK: Duration = Duration::from_millis(300);
-/// Number of consecutive polls without news after which the lock is checked for a driving process.
+/// Number of consecutive polls without a new event after which the lock is checked for a driving process.
 const PATIENCE: u32 = 7;
 /// Largest number of events that are read at once.
 const MOST: usize = 500;
@@ -23,15 +23,15 @@ pub struct RunWatch<'a> {
     runs: &'a Runs,
     /// Sequence number of the last event.
     last_event: u64,
-    /// Number of consecutive polls without news.
+    /// Number of consecutive polls without a new event.
     quiet: u32,
     /// True if it has ended for good.
     is_over: bool,
 }
 
-/// Something to tell about a watched run.
+/// Update on a watched run.
 #[derive(Debug)]
-pub enum WatchNews {
+pub enum WatchUpdate {
     /// The next events, in order.
     Events(Vec<PublishedEvent>),
     /// There are no further events for now.
@@ -54,8 +54,8 @@ impl RunWatch<'_> {
         Ok(run_status(&self.journal, &self.run)?.bounds)
     }
 
-    /// Waits for the next news.
-    pub async fn next(&mut self) -> Result<WatchNews, RunsError> {
+    /// Waits for the next update.
+    pub async fn next(&mut self) -> Result<WatchUpdate, RunsError> {
         loop {
             if self.quiet > 0 {
                 tokio::time::sleep(LOOK).await;
@@ -64,8 +64,8 @@ impl RunWatch<'_> {
             let driven = self.driven();
             let events = self.more()?;
             match driven {
-                _ if !events.is_empty() => return Ok(WatchNews::Events(events)),
-                Some(driven) => return Ok(WatchNews::Quiet { driven }),
+                _ if !events.is_empty() => return Ok(WatchUpdate::Events(events)),
+                Some(driven) => return Ok(WatchUpdate::Quiet { driven }),
                 None => {}
             }
         }

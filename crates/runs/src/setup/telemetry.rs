@@ -25,7 +25,7 @@ pub enum WatchedRun {}
 #[cfg(not(feature = "otel"))]
 impl WatchedRun {
     /// Does nothing.
-    pub fn take(&mut self, _: &PublishedEvent) {
+    pub fn observe(&mut self, _: &PublishedEvent) {
         match *self {}
     }
 }

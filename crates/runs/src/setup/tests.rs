@@ -57,7 +57,7 @@ fn settings_arrive() {
     let route = setup.route();
     assert_eq!(route.strategy, aime_dynamic_planner::Strategy::Always);
     assert_eq!((route.bypass.max_input_length, route.bypass.single_file, route.bypass.clear_category), (7, false, false));
-    let limit = |name: &str| setup.tools().get(name).unwrap().sheet().time_limit;
+    let limit = |name: &str| setup.tools().get(name).unwrap().spec().time_limit;
     assert_eq!((limit("bash"), limit("python")), (Duration::from_secs(11), Duration::from_secs(12)));
     let context = setup.tool_context().unwrap();
     assert_eq!(context.for_model(aime_llm::ModelLimits::default()).text_limit, Some(1_300));

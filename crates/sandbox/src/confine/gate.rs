@@ -30,13 +30,13 @@ pub struct Gate {
 pub(crate) struct Door {
     gate: Gate,
     port: u16,
-    place: DoorPlace,
+    place: SocketPlace,
 }
 
 /// Location of the proxy's socket.
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "Linux alone has such networks"))]
-enum DoorPlace {
+enum SocketPlace {
     /// On this machine, where the kernel checks the port but not the machine.
     Here(TcpListener),
     /// In the command's own network namespace, which this launcher creates.
@@ -88,10 +88,10 @@ impl Gate {
     /// Opens a door for one command; `within` puts it into a network of the command's own.
     pub(super) fn door(&self, within: bool) -> io::Result<Door> {
         let (port, place) = match &self.launcher {
-            Some(launcher) if within && cfg!(target_os = "linux") => (launcher::PORT, DoorPlace::Within(launcher.clone())),
+            Some(launcher) if within && cfg!(target_os = "linux") => (launcher::PORT, SocketPlace::Within(launcher.clone())),
             _ => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-                (listener.local_addr()?.port(), DoorPlace::Here(listener))
+                (listener.local_addr()?.port(), SocketPlace::Here(listener))
             }
         };
         Ok(Door { gate: self.clone(), port, place })
@@ -131,16 +131,16 @@ impl Door {
     #[cfg(target_os = "linux")]
     pub(crate) const fn launcher(&self) -> Option<&Launcher> {
         match &self.place {
-            DoorPlace::Here(_) => None,
-            DoorPlace::Within(launcher) => Some(launcher),
+            SocketPlace::Here(_) => None,
+            SocketPlace::Within(launcher) => Some(launcher),
         }
     }
 
     /// Opens the proxy, on the given socket if the command has its own network.
     pub(crate) fn open(self, within: Option<TcpListener>) -> io::Result<Passage> {
         let listener = match self.place {
-            DoorPlace::Here(listener) => Some(listener),
-            DoorPlace::Within(_) => within,
+            SocketPlace::Here(listener) => Some(listener),
+            SocketPlace::Within(_) => within,
         };
         (self.gate.open)(listener.ok_or_else(|| io::Error::other("nothing listens in the command's own network"))?)
     }

@@ -100,13 +100,13 @@ impl BackgroundProcess {
     }
 
     /// Waits for new output or for its end, at most for `patience`.
-    pub async fn wait_for_news(&self, patience: Duration) {
-        let news = async {
+    pub async fn wait_for_output(&self, patience: Duration) {
+        let something = async {
             while self.end().is_none() && locked(&self.fresh).keeper.is_empty() {
                 sleep(LOOK).await;
             }
         };
-        let _late = timeout(patience, news).await;
+        let _late = timeout(patience, something).await;
     }
 
     /// Waits for its end, at most for `patience`.

@@ -115,11 +115,11 @@ async fn report_output(printed: &Mutex<InterleavedOutput>, report: Option<Report
     loop {
         sleep(delay).await;
         delay = REPORT_INTERVAL;
-        let news = {
+        let new_output = {
             let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
             (reported.replace(printed.len()) != Some(printed.len())).then(|| printed.captured())
         };
-        report(news);
+        report(new_output);
     }
 }
 

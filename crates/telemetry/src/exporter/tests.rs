@@ -73,7 +73,7 @@ async fn a_receiver_gets_what_a_run_was() {
     let (url, got) = receiver(2).await;
     let telemetry = begin(&url);
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
-    events().iter().for_each(|event| watched.take(event));
+    events().iter().for_each(|event| watched.observe(event));
     drop(watched);
     assert_eq!(telemetry.end().await, 0);
     let traces = got.traces.lock().unwrap();
@@ -115,7 +115,7 @@ async fn a_receiver_that_is_not_there_holds_nothing_up() {
     let telemetry = begin(&format!("http://{}", listener.local_addr().unwrap()));
     drop(listener);
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
-    events().iter().for_each(|event| watched.take(event));
+    events().iter().for_each(|event| watched.observe(event));
     drop(watched);
     assert_eq!(telemetry.end().await, 4, "two spans and two records are counted as lost");
 }
@@ -126,7 +126,7 @@ async fn a_receiver_that_hangs_is_left_at_the_end() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let telemetry = begin(&format!("http://{}", listener.local_addr().unwrap()));
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
-    events().iter().for_each(|event| watched.take(event));
+    events().iter().for_each(|event| watched.observe(event));
     drop(watched);
     let lost = timeout(Duration::from_secs(60), telemetry.end()).await.expect("it ends");
     assert_eq!(lost, 4, "what nobody has taken is counted, also where it was given up");
@@ -139,7 +139,7 @@ async fn what_no_receiver_wants_is_not_missed() {
     let read = |name: &str| (name == "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT").then(|| format!("{url}/v1/logs"));
     let telemetry = Telemetry::begin(TelemetrySettings::read(read).0.unwrap(), "openai", "1.2.3").unwrap();
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
-    events().iter().for_each(|event| watched.take(event));
+    events().iter().for_each(|event| watched.observe(event));
     drop(watched);
     assert_eq!(telemetry.end().await, 0);
     assert!(got.traces.lock().unwrap().is_empty() && !got.logs.lock().unwrap().is_empty());
@@ -158,7 +158,7 @@ async fn metrics_that_were_refused_are_sent_again() {
     let signal = Signal { url: format!("http://{}/", listener.local_addr().unwrap()), headers: vec![], timeout: Duration::from_secs(60) };
     tokio::spawn(async move { axum::serve(listener, Router::new().route("/", post(metrics))).await });
     let mut measures = Measures::new("openai");
-    events().iter().for_each(|event| measures.take(event));
+    events().iter().for_each(|event| measures.observe(event));
     let mut sender = Sender {
         traces: None,
         metrics: Some(Receiver::new(signal).unwrap()),

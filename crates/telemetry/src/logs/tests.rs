@@ -11,7 +11,7 @@ fn records(content: bool) -> Vec<LogRecord> {
     let mut spans = Spans::new(&id, "openai", false);
     let mut records = Vec::new();
     for event in published(&run()) {
-        spans.take(&event);
+        spans.observe(&event);
         records.extend(record(&id, &event, (&"openai".into(), content), spans.place(task_of(&event.event))));
     }
     records

@@ -16,7 +16,7 @@ pub(crate) fn published(events: &[Value]) -> Vec<PublishedEvent> {
 
 fn spans(content: bool, events: &[Value]) -> Vec<Span> {
     let mut spans = Spans::new(&RunId::new("run").unwrap(), "openai", content);
-    let mut all: Vec<Span> = published(events).iter().flat_map(|event| spans.take(event)).collect();
+    let mut all: Vec<Span> = published(events).iter().flat_map(|event| spans.observe(event)).collect();
     all.extend(spans.finish());
     all
 }
@@ -134,7 +134,7 @@ fn a_run_that_goes_on_is_in_the_same_trace_with_a_root_of_its_own() {
     let mut later = Spans::new(&RunId::new("run").unwrap(), "openai", false);
     let resumed = PublishedEvent { seq: 6, at: Timestamp::from_millis(60_000), event: ProgressEvent::RunResumed {} };
     let called = PublishedEvent { seq: 7, ..published(&run()).remove(9) };
-    let mut all = [later.take(&resumed), later.take(&called)].concat();
+    let mut all = [later.observe(&resumed), later.observe(&called)].concat();
     all.extend(later.finish());
     let root = all.last().unwrap();
     assert_eq!(all[0].parent_span_id, root.span_id, "its task began before: it stands below the root");

@@ -11,7 +11,7 @@ use aime_tools::{DelegateTask, ToolOutput};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
 
-use super::{ActorCarrier, ActorWorkflow, failed};
+use super::{ActorDriver, ActorWorkflow, failed};
 use crate::{
     ActorBegin, ActorEnd, Capability, DelegateCreation, DelegateOrder, Effects, Handover, MachineStart, RunningEffect, StoppedActor,
     TaskWork, Tree, Wire,
@@ -37,20 +37,17 @@ struct Delegation {
     delegates: Rc<RefCell<BTreeSet<String>>>,
 }
 
-impl ActorCarrier {
+impl ActorDriver {
     pub(super) fn delegate(&mut self, id: EffectId, effect: ActorEffect) -> RunningEffect<ActorMachine> {
         let ActorEffect::Delegate { call, request, origins } = effect else {
-            return RunningEffect {
-                facts: async move { vec![failed(id, &Message::text("this is no work to delegate"))] }.boxed_local(),
-                holds: true,
-            };
+            return RunningEffect::working(async move { vec![failed(id, &Message::text("this is no work to delegate"))] });
         };
         let begin = MachineStart { journal: None, ..self.begin.begin.clone() };
         let by = ActorBegin { begin, run_context: self.context.clone(), created: None, ..self.begin.clone() };
         let (ctx, stop, delegates, name) =
             (self.ctx.clone(), self.cancels.token(&id), Rc::clone(&self.delegates), self.delegate_name(&call));
         let delegation = Delegation { ctx, id, call, request, origins, by, name, stop, delegates };
-        RunningEffect { facts: delegation.go().map(|fact| vec![fact]).boxed_local(), holds: true }
+        RunningEffect::working(delegation.go().map(|fact| vec![fact]))
     }
 
     /// Returns the name of the journal of the actor that answers a call.

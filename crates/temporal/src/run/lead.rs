@@ -9,10 +9,9 @@ use aime_orchestrator::{
     CreatedActor, FoundConflict, LeadPolicy, LeadWakeOrder, PreparedLeadWake, RunFact, RunMachine, check_of_conflicts,
 };
 use aime_progress_management::TaskId;
-use futures::FutureExt as _;
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use super::{END_WITHIN, Ledger, RunCarrier, RunWorkflow};
+use super::{END_WITHIN, Ledger, RunDriver, RunWorkflow};
 use crate::{
     ActorBegin, ActorEnd, Capability, Effects, Handover, MachineStart, Queues, RestOrder, RunningEffect, StoppedActor, TaskWork,
     WakeComposition, WakeOrder, Wire,
@@ -37,7 +36,7 @@ struct ActiveWake {
     actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
 }
 
-impl RunCarrier {
+impl RunDriver {
     pub(super) fn wake_lead(&mut self, id: EffectId, order: LeadWakeOrder) -> RunningEffect<RunMachine> {
         let wake = ActiveWake {
             ctx: self.ctx.clone(),
@@ -49,7 +48,7 @@ impl RunCarrier {
             queues: self.queues.clone(),
             actors: Rc::clone(&self.actors),
         };
-        RunningEffect { facts: wake.go().boxed_local(), holds: true }
+        RunningEffect::working(wake.go())
     }
 }
 

@@ -12,10 +12,9 @@ use aime_messages::Describe as _;
 use aime_orchestrator::{ActorOrder, FoundConflict, Isolation, ReturnedResult, RunFact, RunMachine, RunSettings, check_of_conflicts};
 use aime_progress_management::{Conclusion, Outcome, PlanMode, TaskId};
 use aime_tools::{ToolScope, ToolSpec};
-use futures::FutureExt as _;
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use super::{Ledger, RunCarrier, RunWorkflow};
+use super::{Ledger, RunDriver, RunWorkflow};
 use crate::{
     ActorBegin, ActorCreation, ActorEnd, Capability, Effects, Handover, JudgeOrder, MachineStart, MakeOrder, Queues, RunningEffect,
     StoppedActor, TaskWork, Tree, Wire, actor_workflow,
@@ -47,7 +46,7 @@ struct Attempt {
     name: String,
 }
 
-impl RunCarrier {
+impl RunDriver {
     pub(super) fn start_actor(&mut self, id: EffectId, order: ActorOrder) -> RunningEffect<RunMachine> {
         let name = aime_actor_factory::effect_prefix(&order.task, order.execution, None);
         let attempt = Attempt {
@@ -61,7 +60,7 @@ impl RunCarrier {
             actors: Rc::clone(&self.actors),
             name,
         };
-        RunningEffect { facts: attempt.go().boxed_local(), holds: true }
+        RunningEffect::working(attempt.go())
     }
 }
 
@@ -271,7 +270,7 @@ pub(super) fn conflict_ended(id: &EffectId, conclusion: &Conclusion, conflicts: 
 
 /// Returns true if an actor with these tools works in the folder of all hosts only while no other one does that may write.
 pub(super) fn takes_turns<'a>(settings: &RunSettings, tools: impl IntoIterator<Item = &'a ToolSpec>) -> bool {
-    let is_there = |sheet: &ToolSpec| matches!(sheet.touches, ToolScope::Files | ToolScope::Processes | ToolScope::Anything);
-    let writes = tools.into_iter().any(|sheet| !sheet.read_only && is_there(sheet));
+    let is_there = |tool: &ToolSpec| matches!(tool.touches, ToolScope::Files | ToolScope::Processes | ToolScope::Anything);
+    let writes = tools.into_iter().any(|tool| !tool.read_only && is_there(tool));
     settings.isolation != Isolation::Shared && settings.max_parallel > 1 && writes
 }

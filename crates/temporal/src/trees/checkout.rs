@@ -8,7 +8,7 @@ use std::{
 };
 
 use aime_messages::{Message, message};
-use aime_orchestrator::{PassingError, TransientWorkspace, WorkspaceLease};
+use aime_orchestrator::{TransientWorkspace, WorkspaceError, WorkspaceLease};
 use aime_undo::{Author, Recorder, Scope};
 use aime_work_tree::{Commit, WorkTreeError};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -150,16 +150,16 @@ impl TransientWorkspace for Passing {
         self.folder.keep.path()
     }
 
-    fn load_past_changes(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>> {
+    fn load_past_changes(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, WorkspaceError>> {
         let (folder, turn) = (Arc::clone(&self.folder), self.turn.upgrade());
         async move {
-            let turn = turn.ok_or(PassingError::Ended)?;
+            let turn = turn.ok_or(WorkspaceError::Ended)?;
             // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
             let import = tokio::spawn(async move {
-                folder.import_history(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
+                folder.import_history(recorder, scope).await.map_err(|error| WorkspaceError::Failed(error.into()))?;
                 Ok(Box::new(turn) as WorkspaceLease)
             });
-            import.await.map_err(|error| PassingError::Failed(error.into()))?
+            import.await.map_err(|error| WorkspaceError::Failed(error.into()))?
         }
         .boxed()
     }

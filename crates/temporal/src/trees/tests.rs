@@ -1,6 +1,6 @@
 use std::{fs, path::Path, sync::Arc};
 
-use aime_orchestrator::{FoundConflict, PassingError};
+use aime_orchestrator::{FoundConflict, WorkspaceError};
 use aime_progress_management::{RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
@@ -298,7 +298,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     assert_eq!(world.read("0/a"), "1");
     assert_eq!(handed_back(checkout).await, one);
     let late = passing.load_past_changes(recorder(passing.recording_folder()), Scope::task("one")).await;
-    assert!(matches!(late, Err(PassingError::Ended)));
+    assert!(matches!(late, Err(WorkspaceError::Ended)));
 }
 
 /// The conflict of two hosts is that of two private folders: its actor resolves it, and what is told of it is the same.

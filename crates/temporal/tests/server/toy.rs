@@ -11,7 +11,7 @@ use aime_durable::{
     contract::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, World},
 };
 use aime_temporal::{
-    Carrier, CarryOutcome, EffectOrder, MachineStart, PartialJournal, RunningEffect, Timestamped, carry, options, perform,
+    DriveOutcome, EffectOrder, MachineStart, PartialJournal, RunningEffect, Timestamped, WorkflowDriver, drive_workflow, options, perform,
 };
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl ToyWorkflow {
             Some(journal) => (journal.facts.clone(), begin.input.clone()),
             None => (Vec::new(), begin.input.clone()),
         };
-        let mut carrier = ToyCarrier { ctx: ctx.clone(), begin: begin.clone(), cancels: Vec::new(), signalled: None };
+        let mut driver = ToyDriver { ctx: ctx.clone(), begin: begin.clone(), cancels: Vec::new(), signalled: None };
         let replayed: Vec<Recorded<ToyFact>> = facts.iter().cloned().map(Recorded::from).collect();
         let events = match &begin.journal {
             Some(_) => aime_durable::replay::<Toy>(&input.into(), &replayed).events.into_iter().map(Timestamped::from).collect(),
@@ -55,10 +55,10 @@ impl ToyWorkflow {
             toy.begin = Some(begin.clone());
             toy.journal = ToyJournal { facts, events };
         });
-        let now = carrier.now();
-        match carry(begin.clone().resume(now), &mut carrier).await {
-            Ok(CarryOutcome::Ended(ended)) => Ok(ended.output),
-            Ok(CarryOutcome::Continued { not_begun, then }) => {
+        let now = driver.now();
+        match drive_workflow(begin.clone().resume(now), &mut driver).await {
+            Ok(DriveOutcome::Ended(ended)) => Ok(ended.output),
+            Ok(DriveOutcome::Continued { not_begun, then }) => {
                 let ToyJournal { facts, events } = ctx.state_mut(|toy| std::mem::take(&mut toy.journal));
                 let journal = PartialJournal { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
                 ctx.continue_as_new(MachineStart { journal: Some(journal), ..begin }, ContinueAsNewOptions::default())?;
@@ -79,14 +79,14 @@ impl ToyWorkflow {
     }
 }
 
-struct ToyCarrier {
+struct ToyDriver {
     ctx: WorkflowContext<ToyWorkflow>,
     begin: MachineStart<Toy>,
     cancels: Vec<(EffectId, WorkflowCancellationToken)>,
     signalled: Option<LocalBoxFuture<'static, ()>>,
 }
 
-impl Carrier<Toy> for ToyCarrier {
+impl WorkflowDriver<Toy> for ToyDriver {
     fn now(&self) -> UnixMillis {
         let since = self.ctx.workflow_time().unwrap_or(SystemTime::UNIX_EPOCH).duration_since(UNIX_EPOCH).unwrap_or_default();
         UnixMillis::try_from(since.as_millis()).unwrap()
@@ -102,7 +102,7 @@ impl Carrier<Toy> for ToyCarrier {
                 ctx.timer(TimerOptions::builder(Duration::from_millis(1)).cancellation_token(cancel).build()).await;
                 vec![ToyFact::Done { id, value }]
             };
-            return RunningEffect { facts: timer.boxed_local(), holds: false };
+            return RunningEffect::waiting(timer);
         }
         let activity = async move {
             let options = options(ctx.task_queue(), &id, cancel);
@@ -113,7 +113,7 @@ impl Carrier<Toy> for ToyCarrier {
                 Err(_) => vec![ToyFact::Done { id, value: LATE }],
             }
         };
-        RunningEffect { facts: activity.boxed_local(), holds: true }
+        RunningEffect::working(activity)
     }
 
     fn revoke(&mut self, id: &EffectId, why: &Reason) {
@@ -121,7 +121,7 @@ impl Carrier<Toy> for ToyCarrier {
         cancel.unwrap().1.cancel_with_reason(format!("{why:?}"));
     }
 
-    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<ToyFact> {
+    fn external_facts(&mut self, context: &mut Context<'_>) -> Vec<ToyFact> {
         let ctx = self.ctx.clone();
         let signalled = self.signalled.get_or_insert_with(|| {
             async move {
@@ -137,11 +137,11 @@ impl Carrier<Toy> for ToyCarrier {
         self.ctx.state_mut(|toy| std::mem::take(&mut toy.inbox))
     }
 
-    fn wants_to_leave(&self) -> bool {
+    fn should_continue_as_new(&self) -> bool {
         self.ctx.continue_as_new_suggested()
     }
 
-    fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
+    fn observe(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
         self.ctx.state_mut(|toy| {
             toy.journal.facts.extend(facts.iter().cloned().map(Timestamped::from));
             toy.journal.events.extend(events.iter().cloned().map(Timestamped::from));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::render;
 use crate::{
     Key, Part, Screen, Theme,
-    testing::{self, asks, at, at_work, for_the_book, replanned, run_started, screen, status_change, takes},
+    testing::{self, asks, at, at_work, for_the_book, observe_all, replanned, run_started, screen, status_change},
     text::width,
 };
 
@@ -61,7 +61,7 @@ fn before_the_plan_there_is_only_what_is_being_done() {
     let mut screen = screen(Part::Drives);
     assert!(picture(&mut screen, 0, (40, 8)).starts_with("beginning"));
     let (event, words) = run_started("walk there");
-    takes(&mut screen, 0, vec![(event, &words)]);
+    observe_all(&mut screen, 0, vec![(event, &words)]);
     insta::assert_snapshot!(picture(&mut screen, 3, (60, 10)));
 }
 
@@ -143,7 +143,7 @@ fn what_is_typed_is_seen_to_its_end() {
 fn an_end_and_one_who_only_looks() {
     let mut screen = screen(Part::Watches);
     let (event, words) = run_started("walk there");
-    takes(
+    observe_all(
         &mut screen,
         0,
         vec![
@@ -159,7 +159,7 @@ fn an_end_and_one_who_only_looks() {
     );
     screen.set_driven(false);
     insta::assert_snapshot!("left_60x12", picture(&mut screen, 10, (60, 12)));
-    takes(
+    observe_all(
         &mut screen,
         20,
         vec![
@@ -176,13 +176,13 @@ fn many() -> Screen {
         .collect();
     let mut screen = screen(Part::Drives);
     let (event, words) = run_started("many");
-    takes(
+    observe_all(
         &mut screen,
         0,
         vec![(event, words.as_str()), (json!({"type": "plan_created", "plan": {"goal": "g", "tasks": tasks, "edges": []}}), "")],
     );
     for number in [3, 40] {
-        takes(
+        observe_all(
             &mut screen,
             2,
             vec![
@@ -191,7 +191,7 @@ fn many() -> Screen {
             ],
         );
     }
-    takes(&mut screen, 5, vec![(status_change("t3", "running", "completed"), "done")]);
+    observe_all(&mut screen, 5, vec![(status_change("t3", "running", "completed"), "done")]);
     screen
 }
 
@@ -220,7 +220,7 @@ fn without_colours_there_are_none_and_nothing_is_lost() {
 fn nothing_from_outside_steers_the_terminal() {
     let evil = "\u{1b}[2Jgone\u{7} \u{202e}dna";
     let mut screen = screen(Part::Drives);
-    takes(
+    observe_all(
         &mut screen,
         0,
         vec![

@@ -46,7 +46,7 @@ pub(crate) struct Call {
 }
 
 impl Actors {
-    pub(super) fn take(&mut self, at: Timestamp, event: &ProgressEvent) {
+    pub(super) fn observe(&mut self, at: Timestamp, event: &ProgressEvent) {
         match event {
             ProgressEvent::ActorCreated { task: Some(task), profile, model, .. } => {
                 let actor = self.by_task.entry(task.clone()).or_default();

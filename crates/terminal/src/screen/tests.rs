@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Key,
-    testing::{asks, at_work, press, press_after, replanned, run_started, screen, show, status_change, takes},
+    testing::{asks, at_work, observe_all, press, press_after, replanned, run_started, screen, show, status_change},
 };
 
 fn task(id: &str) -> TaskId {
@@ -72,7 +72,7 @@ fn keys_give_acts() {
 fn who_only_looks_leaves_the_run_alone() {
     let mut watching = screen(Part::Watches);
     let (began, words) = run_started("walk");
-    takes(&mut watching, 0, vec![(began, words.as_str())]);
+    observe_all(&mut watching, 0, vec![(began, words.as_str())]);
     assert_eq!(presses(&mut watching, "q"), [Act::Leave]);
     assert_eq!(presses(&mut watching, "\u{3}"), [Act::Leave]);
     assert_eq!(presses(&mut watching, "py"), [Act::Pause], "another process carries it out");
@@ -92,7 +92,7 @@ fn what_cannot_be_done_is_said() {
         assert!(screen.notice.contains(notice), "{keys}: {}", screen.notice);
     }
     let mut direct = crate::testing::screen(Part::Drives);
-    takes(
+    observe_all(
         &mut direct,
         0,
         vec![
@@ -105,7 +105,7 @@ fn what_cannot_be_done_is_said() {
         ],
     );
     assert_eq!(presses(&mut direct, "xy"), [], "its one task is the run");
-    takes(&mut direct, 5, vec![(json!({"type": "run_status_changed", "from": "planning", "to": "cancelled"}), "")]);
+    observe_all(&mut direct, 5, vec![(json!({"type": "run_status_changed", "from": "planning", "to": "cancelled"}), "")]);
     for keys in ["tx\n", "py", "Xy", "xy"] {
         assert_eq!(presses(&mut direct, keys), [], "a run that has ended hears nothing: {keys}");
     }
@@ -222,7 +222,7 @@ fn a_key_that_is_held_down_answers_one_question() {
 fn an_answer_from_elsewhere_takes_the_question_away() {
     let mut screen = at_work();
     asks(&mut screen, "q1", "question", "Where?");
-    takes(&mut screen, 41, vec![(json!({"type": "question_answered", "id": "q1", "answer": "here"}), "answer  here")]);
+    observe_all(&mut screen, 41, vec![(json!({"type": "question_answered", "id": "q1", "answer": "here"}), "answer  here")]);
     assert!(screen.question().is_none());
     assert_eq!(presses(&mut screen, "y"), []);
 }
@@ -232,12 +232,12 @@ fn the_screen_follows_what_moves_until_somebody_goes_elsewhere() {
     let mut screen = at_work();
     let chosen = |screen: &Screen| screen.selected_task().map(|task| task.spec.id.to_string());
     assert_eq!(chosen(&screen).as_deref(), Some("poem"));
-    takes(&mut screen, 20, vec![(status_change("poem", "running", "completed"), "")]);
+    observe_all(&mut screen, 20, vec![(status_change("poem", "running", "completed"), "")]);
     assert_eq!(chosen(&screen).as_deref(), Some("party"));
     press(&mut screen, Key::Up);
     press(&mut screen, Key::Up);
     assert_eq!(chosen(&screen).as_deref(), Some("find"));
-    takes(&mut screen, 21, vec![(status_change("party", "running", "completed"), "")]);
+    observe_all(&mut screen, 21, vec![(status_change("party", "running", "completed"), "")]);
     assert_eq!(chosen(&screen).as_deref(), Some("find"), "it stays where one has gone");
     press(&mut screen, Key::Escape);
     assert_eq!(chosen(&screen).as_deref(), Some("report"), "what comes next");
@@ -277,6 +277,6 @@ fn what_happened_is_bounded_and_stays_where_one_reads() {
 fn an_event_that_does_not_follow_leaves_the_view_as_it_was() {
     let mut screen = at_work();
     let before = screen.state().cloned();
-    takes(&mut screen, 30, vec![(status_change("nobody", "pending", "ready"), ""), (status_change("find", "pending", "ready"), "")]);
+    observe_all(&mut screen, 30, vec![(status_change("nobody", "pending", "ready"), ""), (status_change("find", "pending", "ready"), "")]);
     assert_eq!(screen.state().cloned(), before);
 }

@@ -1,4 +1,4 @@
-//! Sheets of the tools that an actor answers itself. [`crate::Terminate`] and its siblings parse their calls.
+//! Specs of the tools that an actor answers itself. [`crate::Terminate`] and its siblings parse their calls.
 
 use std::sync::Arc;
 
@@ -11,52 +11,52 @@ use crate::{
         TodoParameters, UpdateProgressParameters,
     },
     delegation::DelegateTaskParameters,
-    typed::sheet,
+    typed::spec,
 };
 
 pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
     let ask_human = ToolSpec {
         touches: ToolScope::People,
         idempotent: false,
-        ..own(sheet::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
+        ..own(spec::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
     };
     // Listed in the order of use.
-    let sheets = [
+    let specs = [
         own(terminate()),
         ask_human,
-        own(sheet::<TodoParameters>("todo", "Replace your TODO list, in long tasks.")),
-        own(sheet::<UpdateProgressParameters>("update_progress", "Say how the work goes, in long tasks.")),
+        own(spec::<TodoParameters>("todo", "Replace your TODO list, in long tasks.")),
+        own(spec::<UpdateProgressParameters>("update_progress", "Say how the work goes, in long tasks.")),
         own(report_evidence()),
         // A second identical call creates a second actor.
         ToolSpec {
             idempotent: false,
-            ..own(sheet::<DelegateTaskParameters>(
+            ..own(spec::<DelegateTaskParameters>(
                 DELEGATE_TASK,
                 "Only for a large part that stands alone: another worker does it and tells you.",
             ))
         },
     ];
-    sheets.into_iter().map(|sheet| Arc::new(ActorTool { sheet: Arc::new(sheet) }) as Arc<dyn Tool>)
+    specs.into_iter().map(|spec| Arc::new(ActorTool { spec: Arc::new(spec) }) as Arc<dyn Tool>)
 }
 
 fn report_evidence() -> ToolSpec {
     let short =
-        sheet::<ShortEvidenceParameters>("report_evidence", "Only when the plan itself must change: say what was found. It does no work.");
+        spec::<ShortEvidenceParameters>("report_evidence", "Only when the plan itself must change: say what was found. It does no work.");
     let description = "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.";
-    ToolSpec { simple: Some(Arc::new(short.definition)), ..sheet::<ReportEvidenceParameters>("report_evidence", description) }
+    ToolSpec { simple: Some(Arc::new(short.definition)), ..spec::<ReportEvidenceParameters>("report_evidence", description) }
 }
 
 fn terminate() -> ToolSpec {
-    let short = sheet::<ShortTerminateParameters>("terminate", "End your task. Success only if it is done and checked.");
+    let short = spec::<ShortTerminateParameters>("terminate", "End your task. Success only if it is done and checked.");
     let description = "End your task. success: it is done and checked. failure: it cannot be done. blocked: you lack something that \
                        others could give, such as a right, a key or a decision.";
-    ToolSpec { simple: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
+    ToolSpec { simple: Some(Arc::new(short.definition)), ..spec::<TerminateParameters>("terminate", description) }
 }
 
-/// Returns the sheet of `terminate` in words for the lead of a run, whose message goes to the user.
+/// Returns the spec of `terminate` in words for the lead of a run, whose message goes to the user.
 #[must_use]
-pub fn terminate_of_lead(sheet: &ToolSpec) -> ToolSpec {
-    let mut sheet = sheet
+pub fn terminate_of_lead(spec: &ToolSpec) -> ToolSpec {
+    let mut spec = spec
         .with_parameter_text(
             "message",
             "The answer to the user: the result, or what was changed and how it was checked; else what was tried and learnt",
@@ -65,26 +65,26 @@ pub fn terminate_of_lead(sheet: &ToolSpec) -> ToolSpec {
         .with_parameter_text("needs", "Things that only the user can give, if blocked");
     "End the run with your answer. success: the goal is reached and checked. failure: it cannot be reached. blocked: only the user can \
      give what is missing, such as a right, a key or a decision."
-        .clone_into(&mut sheet.definition.description);
-    sheet
+        .clone_into(&mut spec.definition.description);
+    spec
 }
 
-/// Marks a sheet as answered by the actor and idempotent.
-fn own(sheet: ToolSpec) -> ToolSpec {
-    ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..sheet }
+/// Marks a spec as answered by the actor and idempotent.
+fn own(spec: ToolSpec) -> ToolSpec {
+    ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..spec }
 }
 
 struct ActorTool {
-    sheet: Arc<ToolSpec>,
+    spec: Arc<ToolSpec>,
 }
 
 impl Tool for ActorTool {
-    fn sheet(&self) -> &Arc<ToolSpec> {
-        &self.sheet
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
     fn call<'a>(&'a self, _: ValidatedCall, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        let text = format!("`{}` is answered by the actor that calls it", self.sheet.name());
+        let text = format!("`{}` is answered by the actor that calls it", self.spec.name());
         Box::pin(async move { Err(ToolError::Failed(text)) })
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::command::{Command, joined, not_started};
-use crate::{BackgroundProcesses, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, background::ProcessNews};
+use crate::{BackgroundProcesses, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, background::ProcessUpdate};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,21 +62,21 @@ pub(super) async fn start(command: Command, text: String, context: &ToolContext)
 
 async fn process_output(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let processes = processes(context)?;
-    let Some(news) = processes.news(id, stop, context).await else {
+    let Some(update) = processes.update(id, stop, context).await else {
         let running = list(processes).text;
         return Err(ToolError::Failed(format!(
             "no process `{id}` runs: it was ended, or with an earlier part of the run that was interrupted. {running}"
         )));
     };
-    let explained = context.confinement.explain(&news.printed, &news.refused);
-    let mut text = news.printed.clone();
-    for more in [explained.unwrap_or_default(), news.protected.clone(), status(&news)] {
+    let explained = context.confinement.explain(&update.printed, &update.refused);
+    let mut text = update.printed.clone();
+    for more in [explained.unwrap_or_default(), update.protected.clone(), status(&update)] {
         if !more.is_empty() {
             text = joined(&text, &more);
         }
     }
-    let exit_code = if let Some(ProcessEnd::Exited(code)) = news.end { Some(code) } else { None };
-    let value = json!({"id": id, "running": news.end.is_none(), "exit_code": exit_code, "output": news.printed});
+    let exit_code = if let Some(ProcessEnd::Exited(code)) = update.end { Some(code) } else { None };
+    let value = json!({"id": id, "running": update.end.is_none(), "exit_code": exit_code, "output": update.printed});
     Ok(ToolOutput { text, value, ..ToolOutput::default() })
 }
 
@@ -113,9 +113,9 @@ impl CommandState {
 }
 
 /// Returns one line on the state of a process. [`CommandState::read`] reads it.
-fn status(news: &ProcessNews) -> String {
-    let ProcessNews { id, seconds, .. } = news;
-    match &news.end {
+fn status(update: &ProcessUpdate) -> String {
+    let ProcessUpdate { id, seconds, .. } = update;
+    match &update.end {
         None => format!("[{id} runs, since {seconds} s]"),
         Some(ProcessEnd::Exited(code)) => format!("[{id} ended after {seconds} s with exit code {code}]"),
         Some(ProcessEnd::Signalled(signal)) => format!("[{id} was ended after {seconds} s by signal {signal}]"),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_state_of_a_command_is_read_as_it_is_written() {
-        let news = |end| ProcessNews {
+        let update = |end| ProcessUpdate {
             id: "p7".to_owned(),
             command: "make".to_owned(),
             printed: String::new(),
@@ -162,7 +162,7 @@ mod tests {
             (Some(ProcessEnd::Cancelled), false, None),
         ];
         for (end, runs, exit_code) in cases {
-            let line = status(&news(end));
+            let line = status(&update(end));
             let state = CommandState { id: "p7".to_owned(), runs, exit_code };
             assert_eq!(CommandState::split(&format!("one\ntwo\n{line}")), ("one\ntwo", Some(state.clone())), "{line}");
             assert_eq!(CommandState::split(&line), ("", Some(state)), "{line}");

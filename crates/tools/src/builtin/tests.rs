@@ -1,6 +1,7 @@
 //! Tests of the built-in tools through the registry, each in a temporary folder.
 
 mod commands;
+mod definitions;
 mod diagnostics;
 mod edit;
 mod escapes;
@@ -8,7 +9,6 @@ mod files;
 mod registry;
 mod round_trips;
 mod search;
-mod sheets;
 
 use std::{fs, path::Path};
 

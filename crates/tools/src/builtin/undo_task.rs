@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::files::counted;
-use crate::{TaskUndone, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, UndoneTask};
 
 /// Maximum number of paths in the text.
 const NAMED: usize = 50;
@@ -37,7 +37,7 @@ pub(super) fn tool() -> impl Tool {
 }
 
 /// Formats the result. An undo that could not restore every file is an error.
-fn undo_output(task: &str, TaskUndone { restored, unrestored: left }: TaskUndone) -> Result<ToolOutput, ToolError> {
+fn undo_output(task: &str, UndoneTask { restored, unrestored: left }: UndoneTask) -> Result<ToolOutput, ToolError> {
     let back = counted(restored.len(), "path");
     if !left.is_empty() {
         let stay = counted(left.len(), "path");

@@ -88,7 +88,7 @@ pub(super) async fn request(
     request: ClientRequest,
     context: &ToolContext,
 ) -> Result<ServerResult, CallError> {
-    let (watched, mut pulse) = connection.handler().begin(context);
+    let (watched, mut activity) = connection.handler().begin(context);
     let mut options = PeerRequestOptions::no_options();
     if let Some(trace_parent) = &context.trace_parent {
         let mut meta = RequestMetaObject::default();
@@ -106,11 +106,11 @@ pub(super) async fn request(
             biased;
             answer = &mut handle.rx => return Ok(answer.map_err(|_| CallError::ConnectionLost)??),
             () = context.cancel.cancelled() => break CallError::Cancelled,
-            changed = pulse.changed() => {
+            changed = activity.changed() => {
                 if changed.is_err() {
                     break CallError::ConnectionLost;
                 }
-                let asking = pulse.borrow_and_update().asking > 0;
+                let asking = activity.borrow_and_update().asking > 0;
                 let now = Instant::now();
                 match (asking, asked_at) {
                     (true, None) => asked_at = Some(now),

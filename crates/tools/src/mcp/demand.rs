@@ -53,22 +53,22 @@ async fn find_tools(all: Arc<All>, parameters: FindParameters, context: ToolCont
         }
     }
     let names = all.names();
-    let mut sheets = Vec::new();
+    let mut specs = Vec::new();
     for server in &all.servers {
         let Some(offer) = server.offer() else { continue };
         for tool in &offer.tools {
             if let Some(name) = names.name(&server.settings.name, &tool.name) {
-                sheets.push(listed::sheet(name, tool, &server.settings));
+                specs.push(listed::spec(name, tool, &server.settings));
             }
         }
     }
-    let texts: Vec<(&str, &str)> = sheets.iter().map(|sheet| (sheet.name(), sheet.definition.description.as_str())).collect();
+    let texts: Vec<(&str, &str)> = specs.iter().map(|spec| (spec.name(), spec.definition.description.as_str())).collect();
     let found = find(&parameters.query, &texts);
     let limit = parameters.limit.unwrap_or(USUAL).clamp(1, MOST);
     let shown: Vec<String> =
-        found.iter().take(limit).filter_map(|place| sheets.get(*place)).map(|sheet| definition_text(&sheet.definition)).collect();
+        found.iter().take(limit).filter_map(|place| specs.get(*place)).map(|spec| definition_text(&spec.definition)).collect();
     if shown.is_empty() {
-        return Ok(ToolOutput::text(format!("No tool fits. Try other words; there are {} tools.", sheets.len())));
+        return Ok(ToolOutput::text(format!("No tool fits. Try other words; there are {} tools.", specs.len())));
     }
     let more = found.len().saturating_sub(limit);
     let more = if more == 0 { String::new() } else { format!("\n[{more} more fit]") };
@@ -106,6 +106,6 @@ async fn call_tool(all: Arc<All>, parameters: CallParameters, context: ToolConte
             nearest.join(", ")
         )));
     };
-    let checked = listed::sheet(&name, &tool, &server.settings).check(parameters.unwrap_or_default())?;
+    let checked = listed::spec(&name, &tool, &server.settings).check(parameters.unwrap_or_default())?;
     call(server, &tool.name, checked.parameters().clone(), &context).await
 }

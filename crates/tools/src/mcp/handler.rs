@@ -26,20 +26,20 @@ use super::{
 use crate::{AskPerson, ToolContext};
 
 /// Maximum characters of a progress message.
-const NEWS_CHARS: usize = 200;
+const PROGRESS_CHARS: usize = 200;
 
 /// Externally visible state of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Pulse {
+pub(super) struct CallActivity {
     /// Number of progress messages.
-    pub(super) beats: u64,
+    pub(super) progress_messages: u64,
     /// Number of the server's questions that wait for a person.
     pub(super) asking: u32,
 }
 
 struct ActiveCall {
     token: Option<ProgressToken>,
-    pulse: watch::Sender<Pulse>,
+    activity: watch::Sender<CallActivity>,
     context: ToolContext,
 }
 
@@ -66,10 +66,10 @@ impl Handler {
     }
 
     /// Registers a call: from now on it receives its progress and the server's questions.
-    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> (CallRegistration, watch::Receiver<Pulse>) {
-        let (pulse, receiver) = watch::channel(Pulse::default());
+    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> (CallRegistration, watch::Receiver<CallActivity>) {
+        let (activity, receiver) = watch::channel(CallActivity::default());
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.calls().insert(id, ActiveCall { token: None, pulse, context: context.clone() });
+        self.calls().insert(id, ActiveCall { token: None, activity, context: context.clone() });
         (CallRegistration { handler: Arc::clone(self), id }, receiver)
     }
 
@@ -77,17 +77,17 @@ impl Handler {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn latest_person(&self) -> Option<(AskPerson, watch::Sender<Pulse>)> {
-        self.calls().values().rev().find_map(|going| Some((going.context.person.clone()?, going.pulse.clone())))
+    fn latest_person(&self) -> Option<(AskPerson, watch::Sender<CallActivity>)> {
+        self.calls().values().rev().find_map(|going| Some((going.context.person.clone()?, going.activity.clone())))
     }
 
     /// Answers a question of the server by asking the person behind a call. The protocol does not say which call a question belongs to, so
     /// this uses the latest call that has a person.
     pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let decline = || ElicitResult::new(ElicitationAction::Decline);
-        let Some((person, pulse)) = self.latest_person() else { return decline() };
-        pulse.send_modify(|pulse| pulse.asking += 1);
-        let _asked = QuestionGuard(pulse);
+        let Some((person, activity)) = self.latest_person() else { return decline() };
+        activity.send_modify(|activity| activity.asking += 1);
+        let _asked = QuestionGuard(activity);
         match request {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let Ok(schema) = serde_json::to_value(&requested_schema) else { return decline() };
@@ -163,11 +163,11 @@ fn not_offered(what: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
 }
 
-struct QuestionGuard(watch::Sender<Pulse>);
+struct QuestionGuard(watch::Sender<CallActivity>);
 
 impl Drop for QuestionGuard {
     fn drop(&mut self) {
-        self.0.send_modify(|pulse| pulse.asking = pulse.asking.saturating_sub(1));
+        self.0.send_modify(|activity| activity.asking = activity.asking.saturating_sub(1));
     }
 }
 
@@ -200,14 +200,16 @@ impl ClientHandler for Handler {
         Err(not_offered("roots/list: aime offers servers no folders"))
     }
 
-    async fn on_progress(&self, news: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+    async fn on_progress(&self, notification: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let calls = self.calls();
-        let Some(going) = calls.values().find(|going| going.token.as_ref() == Some(&news.progress_token)) else { return };
-        going.pulse.send_modify(|pulse| pulse.beats += 1);
-        if let Some(progress) = &going.context.progress {
-            let message: String = one_line(news.message.as_deref().unwrap_or_default()).chars().take(NEWS_CHARS).collect();
-            let far = news.total.map_or_else(|| format!("{}", news.progress), |total| format!("{}/{total}", news.progress));
-            progress.report(if message.is_empty() { far } else { format!("{far} {message}") });
+        let Some(call) = calls.values().find(|call| call.token.as_ref() == Some(&notification.progress_token)) else { return };
+        call.activity.send_modify(|activity| activity.progress_messages += 1);
+        if let Some(progress) = &call.context.progress {
+            let message: String = one_line(notification.message.as_deref().unwrap_or_default()).chars().take(PROGRESS_CHARS).collect();
+            let done = notification
+                .total
+                .map_or_else(|| format!("{}", notification.progress), |total| format!("{}/{total}", notification.progress));
+            progress.report(if message.is_empty() { done } else { format!("{done} {message}") });
         }
     }
 

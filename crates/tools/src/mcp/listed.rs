@@ -173,9 +173,9 @@ fn hidden(character: char) -> bool {
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Creates the sheet of a tool under its name for models. The server's own hints are ignored: a call counts as a change unless the user has
+/// Creates the spec of a tool under its name for models. The server's own hints are ignored: a call counts as a change unless the user has
 /// declared the tool read-only.
-pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) -> Arc<ToolSpec> {
+pub(super) fn spec(name: &str, tool: &McpTool, settings: &McpServerSettings) -> Arc<ToolSpec> {
     let read_only = settings.read_only.fit(&tool.name);
     let description = if tool.description.is_empty() { "No description.".to_owned() } else { tool.description.clone() };
     Arc::new(ToolSpec {
@@ -277,10 +277,10 @@ mod tests {
         settings.tools = NamePatterns::new(["list_*", "make"]).unwrap();
         settings.read_only = NamePatterns::new(["list_*"]).unwrap();
         let taken = offer(["list_all", "make", "drop"].map(|name| tool(name, json!({}))).to_vec(), &settings);
-        let sheets: Vec<_> = taken.tools.iter().map(|tool| sheet("n", tool, &settings)).collect();
-        let rights: Vec<_> = taken.tools.iter().zip(&sheets).map(|(tool, sheet)| (tool.name.as_str(), sheet.read_only)).collect();
+        let specs: Vec<_> = taken.tools.iter().map(|tool| spec("n", tool, &settings)).collect();
+        let rights: Vec<_> = taken.tools.iter().zip(&specs).map(|(tool, spec)| (tool.name.as_str(), spec.read_only)).collect();
         assert_eq!(rights, [("list_all", true), ("make", false)]);
-        assert_eq!(sheets[0].definition.description, "[s] d");
-        assert_eq!(sheets[1].touches, ToolScope::Network);
+        assert_eq!(specs[0].definition.description, "[s] d");
+        assert_eq!(specs[1].touches, ToolScope::Network);
     }
 }

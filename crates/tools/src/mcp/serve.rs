@@ -28,7 +28,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::connection::chain;
-use crate::{AskPerson, TellProgress, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSpec};
+use crate::{AskPerson, ProgressReporter, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSpec};
 
 /// Maximum time to deliver the last progress messages of a call before its result is sent.
 const LAST_NEWS: Duration = Duration::from_secs(1);
@@ -105,7 +105,7 @@ impl ServerHandler for Handler {
     }
 
     async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.service.tools.all_sheets().map(|sheet| offered(sheet)).collect()))
+        Ok(ListToolsResult::with_all_items(self.service.tools.all_specs().map(|spec| offered(spec)).collect()))
     }
 
     async fn call_tool(&self, call: CallToolRequestParams, request: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
@@ -135,11 +135,11 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Converts a sheet to the description of a tool for a client.
-fn offered(sheet: &ToolSpec) -> Offered {
-    let definition = &sheet.definition;
+/// Converts a spec to the description of a tool for a client.
+fn offered(spec: &ToolSpec) -> Offered {
+    let definition = &spec.definition;
     let schema = definition.parameters.as_object().cloned().unwrap_or_default();
-    let annotations = ToolAnnotations::from_raw(None, Some(sheet.read_only), None, Some(sheet.idempotent), None);
+    let annotations = ToolAnnotations::from_raw(None, Some(spec.read_only), None, Some(spec.idempotent), None);
     Offered::new(definition.name.clone(), definition.description.clone(), Arc::new(schema)).with_annotations(annotations)
 }
 
@@ -186,14 +186,14 @@ fn person(peer: &Peer<RoleServer>) -> Option<AskPerson> {
 }
 
 /// Sends the progress of a call to a client, in order.
-fn progress_sender(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinHandle<()>) {
-    let (news, mut receiver) = mpsc::unbounded_channel::<String>();
+fn progress_sender(peer: Peer<RoleServer>, token: ProgressToken) -> (ProgressReporter, JoinHandle<()>) {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<String>();
     let telling = tokio::spawn(async move {
         // The protocol requires an increasing number, so it counts the messages.
         let mut count = 0_u32;
-        while let Some(news) = receiver.recv().await {
+        while let Some(message) = receiver.recv().await {
             count += 1;
-            let notification = ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(news);
+            let notification = ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(message);
             if let Err(error) = peer.notify_progress(notification).await {
                 tracing::debug!(%error, "an MCP client could not be told of progress");
                 return;
@@ -201,7 +201,7 @@ fn progress_sender(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgres
         }
     });
     // The receiver is gone after the end of the call.
-    (TellProgress::new(move |text| drop(news.send(text))), telling)
+    (ProgressReporter::new(move |text| drop(sender.send(text))), telling)
 }
 
 /// A reader that cancels a token at the end of its input.

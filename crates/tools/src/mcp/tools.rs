@@ -24,24 +24,24 @@ const BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One tool of one server.
 pub(super) struct ServerTool {
-    sheet: Arc<ToolSpec>,
+    spec: Arc<ToolSpec>,
     tool: String,
     server: Arc<Server>,
 }
 
 impl ServerTool {
     pub(super) fn new(name: &str, tool: &McpTool, server: Arc<Server>) -> Self {
-        Self { sheet: listed::sheet(name, tool, &server.settings), tool: tool.name.clone(), server }
+        Self { spec: listed::spec(name, tool, &server.settings), tool: tool.name.clone(), server }
     }
 }
 
 impl Tool for ServerTool {
-    fn sheet(&self) -> &Arc<ToolSpec> {
-        &self.sheet
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
     fn time_limit(&self, _: &Map<String, Value>) -> Duration {
-        self.sheet.time_limit.saturating_add(BEHIND)
+        self.spec.time_limit.saturating_add(BEHIND)
     }
 
     fn call<'a>(&'a self, made: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {

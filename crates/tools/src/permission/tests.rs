@@ -17,18 +17,18 @@ pub(super) fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> PermissionRu
     PermissionRules::at(FOLDER, lists).unwrap()
 }
 
-/// Returns the sheet of a built-in tool, or of one that resembles those of servers and of the web.
-pub(super) fn sheet(name: &str) -> ToolSpec {
+/// Returns the spec of a built-in tool, or of one that resembles those of servers and of the web.
+pub(super) fn spec(name: &str) -> ToolSpec {
     match builtin().get(name) {
-        Some(tool) => ToolSpec::clone(tool.sheet()),
+        Some(tool) => ToolSpec::clone(tool.spec()),
         None => {
-            let mut sheet = ToolSpec::clone(builtin().get("bash").unwrap().sheet());
-            name.clone_into(&mut sheet.definition.name);
-            sheet.touches = ToolScope::Network;
+            let mut spec = ToolSpec::clone(builtin().get("bash").unwrap().spec());
+            name.clone_into(&mut spec.definition.name);
+            spec.touches = ToolScope::Network;
             if name == "web_fetch" {
-                (sheet.read_only, sheet.hosts) = (true, Some(Vec::new()));
+                (spec.read_only, spec.hosts) = (true, Some(Vec::new()));
             }
-            sheet
+            spec
         }
     }
 }
@@ -38,7 +38,7 @@ pub(super) fn parameters(value: Value) -> Map<String, Value> {
 }
 
 pub(super) fn decision(approval: Approval, rules: &PermissionRules, tool: &str, given: Value) -> PermissionDecision {
-    decide_permission(ProposedCall::new(approval, rules, &sheet(tool), &parameters(given)))
+    decide_permission(ProposedCall::new(approval, rules, &spec(tool), &parameters(given)))
 }
 
 pub(super) fn word(decision: &PermissionDecision) -> &'static str {
@@ -233,8 +233,8 @@ fn what_a_patch_names_is_under_the_rules_of_paths() {
 
 #[test]
 fn rules_and_hooks_know_every_tool_that_is_built_in() {
-    for sheet in builtin().all_sheets() {
-        assert!(super::tool_names().any(|name| name == sheet.name()), "{}", sheet.name());
+    for spec in builtin().all_specs() {
+        assert!(super::tool_names().any(|name| name == spec.name()), "{}", spec.name());
     }
 }
 

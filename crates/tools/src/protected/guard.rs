@@ -56,13 +56,13 @@ impl ProtectedPlaces {
     }
 
     /// Starts to watch a call, if it may change any file or names a protected place.
-    pub(crate) async fn watch(&self, sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<WatchedCall> {
-        let any = match sheet.source {
+    pub(crate) async fn watch(&self, spec: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<WatchedCall> {
+        let any = match spec.source {
             Source::Server { .. } | Source::Servers { .. } => true,
-            Source::Touched => !sheet.read_only && matches!(sheet.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything),
+            Source::Touched => !spec.read_only && matches!(spec.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything),
         };
-        let granted = context.rules.granted(sheet.name(), parameters);
-        let by_file_tool = !any && !sheet.read_only && granted.names_places();
+        let granted = context.rules.granted(spec.name(), parameters);
+        let by_file_tool = !any && !spec.read_only && granted.names_places();
         if !any && !by_file_tool {
             return None;
         }

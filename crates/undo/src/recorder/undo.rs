@@ -53,8 +53,8 @@ impl Recorder {
             Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => Vec::new(),
         };
         let LogState { objects, known, history, .. } = live;
-        let mut look = self.scanner(objects, counts);
-        plan(history, &of_undo, scope, force, |path| at(&mut look, known.as_ref(), path))
+        let mut scanner = self.scanner(objects, counts);
+        plan(history, &of_undo, scope, force, |path| at(&mut scanner, known.as_ref(), path))
     }
 
     /// Makes the planned changes. The undo is recorded first: it can be undone itself, and after a crash, planning and executing it again
@@ -75,8 +75,8 @@ impl Recorder {
         live.add(Record::Undo { number, of: plan.scope.clone(), changes: plan.changes.clone() })?;
         let failed = {
             let LogState { objects, known, .. } = &*live;
-            let mut look = self.scanner(objects, counts);
-            restore(&self.folder, objects, &plan.changes, |path| at(&mut look, known.as_ref(), path))
+            let mut scanner = self.scanner(objects, counts);
+            restore(&self.folder, objects, &plan.changes, |path| at(&mut scanner, known.as_ref(), path))
         };
         live.add(Record::Undone { number, failed: failed.iter().map(|failed| failed.path.clone()).collect() })?;
         let done = |change: &&Change| failed.iter().all(|failed| failed.path != change.path);

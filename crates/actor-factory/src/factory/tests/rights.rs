@@ -24,16 +24,16 @@ proptest! {
             let Ok(below) = compose_under(Delegated { caller: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
             let below = below.input;
             prop_assert!(below.spec.max_steps <= above.spec.max_steps && below.depth > above.depth && !below.attended);
-            for sheet in below.spec.tools.iter() {
-                prop_assert!(sheet.name() == "terminate" || above.spec.tool(sheet.name()).is_some());
+            for tool_spec in below.spec.tools.iter() {
+                prop_assert!(tool_spec.name() == "terminate" || above.spec.tool(tool_spec.name()).is_some());
                 for parameters in [json!({"path": "a.md"}), json!({"path": ".env"}), json!({"command": "git log"}), json!({"command": "rm x > .env"})] {
-                    let Ok(call) = sheet.check(parameters.as_object().unwrap().clone()) else { continue };
-                    let freedom = |spec: &ActorSpec| match Permissions::new(spec.approval, &spec.rules).decide(sheet, call.clone()) {
+                    let Ok(call) = tool_spec.check(parameters.as_object().unwrap().clone()) else { continue };
+                    let freedom = |spec: &ActorSpec| match Permissions::new(spec.approval, &spec.rules).decide(tool_spec, call.clone()) {
                         Permission::Allow(_) => 2,
                         Permission::Ask(_) => 1,
                         Permission::Deny { .. } => 0,
                     };
-                    prop_assert!(freedom(&below.spec) <= freedom(&above.spec), "{} {parameters:?}", sheet.name());
+                    prop_assert!(freedom(&below.spec) <= freedom(&above.spec), "{} {parameters:?}", tool_spec.name());
                 }
             }
             above = below;

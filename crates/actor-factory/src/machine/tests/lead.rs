@@ -5,7 +5,7 @@ use aime_progress_management::{LeadCommand, Outcome, ProgressEvent};
 use aime_tools::{Executor, ToolScope};
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read, sheet, terminate, write};
+use super::support::{Play, answer, call, input, read, terminate, tool_spec, write};
 use crate::{ActorFact, ActorInput, LeadRest, LeadSettings, LeadWake, machine::ActorStatus};
 
 pub(super) fn lead(must_plan: bool) -> ActorInput {
@@ -14,7 +14,7 @@ pub(super) fn lead(must_plan: bool) -> ActorInput {
     input.lead = Some(LeadSettings { must_plan, look_tokens: None });
     for name in ["hold_task", "read_result"] {
         let parameters = json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
-        super::support::give(&mut input, sheet(name, true, ToolScope::Nothing, Executor::Run, parameters));
+        super::support::give(&mut input, tool_spec(name, true, ToolScope::Nothing, Executor::Run, parameters));
     }
     input
 }

@@ -4,14 +4,14 @@ use aime_progress_management::{Origin, ProgressEvent};
 use aime_tools::{Executor, ToolScope, Trust};
 use serde_json::json;
 
-use super::support::{Play, call, delegate, delegating, give, input, read, sheet, terminate, write};
+use super::support::{Play, call, delegate, delegating, give, input, read, terminate, tool_spec, write};
 use crate::{ActorEffect, ActorInput};
 
 /// Returns an actor with marks around its results and a tool that reads pages.
 fn wary(trust: Trust, attended: bool) -> ActorInput {
     let mut wary = ActorInput { trust: Some(trust), marks: true, attended, ..input() };
     let parameters = json!({"type": "object", "properties": {"url": {"type": "string"}}});
-    let mut page = sheet("web_fetch", true, ToolScope::Network, Executor::Runtime, parameters);
+    let mut page = tool_spec("web_fetch", true, ToolScope::Network, Executor::Runtime, parameters);
     page.hosts = Some(vec!["docs.example".into()]);
     give(&mut wary, page);
     wary

@@ -4,14 +4,14 @@ use aime_durable::Machine;
 use aime_tools::{Executor, ToolScope};
 use serde_json::json;
 
-use super::support::{Play, call, give, input, read, sheet, write};
+use super::support::{Play, call, give, input, read, tool_spec, write};
 use crate::{ActorEffect, ActorMachine};
 
 /// Returns the calls under way after the model has asked for one, each with its `repeatable` flag.
 fn repeatable(name: &str, call: aime_llm::ToolCall) -> bool {
     let mut input = input();
     let object = || json!({"type": "object"});
-    give(&mut input, sheet("page", true, ToolScope::Network, Executor::Runtime, object()));
+    give(&mut input, tool_spec("page", true, ToolScope::Network, Executor::Runtime, object()));
     let mut play = Play::start(input);
     let asked: Vec<bool> = play.open.iter().map(|(_, effect)| ActorMachine::is_repeatable(effect)).collect();
     assert_eq!(asked, [true], "a request to the model");

@@ -12,12 +12,12 @@ use crate::{
     ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput, ActorSpec, LeadRest, ModelAnswer, PersonMessage, history::tests::paired,
 };
 
-pub(super) fn sheet(name: &str, read_only: bool, touches: ToolScope, handled_by: Executor, parameters: Value) -> ToolSpec {
+pub(super) fn tool_spec(name: &str, read_only: bool, touches: ToolScope, handled_by: Executor, parameters: Value) -> ToolSpec {
     let definition = ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() };
-    let mut sheet = ToolSpec::new(definition);
-    (sheet.read_only, sheet.idempotent, sheet.touches, sheet.handled_by) = (read_only, read_only, touches, handled_by);
-    sheet.alternatives = if name == "read_file" { vec!["grep".into()] } else { vec![] };
-    sheet
+    let mut tool_spec = ToolSpec::new(definition);
+    (tool_spec.read_only, tool_spec.idempotent, tool_spec.touches, tool_spec.handled_by) = (read_only, read_only, touches, handled_by);
+    tool_spec.alternatives = if name == "read_file" { vec!["grep".into()] } else { vec![] };
+    tool_spec
 }
 
 fn schema(required: &[&str]) -> Value {
@@ -26,12 +26,12 @@ fn schema(required: &[&str]) -> Value {
 }
 
 pub(super) fn input() -> ActorInput {
-    let own = |name: &str, parameters| sheet(name, true, ToolScope::Nothing, Executor::Actor, parameters);
+    let own = |name: &str, parameters| tool_spec(name, true, ToolScope::Nothing, Executor::Actor, parameters);
     let tools = vec![
-        sheet("read_file", true, ToolScope::Files, Executor::Runtime, schema(&["path"])),
-        sheet("grep", true, ToolScope::Files, Executor::Runtime, schema(&["pattern"])),
-        sheet("write_file", false, ToolScope::Files, Executor::Runtime, schema(&["path", "content"])),
-        sheet("bash", false, ToolScope::Processes, Executor::Runtime, schema(&["command"])),
+        tool_spec("read_file", true, ToolScope::Files, Executor::Runtime, schema(&["path"])),
+        tool_spec("grep", true, ToolScope::Files, Executor::Runtime, schema(&["pattern"])),
+        tool_spec("write_file", false, ToolScope::Files, Executor::Runtime, schema(&["path", "content"])),
+        tool_spec("bash", false, ToolScope::Processes, Executor::Runtime, schema(&["command"])),
         own("todo", json!({"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]})),
         own("update_progress", schema(&["status", "message"])),
         own("report_evidence", schema(&["type", "significance", "content"])),
@@ -97,13 +97,13 @@ pub(super) fn with_step_notes() -> ModelClass {
 /// Returns the input with the tool that delegates.
 pub(super) fn delegating() -> ActorInput {
     let mut input = input();
-    give(&mut input, sheet("delegate_task", false, ToolScope::Nothing, Executor::Actor, schema(&["description"])));
+    give(&mut input, tool_spec("delegate_task", false, ToolScope::Nothing, Executor::Actor, schema(&["description"])));
     input
 }
 
 /// Adds a tool.
-pub(super) fn give(input: &mut ActorInput, sheet: ToolSpec) {
-    input.spec.tools = [input.spec.tools.to_vec(), vec![sheet.into()]].concat().into();
+pub(super) fn give(input: &mut ActorInput, tool_spec: ToolSpec) {
+    input.spec.tools = [input.spec.tools.to_vec(), vec![tool_spec.into()]].concat().into();
 }
 
 pub(super) fn delegate(id: &str, description: &str) -> ToolCall {

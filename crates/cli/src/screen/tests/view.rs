@@ -48,7 +48,7 @@ fn at_work(words: bool) -> Screen {
     for (second, value) in (0..).zip(events) {
         let published = PublishedEvent { seq: 1, at: Timestamp::from_millis(BEGIN + 1_000 * second), event: event(value) };
         let line = line_of(&published);
-        screen.take(published.at, &published.event, words_of(&published.event, line.as_deref()).as_deref());
+        screen.observe(published.at, &published.event, words_of(&published.event, line.as_deref()).as_deref());
     }
     screen
 }
@@ -90,7 +90,7 @@ fn the_whole_screen_in_chinese() {
             }
         }
         let mut screen = at_work(true);
-        screen.take(
+        screen.observe(
             Timestamp::from_millis(BEGIN + 40_000),
             &event(json!({"type": "question_asked", "id": "q1", "task": "port", "kind": "approval",
                 "question": "Run this command?\n    rm -r build\nAlways allows here: `bash(rm -r build)`"})),

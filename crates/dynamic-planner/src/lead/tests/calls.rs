@@ -17,12 +17,12 @@ fn the_tools_of_the_lead() {
     let tools = lead_tools(&names.checker());
     let shown: Vec<String> = tools
         .iter()
-        .map(|sheet| {
+        .map(|spec| {
             format!(
                 "{}: {}\n{}",
-                sheet.name(),
-                sheet.definition.description,
-                serde_json::to_string_pretty(&*sheet.definition.parameters).unwrap()
+                spec.name(),
+                spec.definition.description,
+                serde_json::to_string_pretty(&*spec.definition.parameters).unwrap()
             )
         })
         .collect();
@@ -53,9 +53,9 @@ fn schemas_keep_to_what_every_server_takes() {
     }
     let names = Names::new();
     let mut unions = 0;
-    for sheet in lead_tools(&names.checker()) {
-        let parameters = &*sheet.definition.parameters;
-        assert_eq!((&parameters["type"], parameters.get("anyOf")), (&json!("object"), None), "{}", sheet.name());
+    for spec in lead_tools(&names.checker()) {
+        let parameters = &*spec.definition.parameters;
+        assert_eq!((&parameters["type"], parameters.get("anyOf")), (&json!("object"), None), "{}", spec.name());
         look(parameters, 0, &mut unions);
         SchemaChecker::new(parameters).unwrap();
     }
@@ -66,7 +66,7 @@ fn schemas_keep_to_what_every_server_takes() {
 fn the_tools_are_short() {
     let names = Names::new();
     let tools = lead_tools(&names.checker());
-    let tokens: u64 = tools.iter().map(|sheet| estimate_tokens(&serde_json::to_string(&sheet.definition).unwrap())).sum();
+    let tokens: u64 = tools.iter().map(|spec| estimate_tokens(&serde_json::to_string(&spec.definition).unwrap())).sum();
     assert!(tokens <= 1_000, "{tokens}");
 }
 

@@ -5,8 +5,8 @@ use aime_progress_management::{CheckMethod, CheckedCriterion, Owner, TriedCriter
 use super::*;
 use crate::ChangedFile;
 
-fn words(name: &str, text: &str) -> PersonWords {
-    PersonWords { id: name.parse().unwrap(), task: None, text: text.to_owned() }
+fn words(name: &str, text: &str) -> UnsolicitedMessage {
+    UnsolicitedMessage { id: name.parse().unwrap(), task: None, text: text.to_owned() }
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_person_spoke() {
     let mut state = at_work();
     let reply = "Leave vendor/ out.\n\n## Success criteria\n1. none";
     let evidence = vec![learn(&mut state, "person-1", reply, "user_input")];
-    let to_one = PersonWords { task: Some(id("slow")), ..words("person-2", "Only the unit tests.") };
+    let to_one = UnsolicitedMessage { task: Some(id("slow")), ..words("person-2", "Only the unit tests.") };
     let wake = Wake { evidence, words: vec![words("person-1", reply), to_one], ..Wake::new(5, WakeKind::Person) };
     insta::assert_snapshot!(message(&wake, &state, 2_000));
 }

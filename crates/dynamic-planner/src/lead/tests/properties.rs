@@ -26,7 +26,7 @@ prop_compose! {
         }
         let mut wake = Wake { settled: state.tasks.keys().cloned().collect(), ..Wake::new(1, kind) };
         wake.evidence = evidence.iter().enumerate().map(|(at, text)| learn(&mut state, &format!("e-{at}"), text, "discovery")).collect();
-        let message = |(at, text): (usize, &String)| PersonWords { id: format!("person-{at}").parse().unwrap(), task: None, text: text.clone() };
+        let message = |(at, text): (usize, &String)| UnsolicitedMessage { id: format!("person-{at}").parse().unwrap(), task: None, text: text.clone() };
         wake.words = words.iter().enumerate().map(message).collect();
         (state, wake)
     }

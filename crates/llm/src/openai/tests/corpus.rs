@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::{ask, line};
 use crate::corpus::{self, Named};
 use crate::{
-    CarriedAnswer, Carrier, ChatModel, ChatResponse, FinishReason, Model, ModelError, ModelStack, OpenAiSettings, Redactor, read_arguments,
+    ChatModel, ChatResponse, FinishReason, Model, ModelError, ModelStack, OpenAiSettings, Redactor, Transport, TransportResponse,
+    read_arguments,
 };
 
 /// Number of random splits of each stream.
@@ -47,12 +48,12 @@ impl Case {
 #[derive(Default)]
 struct Player(Mutex<(Vec<Vec<u8>>, bool)>);
 
-impl Carrier for Player {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
+impl Transport for Player {
+    fn send(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<TransportResponse>> {
         let (pieces, breaks) = std::mem::take(&mut *self.0.lock().unwrap());
         let end = stream::iter(breaks.then(|| Err(std::io::Error::other("reset by peer"))));
         let body = stream::iter(pieces.into_iter().map(Ok)).chain(end).boxed();
-        async { Ok(CarriedAnswer { status: 200, headers: Vec::new(), body }) }.boxed()
+        async { Ok(TransportResponse { status: 200, headers: Vec::new(), body }) }.boxed()
     }
 }
 
@@ -68,7 +69,7 @@ impl Reader {
         settings.retry.max_retries = 0;
         settings.streaming = streaming;
         Self {
-            model: ModelStack::carried_by(settings, Arc::clone(&player) as Arc<dyn Carrier>).unwrap().build(&Redactor::default()),
+            model: ModelStack::with_transport(settings, Arc::clone(&player) as Arc<dyn Transport>).unwrap().build(&Redactor::default()),
             player,
         }
     }

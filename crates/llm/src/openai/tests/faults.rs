@@ -12,7 +12,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{ask, line};
 use crate::{
-    CarriedAnswer, Carrier, ChatModel, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, RetrySettings, StreamPart,
+    ChatModel, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, RetrySettings, StreamPart, Transport,
+    TransportResponse,
 };
 
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
@@ -46,8 +47,8 @@ struct Provider {
     asked: AtomicU32,
 }
 
-impl Carrier for Provider {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
+impl Transport for Provider {
+    fn send(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<TransportResponse>> {
         self.asked.fetch_add(1, SeqCst);
         let does = {
             let mut left = self.does.lock().unwrap();
@@ -60,7 +61,7 @@ impl Carrier for Provider {
         let chunk = |text: &'static str| stream::iter([Ok(text.as_bytes().to_vec())]);
         let with = |status, headers: &[(&str, &str)], body| {
             let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            async move { Ok(CarriedAnswer { status, headers, body }) }.boxed()
+            async move { Ok(TransportResponse { status, headers, body }) }.boxed()
         };
         match does {
             Does::Answers => with(200, &[], chunk(HELLO).chain(chunk(END)).boxed()),
@@ -87,16 +88,16 @@ fn provider(does: impl IntoIterator<Item = Does>) -> Arc<Provider> {
     Arc::new(Provider { does: Mutex::new(does.into_iter().collect()), asked: AtomicU32::new(0) })
 }
 
-fn model(name: &str, carrier: Arc<dyn Carrier>) -> Model {
+fn model(name: &str, transport: Arc<dyn Transport>) -> Model {
     let mut settings = OpenAiSettings::new(name, "http://localhost/v1");
     settings.retry = RetrySettings { jitter_seed: Some(7), ..RetrySettings::default() };
-    ModelStack::carried_by(settings, carrier).unwrap().build(&Redactor::default())
+    ModelStack::with_transport(settings, transport).unwrap().build(&Redactor::default())
 }
 
 /// Returns the result of a request, the number of attempts, and the seconds until the result.
 async fn outcome(does: impl IntoIterator<Item = Does>) -> (Result<ChatResponse, ModelError>, u32, u64) {
     let provider = provider(does);
-    let model = model("m", Arc::clone(&provider) as Arc<dyn Carrier>);
+    let model = model("m", Arc::clone(&provider) as Arc<dyn Transport>);
     let start = Instant::now();
     let answer = model.complete(ask("hello")).await;
     (answer, provider.asked.load(SeqCst), start.elapsed().as_secs())
@@ -133,7 +134,7 @@ async fn an_attempt_has_the_time_of_its_client_whatever_came_before() {
 #[tokio::test(start_paused = true)]
 async fn a_model_that_thinks_for_long_while_its_server_sends_comments_is_waited_for() {
     let provider = provider([Does::Thinks(Duration::from_secs(900))]);
-    let model = model("m", Arc::clone(&provider) as Arc<dyn Carrier>);
+    let model = model("m", Arc::clone(&provider) as Arc<dyn Transport>);
     let start = Instant::now();
     let answer = model.complete(ask("hello")).await;
     assert_eq!((line(&answer).as_str(), provider.asked.load(SeqCst), start.elapsed().as_secs()), ("\"hello\" stop estimated by m", 1, 900));
@@ -214,8 +215,8 @@ impl Drop for Leaves<'_> {
     }
 }
 
-impl Carrier for Crowded {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
+impl Transport for Crowded {
+    fn send(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<TransportResponse>> {
         async {
             let now = self.under_way.fetch_add(1, SeqCst) + 1;
             let _leaves = Leaves(&self.under_way);
@@ -224,10 +225,10 @@ impl Carrier for Crowded {
                 self.refused.fetch_add(1, SeqCst);
                 sleep(Duration::from_millis(100)).await;
                 let body = stream::iter([Ok(b"{\"error\":\"busy\"}".to_vec())]).boxed();
-                return Ok(CarriedAnswer { status: 429, headers: Vec::new(), body });
+                return Ok(TransportResponse { status: 429, headers: Vec::new(), body });
             }
             sleep(Duration::from_secs(1)).await;
-            Ok(CarriedAnswer::of([HELLO.as_bytes().to_vec(), END.as_bytes().to_vec()]))
+            Ok(TransportResponse::of([HELLO.as_bytes().to_vec(), END.as_bytes().to_vec()]))
         }
         .boxed()
     }
@@ -237,7 +238,7 @@ impl Carrier for Crowded {
 #[tokio::test(start_paused = true)]
 async fn fewer_are_asked_at_once_after_refusals_and_more_again_while_it_answers() {
     let crowded = Arc::new(Crowded { most: 4.into(), under_way: 0.into(), peak: 0.into(), refused: 0.into() });
-    let model = model("m", Arc::clone(&crowded) as Arc<dyn Carrier>);
+    let model = model("m", Arc::clone(&crowded) as Arc<dyn Transport>);
     let many = |count: usize| futures::future::join_all((0..count).map(|_| model.complete(ask("hello"))));
     assert!(many(32).await.iter().all(Result::is_ok), "all are answered in the end");
     assert_eq!(crowded.peak.swap(0, SeqCst), 32);
@@ -259,8 +260,8 @@ async fn fewer_are_asked_at_once_after_refusals_and_more_again_while_it_answers(
 #[tokio::test(start_paused = true)]
 async fn a_broken_provider_is_left_for_its_fallback_and_come_back_to() {
     let broken = provider(vec![Does::Hangs; 1].into_iter().chain([Does::Answers]));
-    let second = model("second", provider([Does::Answers]) as Arc<dyn Carrier>);
-    let models = ModelStack::of(model("first", Arc::clone(&broken) as Arc<dyn Carrier>)).or_else([ModelStack::of(second)]);
+    let second = model("second", provider([Does::Answers]) as Arc<dyn Transport>);
+    let models = ModelStack::of(model("first", Arc::clone(&broken) as Arc<dyn Transport>)).or_else([ModelStack::of(second)]);
     let models = models.build(&Redactor::default());
     let mut answered = Vec::new();
     for _ in 0..6 {
@@ -273,7 +274,7 @@ async fn a_broken_provider_is_left_for_its_fallback_and_come_back_to() {
 #[tokio::test(start_paused = true)]
 async fn whoever_stops_waiting_frees_the_place() {
     let provider = provider([Does::Hangs]);
-    let model = model("m", Arc::clone(&provider) as Arc<dyn Carrier>);
+    let model = model("m", Arc::clone(&provider) as Arc<dyn Transport>);
     for _ in 0..200 {
         let request = model.complete(ask("hello"));
         assert!(tokio::time::timeout(Duration::from_secs(1), request).await.is_err());
@@ -283,7 +284,7 @@ async fn whoever_stops_waiting_frees_the_place() {
 
 #[tokio::test(start_paused = true)]
 async fn parts_are_handed_on_before_a_stream_breaks() {
-    let model = model("m", provider([Does::BreaksBehind(HELLO), Does::Answers]) as Arc<dyn Carrier>);
+    let model = model("m", provider([Does::BreaksBehind(HELLO), Does::Answers]) as Arc<dyn Transport>);
     let parts: Vec<_> = model.stream(ask("hello")).collect().await;
     assert!(matches!(parts.as_slice(), [Ok(StreamPart::Text(text)), Err(ModelError::Cut { .. })] if text == "hello"), "{parts:?}");
 }

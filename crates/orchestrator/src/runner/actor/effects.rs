@@ -84,7 +84,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     }
                 }
                 ActorEffect::Tool { call, seen, .. } => {
-                    let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
+                    let repeatable = self.input.spec.tool(call.tool()).is_some_and(|tool_spec| tool_spec.repeatable());
                     if reissued && !repeatable {
                         let known = Box::pin(self.interruption(id.as_str(), call.tool())).await;
                         return ended_with(id, CallOutcome::InDoubt, known, begun);
@@ -135,7 +135,7 @@ impl ActorRunner {
             let _never_fails = write!(known, " and ran for about {} s", ran.as_secs().max(1));
         }
         known.push_str(". ");
-        if self.input.spec.tool(tool).is_some_and(|sheet| sheet.touches == ToolScope::Processes) {
+        if self.input.spec.tool(tool).is_some_and(|tool_spec| tool_spec.touches == ToolScope::Processes) {
             known.push_str("Its processes were ended with aime. ");
         }
         let printed = output.map(|output| output.tail(self.tool_context.text_limit.unwrap_or(MOST_PRINTED)));
@@ -163,7 +163,8 @@ impl ActorRunner {
         let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
         let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
         // An auditor leaves no effects, as a check does.
-        let leaves_nothing = self.attempt.audit.is_some() && self.input.spec.tool(call.tool()).is_some_and(|sheet| !sheet.read_only);
+        let leaves_nothing =
+            self.attempt.audit.is_some() && self.input.spec.tool(call.tool()).is_some_and(|tool_spec| !tool_spec.read_only);
         if !leaves_nothing {
             tool_context = tool_context.with_guard(runner.kept_files.guard(&self.input.effect_prefix(), seen));
         }

@@ -30,7 +30,7 @@ impl Reports {
         self.next += 1;
         let Attempt { task, execution, facts, leads, audit, .. } = self.attempt.as_ref();
         if let Some(uses) = audit {
-            return uses.take(&event);
+            return uses.observe(&event);
         }
         let call = self.call.clone();
         let fact = match leads {

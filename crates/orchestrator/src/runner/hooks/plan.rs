@@ -34,7 +34,7 @@ impl RunRunner {
         }
         for _ in 0..self.parts.planner.max_attempts.max(1) {
             let planned = planner.plan(request).await.map_err(|error| tries.before(error))?;
-            tries.took(&planned.model, &planned.refused, &planned.spent);
+            tries.add(&planned.model, &planned.refused, &planned.spent);
             match self.judge_plan(&asking, request, planned).await {
                 Ok(planned) => return Ok(Planned { refused: tries.refused, spent: tries.spent, ..planned }),
                 Err(reason) => planner = self.planner_with_message(&tries.refusal_message(reason, "plan"), context).unwrap_or(planner),
@@ -78,7 +78,7 @@ impl RunRunner {
         }
         for _ in 0..self.parts.planner.max_attempts.max(1) {
             let replanned = planner.replan(request, &judge).await.map_err(|error| tries.before(error))?;
-            tries.took(&replanned.model, &replanned.refused, &replanned.spent);
+            tries.add(&replanned.model, &replanned.refused, &replanned.spent);
             match self.judge_patch(&asking, request, replanned, &judge).await {
                 Ok(replanned) => return Ok(ReplanResult { refused: tries.refused, spent: tries.spent, ..replanned }),
                 Err(reason) => planner = self.planner_with_message(&tries.refusal_message(reason, "patch"), context).unwrap_or(planner),
@@ -222,7 +222,7 @@ struct PlannerUsage {
 }
 
 impl PlannerUsage {
-    fn took(&mut self, model: &str, refused: &[InvalidAnswer], spent: &ModelCost) {
+    fn add(&mut self, model: &str, refused: &[InvalidAnswer], spent: &ModelCost) {
         model.clone_into(&mut self.model);
         refused.iter().for_each(|refused| self.push(refused.faults.clone(), refused.answer.clone()));
         self.spent.add(spent);
@@ -264,7 +264,7 @@ impl PlannerUsage {
         | PlannerError::NoPatch { refused, spent, .. } = &mut error
         {
             let model = self.model.clone();
-            self.took(&model, refused, spent);
+            self.add(&model, refused, spent);
             refused.clone_from(&self.refused);
             *spent = self.spent;
         }

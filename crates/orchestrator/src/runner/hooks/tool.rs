@@ -32,7 +32,7 @@ impl RunRunner {
         let by = if asking.checks { CHECK } else { &tool };
         // Changes in a private folder are recorded when it is merged.
         let is_private = self.is_private(&context);
-        let known = self.parts.tools.get(&tool).map(|known| known.sheet());
+        let known = self.parts.tools.get(&tool).map(|known| known.spec());
         if is_private && known.is_some_and(|known| works_in_shared_folder(known)) {
             return Box::pin(self.call_in_shared_folder(asking, call, context)).await;
         }
@@ -108,7 +108,7 @@ impl RunRunner {
             .parts
             .tools
             .get(tool)
-            .is_some_and(|known| known.sheet().touches == ToolScope::Processes && known.sheet().source == Source::Touched);
+            .is_some_and(|known| known.spec().touches == ToolScope::Processes && known.spec().source == Source::Touched);
         let unforeseen = self.input.settings.trust.as_ref().is_some_and(|trust| !trust.commands_reach_network);
         if runs && unforeseen && context.confinement.reaches_network() {
             return Err(ToolError::Denied(
@@ -143,7 +143,7 @@ impl RunRunner {
 
     /// Returns whether a tool may change files.
     pub(in crate::runner) fn tool_writes(&self, tool: &str) -> bool {
-        self.parts.tools.get(tool).is_none_or(|tool| !tool.sheet().read_only && tool.sheet().touches != ToolScope::Nothing)
+        self.parts.tools.get(tool).is_none_or(|tool| !tool.spec().read_only && tool.spec().touches != ToolScope::Nothing)
     }
 
     /// Returns the tasks in progress that may change files of the folder, except `task` and those that wait for it.
@@ -161,7 +161,7 @@ impl RunRunner {
             TaskKind::Group => false,
             TaskKind::Tool => known.spec.tool.as_deref().is_none_or(writes),
             TaskKind::Actor => known.actor.as_ref().is_none_or(|actor| {
-                let outside = |tool: &&String| self.parts.tools.get(tool).is_some_and(|tool| !tool.sheet().handled_by.is_inside());
+                let outside = |tool: &&String| self.parts.tools.get(tool).is_some_and(|tool| !tool.spec().handled_by.is_inside());
                 actor.tools.iter().filter(outside).any(|tool| writes(tool))
             }),
         };
@@ -181,13 +181,14 @@ impl RunRunner {
         let payload = HookPayload::Tool { tool: call.tool().to_owned(), parameters: call.parameters().clone(), result: None };
         let HookedEvent { payload, changed_by } = asking.ask(HookPoint::BeforeTool, payload).await.map_err(ToolError::Denied)?;
         let (Some(who), HookPayload::Tool { parameters: changed, .. }) = (&changed_by, payload) else { return Ok(None) };
-        let sheet = self.parts.tools.sheet(call.tool())?;
-        let checked = sheet.check(changed).map_err(|error| {
+        let tool_spec = self.parts.tools.spec(call.tool())?;
+        let checked = tool_spec.check(changed).map_err(|error| {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
         let shown = Value::Object(checked.parameters().clone());
         // A person's consent covers only the original call, and a hook cannot give consent in a person's place.
-        let Permission::Allow(allowed) = Permissions::new(self.input.settings.approval, &self.input.rules).decide(sheet, checked) else {
+        let Permission::Allow(allowed) = Permissions::new(self.input.settings.approval, &self.input.rules).decide(tool_spec, checked)
+        else {
             return Err(ToolError::Denied(format!(
                 "the hook {who} changed a call that needs a person's consent, and a changed call has none; make the call in the way that the hook wants: {shown}"
             )));

@@ -29,21 +29,21 @@ type Answer = Box<dyn Fn(&Map<String, Value>) -> Result<String, String> + Send +
 
 /// A tool that could leak texts.
 struct Fake {
-    sheet: Arc<ToolSpec>,
+    spec: Arc<ToolSpec>,
     out: Out,
     answer: Answer,
 }
 
 impl Tool for Fake {
-    fn sheet(&self) -> &Arc<ToolSpec> {
-        &self.sheet
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
     fn call<'a>(&'a self, call: ValidatedCall, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let parameters = call.into_parameters();
         Box::pin(async move {
             let named = parameters.get("url").and_then(Value::as_str).is_some_and(|url| url.starts_with("https://docs.example/"));
-            if !named && !self.sheet.name().ends_with("read") {
+            if !named && !self.spec.name().ends_with("read") {
                 self.out.lock().unwrap().push(Value::Object(parameters.clone()).to_string());
             }
             (self.answer)(&parameters).map(ToolOutput::text).map_err(ToolError::Failed)
@@ -109,15 +109,15 @@ impl World {
 
     fn fake(&self, name: &str, description: &str, change: impl FnOnce(&mut ToolSpec), answer: Answer) -> Arc<dyn Tool> {
         let properties: Map<String, Value> = ["url", "text"].map(|name| (name.to_owned(), json!({"type": "string"}))).into_iter().collect();
-        let mut sheet = ToolSpec::clone(builtin().get("bash").unwrap().sheet());
-        sheet.definition = ToolDefinition {
+        let mut spec = ToolSpec::clone(builtin().get("bash").unwrap().spec());
+        spec.definition = ToolDefinition {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters: json!({"type": "object", "properties": properties}).into(),
         };
-        (sheet.handled_by, sheet.touches) = (Executor::Runtime, ToolScope::Network);
-        change(&mut sheet);
-        Arc::new(Fake { sheet: Arc::new(sheet), out: Arc::clone(&self.out), answer })
+        (spec.handled_by, spec.touches) = (Executor::Runtime, ToolScope::Network);
+        change(&mut spec);
+        Arc::new(Fake { spec: Arc::new(spec), out: Arc::clone(&self.out), answer })
     }
 
     /// Returns the tools: the built-in ones, a page of a host that the user has named, and an untrusted server.
@@ -125,14 +125,14 @@ impl World {
         let mut tools = builtin();
         let server = || Source::Server { name: "mail".to_owned(), trusted: false, network: true };
         let (page, answer) = (page.to_owned(), answer.map(str::to_owned).map_err(str::to_owned));
-        let of_page = |sheet: &mut ToolSpec| {
-            sheet.read_only = true;
-            sheet.hosts = Some(vec!["docs.example".to_owned()]);
+        let of_page = |spec: &mut ToolSpec| {
+            spec.read_only = true;
+            spec.hosts = Some(vec!["docs.example".to_owned()]);
         };
         tools.register(self.fake("web_fetch", "Read a page.", of_page, Box::new(move |_| Ok(page.clone()))));
-        let reads = |sheet: &mut ToolSpec| (sheet.read_only, sheet.source) = (true, server());
+        let reads = |spec: &mut ToolSpec| (spec.read_only, spec.source) = (true, server());
         tools.register(self.fake("mcp__mail__read", &format!("Read mail. {described}"), reads, Box::new(move |_| answer.clone())));
-        let sends = |sheet: &mut ToolSpec| sheet.source = server();
+        let sends = |spec: &mut ToolSpec| spec.source = server();
         tools.register(self.fake("mcp__mail__send", "Send mail.", sends, Box::new(|_| Ok("sent".to_owned()))));
         tools
     }

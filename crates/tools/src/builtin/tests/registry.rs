@@ -27,7 +27,7 @@ async fn unknown_tools_are_told_with_those_that_exist() {
     let text = error.to_string();
     assert!(text.starts_with("Unknown tool: ReadFile. The tools are: `read_file`, "), "{text}");
     assert!(builtin().names().all(|name| text.contains(&format!("`{name}`"))), "{text}");
-    assert_eq!(builtin().sheets(["grep", "nope"]).unwrap_err().name, "nope");
+    assert_eq!(builtin().specs(["grep", "nope"]).unwrap_err().name, "nope");
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ fn a_tool_of_the_same_name_takes_the_place() {
     let other = TypedTool::new("grep", "Mine.", |_: Nothing, _: ToolContext| async { Ok(output("mine")) });
     assert!(registry.register(Arc::new(other)).is_some());
     assert_eq!(registry.names().collect::<Vec<_>>(), names);
-    assert_eq!(registry.get("grep").unwrap().sheet().definition.description, "Mine.");
+    assert_eq!(registry.get("grep").unwrap().spec().definition.description, "Mine.");
     assert!(registry.get("nope").is_none());
 }
 
@@ -96,8 +96,8 @@ async fn errors_are_cut_as_results_are() {
 #[test]
 fn parameters_can_be_checked_without_a_call() {
     let tools = builtin();
-    let check = |value: serde_json::Value| tools.sheet("read_file").unwrap().check(value.as_object().unwrap().clone());
+    let check = |value: serde_json::Value| tools.spec("read_file").unwrap().check(value.as_object().unwrap().clone());
     assert_eq!(check(json!({"path": "a", "limit": "3"})).unwrap().parameters()["limit"], 3);
     assert!(matches!(check(json!({})), Err(ToolError::InvalidParameters(_))));
-    assert!(tools.sheet("nope").is_err());
+    assert!(tools.spec("nope").is_err());
 }

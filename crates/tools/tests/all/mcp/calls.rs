@@ -62,10 +62,10 @@ async fn a_server_is_given_its_folder_its_variables_and_no_others() {
 #[tokio::test]
 async fn no_tool_is_read_only_unless_the_user_says_so() {
     let world = World::odd(|settings| settings.read_only = aime_tools::NamePatterns::new(["ec*"]).unwrap()).await;
-    let sheet = |name: &str| world.tools.get(name).unwrap().sheet().clone();
-    assert!(sheet("mcp__odd__echo").read_only && !sheet("mcp__odd__pid").read_only);
-    assert_eq!(sheet("mcp__odd__pid").touches, ToolScope::Processes);
-    assert!(!sheet("mcp_read_resource").read_only);
+    let spec = |name: &str| world.tools.get(name).unwrap().spec().clone();
+    assert!(spec("mcp__odd__echo").read_only && !spec("mcp__odd__pid").read_only);
+    assert_eq!(spec("mcp__odd__pid").touches, ToolScope::Processes);
+    assert!(!spec("mcp_read_resource").read_only);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ async fn many_tools_are_found_and_called_on_demand() {
     assert_eq!(world.servers.offers()["odd"].tools.len(), 215, "over several pages");
     let names: Vec<&str> = world.tools.names().collect();
     assert_eq!(names, ["mcp_find_tools", "mcp_call_tool", "mcp_list", "mcp_read_resource", "mcp_get_prompt"]);
-    assert!(world.tools.get("mcp_find_tools").unwrap().sheet().definition.description.ends_with("Servers: odd (215 tools)."));
+    assert!(world.tools.get("mcp_find_tools").unwrap().spec().definition.description.ends_with("Servers: odd (215 tools)."));
 
     let found = world.text("mcp_find_tools", json!({"query": "paint thing 104", "limit": 2})).await;
     assert!(found.starts_with("mcp__odd__paint_thing_104\n  [odd] paint the thing number 104\n  parameters: {"), "{found}");

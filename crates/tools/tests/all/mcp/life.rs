@@ -40,7 +40,7 @@ async fn what_is_known_is_checked_like_what_is_told() {
     offer.tools = vec![tool("good", json!({})), tool("bad", json!({"properties": {"a": {"$ref": "file:///etc/passwd"}}}))];
     let folder = tempfile::tempdir().unwrap();
     let servers = servers(folder.path(), stdio(&[]), BTreeMap::from([("odd".to_owned(), offer)]));
-    assert_eq!(servers.tools().iter().map(|tool| tool.sheet().name().to_owned()).collect::<Vec<_>>(), ["mcp__odd__good"]);
+    assert_eq!(servers.tools().iter().map(|tool| tool.spec().name().to_owned()).collect::<Vec<_>>(), ["mcp__odd__good"]);
 }
 
 // Requirement: 8.9

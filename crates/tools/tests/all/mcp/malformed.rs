@@ -95,7 +95,7 @@ async fn a_malformed_tool_is_left_out_alone() {
     let (tools, notes) = tools_and_notes(&world);
     assert_eq!(tools, ["first", "last"]);
     assert_eq!(notes, FAULTS);
-    assert!(world.tools.get("mcp__raw__last").unwrap().sheet().definition.description.ends_with("The last"));
+    assert!(world.tools.get("mcp__raw__last").unwrap().spec().definition.description.ends_with("The last"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use aime_tools::{AskPerson, TellProgress};
+use aime_tools::{AskPerson, ProgressReporter};
 
 use super::*;
 
@@ -67,7 +67,7 @@ async fn progress_is_told_and_keeps_a_call_alive() {
     let mut world = World::odd(|settings| settings.call_limit = Duration::from_secs(5)).await;
     let news = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&news);
-    world.context = world.context.with_progress(TellProgress::new(move |text| kept.lock().unwrap().push(text)));
+    world.context = world.context.with_progress(ProgressReporter::new(move |text| kept.lock().unwrap().push(text)));
     assert_eq!(world.text("mcp__odd__slow", json!({"beats": 300})).await, "done", "it took six seconds");
     let news = news.lock().unwrap();
     assert!(news.contains(&"150/300 beat".to_owned()) && news.len() > 270, "{news:?}");

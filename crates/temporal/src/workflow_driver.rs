@@ -1,4 +1,4 @@
-//! The loop of a workflow: the machine goes as far as it can, its wishes are begun, what has ended comes back as facts.
+//! The loop of a workflow: the machine goes as far as it can, its effects are started, and their results come back as facts.
 
 use std::{
     collections::BTreeSet,
@@ -13,8 +13,8 @@ use futures::{FutureExt as _, future::LocalBoxFuture};
 
 use crate::effect_queue::{Command, TemporalHost};
 
-/// Begins effects by means of an engine, and collects facts from outside. All of it must be deterministic on replay.
-pub trait Carrier<M: Machine> {
+/// Starts effects on an engine, and collects facts from outside. All of it must be deterministic on replay.
+pub trait WorkflowDriver<M: Machine> {
     /// Returns the engine's time.
     fn now(&self) -> UnixMillis;
 
@@ -26,24 +26,24 @@ pub trait Carrier<M: Machine> {
 
     /// Returns the facts from outside since the last call, such as answers of people. If there are none, it wakes the
     /// context when some arrive.
-    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<M::Fact>;
+    fn external_facts(&mut self, context: &mut Context<'_>) -> Vec<M::Fact>;
 
     /// Receives the facts that the machine has taken in, and the events that followed.
-    fn took(&mut self, facts: &[Recorded<M::Fact>], events: &[Recorded<M::Event>]);
+    fn observe(&mut self, facts: &[Recorded<M::Fact>], events: &[Recorded<M::Event>]);
 
     /// Continues to send the pending reports. Returns true if all are sent.
-    fn settle(&mut self, _: &mut Context<'_>) -> bool {
+    fn flush_reports(&mut self, _: &mut Context<'_>) -> bool {
         true
     }
 
     /// Returns true if the history is so long that the machine should continue in a new one.
-    fn wants_to_leave(&self) -> bool {
+    fn should_continue_as_new(&self) -> bool {
         false
     }
 
-    /// Returns true if an effect must wait for the new history. Otherwise a workflow with effects always in progress
-    /// would never leave the old one.
-    fn puts_off(&self, _: &M::Effect) -> bool {
+    /// Returns true if an effect must wait for the new history. Otherwise a workflow whose effects never
+    /// all end would never continue in a new history.
+    fn defers(&self, _: &M::Effect) -> bool {
         false
     }
 }
@@ -54,16 +54,28 @@ pub struct RunningEffect<M: Machine> {
     pub facts: LocalBoxFuture<'static, Vec<M::Fact>>,
     /// True if the effect would be lost if the workflow continued in a new history. An effect that only waits, such
     /// as a timer, is begun again there.
-    pub holds: bool,
+    pub blocks_continuation: bool,
 }
 
-/// Outcome of carrying a machine.
-pub enum CarryOutcome<M: Machine> {
+impl<M: Machine> RunningEffect<M> {
+    /// Returns an effect that does work, which a new history would not know of.
+    pub fn working(facts: impl Future<Output = Vec<M::Fact>> + 'static) -> Self {
+        Self { facts: facts.boxed_local(), blocks_continuation: true }
+    }
+
+    /// Returns an effect that only waits. It can be started again in a new history.
+    pub fn waiting(facts: impl Future<Output = Vec<M::Fact>> + 'static) -> Self {
+        Self { facts: facts.boxed_local(), blocks_continuation: false }
+    }
+}
+
+/// Outcome of driving a machine.
+pub enum DriveOutcome<M: Machine> {
     /// The machine gave its output.
     Ended(Ended<M>),
     /// The machine continues in a new history.
     Continued {
-        /// Wishes that were not begun: they are no repetition when they are begun there.
+        /// Effects that were not started here. Starting them there is no repetition.
         not_begun: Vec<EffectId>,
         /// Facts from outside that the machine has not taken in. They are its first facts in the new history.
         then: Vec<M::Fact>,
@@ -75,41 +87,44 @@ pub enum CarryOutcome<M: Machine> {
 ///
 /// # Errors
 /// [`DriveError`]; the host itself cannot fail.
-pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>) -> Result<CarryOutcome<M>, DriveError<Infallible>> {
-    let (mut host, desk) = TemporalHost::<M>::new();
+pub async fn drive_workflow<M: Machine>(
+    resume: Resume<M>,
+    driver: &mut impl WorkflowDriver<M>,
+) -> Result<DriveOutcome<M>, DriveError<Infallible>> {
+    let (mut host, queue) = TemporalHost::<M>::new();
     let mut driven = pin!(drive(&mut host, resume));
     let mut open: Vec<RunningEffect<M>> = Vec::new();
-    // Wishes that are not begun, since the history is to be left.
+    // Commands that wait for the new history.
     let mut held: Vec<Command<M::Effect>> = Vec::new();
     poll_fn(|context| {
         loop {
             let driven = driven.as_mut().poll(context);
-            for step in desk.steps() {
-                carrier.took(&step.facts, &step.events);
+            for step in queue.steps() {
+                driver.observe(&step.facts, &step.events);
             }
             if let Poll::Ready(ended) = driven {
-                return Poll::Ready(ended.map(CarryOutcome::Ended));
+                return Poll::Ready(ended.map(DriveOutcome::Ended));
             }
-            held.extend(desk.take_commands());
-            let leaves = carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds);
-            if leaves && carrier.settle(context) {
+            held.extend(queue.take_commands());
+            let continues = driver.should_continue_as_new() && !open.iter().any(|begun| begun.blocks_continuation);
+            if continues && driver.flush_reports(context) {
                 let not_begun = held.drain(..).filter_map(issued).collect();
-                return Poll::Ready(Ok(CarryOutcome::Continued { not_begun, then: carrier.arrived(context) }));
+                return Poll::Ready(Ok(DriveOutcome::Continued { not_begun, then: driver.external_facts(context) }));
             }
-            let wishes = if leaves { Vec::new() } else { std::mem::take(&mut held) };
-            let revoked: BTreeSet<EffectId> = wishes.iter().filter_map(revoked).collect();
-            for wish in wishes {
-                match wish {
+            let commands = if continues { Vec::new() } else { std::mem::take(&mut held) };
+            let revoked: BTreeSet<EffectId> = commands.iter().filter_map(revoked).collect();
+            for command in commands {
+                match command {
                     // An effect that is both postponed and revoked is begun and revoked, because each effect needs
                     // its answer.
-                    Command::Issue(issue) if carrier.puts_off(&issue.effect) && !revoked.contains(&issue.id) => {
+                    Command::Issue(issue) if driver.defers(&issue.effect) && !revoked.contains(&issue.id) => {
                         held.push(Command::Issue(issue))
                     }
-                    Command::Issue(issue) => open.push(carrier.begin(issue)),
-                    Command::Revoke(id, why) => carrier.revoke(&id, &why),
+                    Command::Issue(issue) => open.push(driver.begin(issue)),
+                    Command::Revoke(id, why) => driver.revoke(&id, &why),
                 }
             }
-            let mut facts = carrier.arrived(context);
+            let mut facts = driver.external_facts(context);
             open.retain_mut(|begun| match begun.facts.poll_unpin(context) {
                 Poll::Ready(ended) => {
                     facts.extend(ended);
@@ -120,21 +135,21 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
             if facts.is_empty() {
                 return Poll::Pending;
             }
-            desk.push_facts(carrier.now(), facts);
+            queue.push_facts(driver.now(), facts);
         }
     })
     .await
 }
 
-fn revoked<E>(wish: &Command<E>) -> Option<EffectId> {
-    match wish {
+fn revoked<E>(command: &Command<E>) -> Option<EffectId> {
+    match command {
         Command::Issue(_) => None,
         Command::Revoke(id, _) => Some(id.clone()),
     }
 }
 
-fn issued<E>(wish: Command<E>) -> Option<EffectId> {
-    match wish {
+fn issued<E>(command: Command<E>) -> Option<EffectId> {
+    match command {
         Command::Issue(issue) => Some(issue.id),
         Command::Revoke(..) => None,
     }

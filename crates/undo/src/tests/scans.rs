@@ -19,15 +19,15 @@ fn what_has_not_changed_is_read_once_for_all_runs() {
     let recorder = place.recorder();
     place.by(&recorder, "t", |place| place.write("d0/0", "changed"));
     let first = recorder.counts();
-    assert_eq!((first.looks, first.files_read, first.paths), (2, 301, 2 * 307));
+    assert_eq!((first.scans, first.files_read, first.paths), (2, 301, 2 * 307));
     let_the_clock_tick();
     place.by(&recorder, "t", |_| {});
     recorder.finish();
     // The file that had just been written is read again, because its clock may not have advanced.
-    assert_eq!((recorder.counts().looks, recorder.counts().files_read), (4, 302));
+    assert_eq!((recorder.counts().scans, recorder.counts().files_read), (4, 302));
     let later = place.recorder_of("later", UndoSettings { reserve_bytes: 0, ..UndoSettings::default() });
     place.by(&later, "t", |_| {});
-    assert_eq!((later.counts().looks, later.counts().files_read), (2, 0));
+    assert_eq!((later.counts().scans, later.counts().files_read), (2, 0));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn nothing_is_read_before_something_may_change_it() {
     let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some("t"), "write_file")));
     watched.write("sub/deep/c.bin", b"changed").unwrap();
     let counts = recorder.counts();
-    assert_eq!((counts.looks, counts.files_read), (0, 2), "the one file, before and after");
+    assert_eq!((counts.scans, counts.files_read), (0, 2), "the one file, before and after");
 }
 
 #[test]

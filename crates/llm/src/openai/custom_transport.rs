@@ -1,4 +1,4 @@
-//! Carrier of a request to its server: HTTP, or another transport of the program.
+//! Transport of a request to its server: HTTP, or another transport of the program.
 
 use std::io;
 
@@ -8,15 +8,15 @@ use futures::stream::{BoxStream, StreamExt};
 /// Carries requests in place of HTTP: for a transport of one's own, and for answers that were kept.
 ///
 /// Everything above it stays the same: forms of answers, bounds of time and size, retries.
-pub trait Carrier: Send + Sync {
+pub trait Transport: Send + Sync {
     /// Sends a request, as JSON, to the server and returns its answer, or the reason why no answer came.
     ///
     /// Dropping the future, or the body of the answer, ends the request.
-    fn carry(&self, request: &[u8]) -> BoxFuture<'_, io::Result<CarriedAnswer>>;
+    fn send(&self, request: &[u8]) -> BoxFuture<'_, io::Result<TransportResponse>>;
 }
 
 /// The answer of a server, its body piece by piece.
-pub struct CarriedAnswer {
+pub struct TransportResponse {
     /// The HTTP status.
     pub status: u16,
     /// The headers; of several with one name, the first counts.
@@ -25,7 +25,7 @@ pub struct CarriedAnswer {
     pub body: BoxStream<'static, io::Result<Vec<u8>>>,
 }
 
-impl CarriedAnswer {
+impl TransportResponse {
     /// Returns an answer with status 200 in these pieces.
     pub fn of(pieces: impl IntoIterator<Item = Vec<u8>, IntoIter: Send + 'static>) -> Self {
         Self { status: 200, headers: Vec::new(), body: futures::stream::iter(pieces.into_iter().map(Ok)).boxed() }

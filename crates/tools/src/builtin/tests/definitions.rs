@@ -6,7 +6,7 @@ use crate::{BuiltinSettings, Executor, builtin, builtin_with};
 // Requirement: 8.6, 8.12
 #[test]
 fn definitions_as_a_model_sees_them() {
-    let definitions: Vec<_> = builtin().all_sheets().map(|sheet| sheet.definition.clone()).collect();
+    let definitions: Vec<_> = builtin().all_specs().map(|spec| spec.definition.clone()).collect();
     insta::assert_json_snapshot!(definitions);
 }
 
@@ -14,15 +14,12 @@ fn definitions_as_a_model_sees_them() {
 #[test]
 fn what_is_known_of_each_tool() {
     let lines: Vec<_> = builtin()
-        .all_sheets()
-        .map(|sheet| {
-            let (read_only, idempotent) = (sheet.read_only, sheet.idempotent);
-            let (touches, handled_by, seconds) = (sheet.touches, sheet.handled_by, sheet.time_limit.as_secs());
-            let alternatives = sheet.alternatives.join(" ");
-            format!(
-                "{}: read_only={read_only} idempotent={idempotent} {touches:?} {handled_by:?} {seconds}s [{alternatives}]",
-                sheet.name()
-            )
+        .all_specs()
+        .map(|spec| {
+            let (read_only, idempotent) = (spec.read_only, spec.idempotent);
+            let (touches, handled_by, seconds) = (spec.touches, spec.handled_by, spec.time_limit.as_secs());
+            let alternatives = spec.alternatives.join(" ");
+            format!("{}: read_only={read_only} idempotent={idempotent} {touches:?} {handled_by:?} {seconds}s [{alternatives}]", spec.name())
         })
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
@@ -31,17 +28,17 @@ fn what_is_known_of_each_tool() {
 #[test]
 fn names_and_alternatives_stand() {
     let registry = builtin();
-    for sheet in registry.all_sheets() {
-        let name = sheet.name();
+    for spec in registry.all_specs() {
+        let name = spec.name();
         assert!((1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'), "{name}");
-        for alternative in &sheet.alternatives {
+        for alternative in &spec.alternatives {
             assert!(registry.get(alternative).is_some() && alternative != name, "{name}: {alternative}");
         }
-        let short = sheet.simple.as_ref().map_or(&sheet.definition, |small| small.as_ref());
+        let short = spec.simple.as_ref().map_or(&spec.definition, |small| small.as_ref());
         assert!(short.description.len() < 160, "{name}: small models read it");
-        assert_eq!(sheet.definition.parameters["additionalProperties"], false, "{name}");
-        if sheet.handled_by == Executor::Runtime {
-            assert!(!sheet.read_only || sheet.repeatable());
+        assert_eq!(spec.definition.parameters["additionalProperties"], false, "{name}");
+        if spec.handled_by == Executor::Runtime {
+            assert!(!spec.read_only || spec.repeatable());
         }
     }
 }
@@ -52,9 +49,9 @@ async fn time_limits_can_be_set_and_are_told() {
     let settings = BuiltinSettings { bash_time_limit: Duration::from_secs(1), python_time_limit: Duration::from_secs(7) };
     let registry = builtin_with(&settings);
     for (name, seconds) in [("bash", 1), ("python", 7)] {
-        let sheet = registry.get(name).unwrap().sheet();
-        assert_eq!(sheet.time_limit, Duration::from_secs(seconds), "{name}");
-        let description = &sheet.definition.parameters["properties"]["timeout_seconds"]["description"];
+        let spec = registry.get(name).unwrap().spec();
+        assert_eq!(spec.time_limit, Duration::from_secs(seconds), "{name}");
+        let description = &spec.definition.parameters["properties"]["timeout_seconds"]["description"];
         assert_eq!(description, &format!("{seconds} by default"), "{name}");
     }
     let place = Place::new(&[]);

@@ -11,10 +11,10 @@ use aime_durable::{
 };
 use futures::{FutureExt as _, future::poll_fn};
 
-use super::{Carrier, CarryOutcome, RunningEffect, carry};
+use super::{DriveOutcome, RunningEffect, WorkflowDriver, drive_workflow};
 use crate::{MachineStart, PartialJournal, Timestamped};
 
-/// Carrier that runs the effects of toys in place. The order of polls alone decides which result comes first.
+/// WorkflowDriver that runs the effects of toys in place. The order of polls alone decides which result comes first.
 struct Here {
     begin: MachineStart<Toy>,
     revoked: Rc<RefCell<BTreeMap<EffectId, Reason>>>,
@@ -22,10 +22,10 @@ struct Here {
     facts: Vec<Timestamped<ToyFact>>,
     events: Vec<Timestamped<ToyEvent>>,
     /// Leaves after so many facts.
-    leave_after: usize,
+    continue_after: usize,
     /// True to postpone effects without others beside them until the new history.
-    puts_off: bool,
-    /// Number of `settle` calls that still report unsent reports.
+    defers: bool,
+    /// Number of `flush_reports` calls that still report unsent reports.
     unsent: usize,
     /// Facts from outside.
     arrives: Vec<ToyFact>,
@@ -43,21 +43,21 @@ impl Here {
             time: facts.last().map_or(BEGUN, |fact| fact.at),
             facts,
             events: replayed,
-            leave_after: usize::MAX,
-            puts_off: false,
+            continue_after: usize::MAX,
+            defers: false,
             unsent: 0,
             arrives: Vec::new(),
             begun: Vec::new(),
         }
     }
 
-    fn go(&mut self) -> Option<CarryOutcome<Toy>> {
+    fn go(&mut self) -> Option<DriveOutcome<Toy>> {
         let resume = self.begin.clone().resume(self.time);
         let polls = self.unsent + 1;
-        let mut carried = Box::pin(carry(resume, self));
+        let mut driven = Box::pin(drive_workflow(resume, self));
         // One poll takes everything that is ready. A toy waits for nothing else, except for unsent reports.
-        (0..polls).find_map(|_| match carried.poll_unpin(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(carried) => Some(carried.unwrap()),
+        (0..polls).find_map(|_| match driven.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(driven) => Some(driven.unwrap()),
             Poll::Pending => None,
         })
     }
@@ -71,7 +71,7 @@ fn replay(begin: &MachineStart<Toy>, facts: &[Timestamped<ToyFact>]) -> Vec<Time
     aime_durable::replay::<Toy>(&begin.input.clone().into(), &facts).events.into_iter().map(Timestamped::from).collect()
 }
 
-impl Carrier<Toy> for Here {
+impl WorkflowDriver<Toy> for Here {
     fn now(&self) -> UnixMillis {
         self.time
     }
@@ -91,36 +91,36 @@ impl Carrier<Toy> for Here {
             };
             vec![ToyFact::Done { id, value }]
         };
-        RunningEffect { facts: facts.boxed_local(), holds: matches!(effect, ToyEffect::Wait | ToyEffect::Stubborn) }
+        RunningEffect { facts: facts.boxed_local(), blocks_continuation: matches!(effect, ToyEffect::Wait | ToyEffect::Stubborn) }
     }
 
     fn revoke(&mut self, id: &EffectId, why: &Reason) {
         self.revoked.borrow_mut().insert(id.clone(), why.clone());
     }
 
-    fn arrived(&mut self, _: &mut Context<'_>) -> Vec<ToyFact> {
+    fn external_facts(&mut self, _: &mut Context<'_>) -> Vec<ToyFact> {
         std::mem::take(&mut self.arrives)
     }
 
-    fn settle(&mut self, _: &mut Context<'_>) -> bool {
+    fn flush_reports(&mut self, _: &mut Context<'_>) -> bool {
         let settled = self.unsent == 0;
         self.unsent = self.unsent.saturating_sub(1);
         settled
     }
 
-    fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
+    fn observe(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
         self.time += 1;
         self.facts.extend(facts.iter().cloned().map(Timestamped::from));
         self.events.extend(events.iter().cloned().map(Timestamped::from));
     }
 
-    fn wants_to_leave(&self) -> bool {
-        self.facts.len() >= self.leave_after
+    fn should_continue_as_new(&self) -> bool {
+        self.facts.len() >= self.continue_after
     }
 
-    fn puts_off(&self, effect: &ToyEffect) -> bool {
+    fn defers(&self, effect: &ToyEffect) -> bool {
         // Work ends the effects that wait beside it, and a timer has none beside it.
-        self.puts_off && self.wants_to_leave() && matches!(effect, ToyEffect::Timer(_))
+        self.defers && self.should_continue_as_new() && matches!(effect, ToyEffect::Timer(_))
     }
 }
 
@@ -131,7 +131,7 @@ fn fresh() -> MachineStart<Toy> {
 #[test]
 fn a_machine_is_carried_to_its_end() {
     let mut here = Here::new(fresh());
-    let Some(CarryOutcome::Ended(ended)) = here.go() else { panic!("it has not ended") };
+    let Some(DriveOutcome::Ended(ended)) = here.go() else { panic!("it has not ended") };
     assert_eq!(ended.output, INPUT.expected());
     let late = |fact: &&Timestamped<ToyFact>| matches!(fact.what, ToyFact::Done { value: LATE, .. });
     assert_eq!(here.facts.iter().find(late), None, "what comes after a revoke acknowledges it");
@@ -139,36 +139,36 @@ fn a_machine_is_carried_to_its_end() {
 
 /// Suspends a toy after a number of facts and continues it in a new history. Returns true if it left the old history
 /// before its end.
-fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
+fn left_and_ended(input: ToyInput, continue_after: usize, defers: bool) -> bool {
     let fresh = || MachineStart::fresh(BEGUN, input);
     let mut first = Here::new(fresh());
-    (first.leave_after, first.puts_off) = (leave_after, puts_off);
+    (first.continue_after, first.defers) = (continue_after, defers);
     let not_begun = match first.go() {
-        Some(CarryOutcome::Continued { not_begun, then }) => {
+        Some(DriveOutcome::Continued { not_begun, then }) => {
             assert_eq!(then, [], "nothing came from outside");
             not_begun
         }
         // The effect that kept it there lasted until the end.
-        Some(CarryOutcome::Ended(_)) => return false,
+        Some(DriveOutcome::Ended(_)) => return false,
         None => panic!("it waits for ever"),
     };
     let journal =
         PartialJournal { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
     let mut second = Here::new(MachineStart { journal: Some(journal), ..fresh() });
-    let Some(CarryOutcome::Ended(ended)) = second.go() else { panic!("it has not ended") };
+    let Some(DriveOutcome::Ended(ended)) = second.go() else { panic!("it has not ended") };
     assert_eq!(ended.output, input.expected());
-    assert_eq!(second.begun.iter().find(|begun| begun.reissued), None, "left after {leave_after}");
+    assert_eq!(second.begun.iter().find(|begun| begun.reissued), None, "left after {continue_after}");
     let again = first.begun.iter().map(|begun| &begun.id).find(|id| second.begun.iter().any(|begun| begun.id == **id));
-    assert_eq!(again, None, "left after {leave_after}");
+    assert_eq!(again, None, "left after {continue_after}");
     true
 }
 
 /// Returns the number of facts that a toy takes in, and the number after which it left.
-fn left(input: ToyInput, puts_off: bool) -> (usize, usize) {
+fn left(input: ToyInput, defers: bool) -> (usize, usize) {
     let mut whole = Here::new(MachineStart::fresh(BEGUN, input));
     whole.go();
     let all = whole.facts.len();
-    (all, (1..all).filter(|leave_after| left_and_ended(input, *leave_after, puts_off)).count())
+    (all, (1..all).filter(|continue_after| left_and_ended(input, *continue_after, defers)).count())
 }
 
 // Requirement: 18.4
@@ -191,8 +191,8 @@ fn where_something_is_always_under_way_it_leaves_since_what_is_new_is_put_off() 
 fn what_arrives_as_it_leaves_is_not_lost() {
     let mut here = Here::new(fresh());
     let arrived = vec![ToyFact::Done { id: EffectId::new("from outside"), value: LATE }];
-    (here.leave_after, here.arrives) = (0, arrived.clone());
-    let Some(CarryOutcome::Continued { then, .. }) = here.go() else { panic!("it has not left") };
+    (here.continue_after, here.arrives) = (0, arrived.clone());
+    let Some(DriveOutcome::Continued { then, .. }) = here.go() else { panic!("it has not left") };
     assert_eq!(then, arrived);
 }
 
@@ -201,17 +201,17 @@ fn what_arrives_as_it_leaves_is_not_lost() {
 fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
     let mut whole = Here::new(fresh());
     whole.go();
-    for leave_after in 0..whole.facts.len() {
+    for continue_after in 0..whole.facts.len() {
         let mut here = Here::new(fresh());
-        (here.leave_after, here.unsent) = (leave_after, 3);
+        (here.continue_after, here.unsent) = (continue_after, 3);
         match here.go() {
-            Some(CarryOutcome::Continued { not_begun, .. }) => {
-                assert!(here.begun.iter().all(|begun| !not_begun.contains(&begun.id)), "left after {leave_after}");
-                assert!(leave_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
-                assert_eq!(here.unsent, 0, "left after {leave_after}");
+            Some(DriveOutcome::Continued { not_begun, .. }) => {
+                assert!(here.begun.iter().all(|begun| !not_begun.contains(&begun.id)), "left after {continue_after}");
+                assert!(continue_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
+                assert_eq!(here.unsent, 0, "left after {continue_after}");
             }
             // The effect that kept it there lasted until the end.
-            Some(CarryOutcome::Ended(_)) => {}
+            Some(DriveOutcome::Ended(_)) => {}
             None => panic!("it waits for ever"),
         }
     }

@@ -15,7 +15,7 @@ use crate::history::tools_tokens;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "Vec<Arc<ToolSpec>>")]
 pub struct ActorTools {
-    sheets: Arc<[Arc<ToolSpec>]>,
+    specs: Arc<[Arc<ToolSpec>]>,
     definitions: Arc<[ToolDefinition]>,
     /// Estimated tokens of the definitions.
     tokens: u64,
@@ -34,9 +34,9 @@ impl ActorTools {
 }
 
 impl From<Vec<Arc<ToolSpec>>> for ActorTools {
-    fn from(sheets: Vec<Arc<ToolSpec>>) -> Self {
-        let definitions: Arc<[ToolDefinition]> = sheets.iter().map(|sheet| sheet.definition.clone()).collect();
-        Self { tokens: tools_tokens(&definitions), sheets: sheets.into(), definitions }
+    fn from(specs: Vec<Arc<ToolSpec>>) -> Self {
+        let definitions: Arc<[ToolDefinition]> = specs.iter().map(|spec| spec.definition.clone()).collect();
+        Self { tokens: tools_tokens(&definitions), specs: specs.into(), definitions }
     }
 }
 
@@ -44,13 +44,13 @@ impl Deref for ActorTools {
     type Target = [Arc<ToolSpec>];
 
     fn deref(&self) -> &[Arc<ToolSpec>] {
-        &self.sheets
+        &self.specs
     }
 }
 
 impl Serialize for ActorTools {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.sheets.serialize(serializer)
+        self.specs.serialize(serializer)
     }
 }
 
@@ -62,10 +62,10 @@ const REMEMBERED: usize = 16;
 pub(crate) struct KnownTools(Arc<Mutex<Vec<ActorTools>>>);
 
 impl KnownTools {
-    pub(crate) fn shared(&self, sheets: Vec<Arc<ToolSpec>>) -> ActorTools {
+    pub(crate) fn shared(&self, specs: Vec<Arc<ToolSpec>>) -> ActorTools {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |tools: &&ActorTools| {
-            tools.len() == sheets.len() && tools.iter().zip(&sheets).all(|(one, other)| Arc::ptr_eq(one, other) || one == other)
+            tools.len() == specs.len() && tools.iter().zip(&specs).all(|(one, other)| Arc::ptr_eq(one, other) || one == other)
         };
         if let Some(tools) = known.iter().find(same) {
             return tools.clone();
@@ -73,7 +73,7 @@ impl KnownTools {
         if known.len() == REMEMBERED {
             known.remove(0);
         }
-        let tools = ActorTools::from(sheets);
+        let tools = ActorTools::from(specs);
         known.push(tools.clone());
         tools
     }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn the_same_tools_are_shared_and_no_more_lists_are_remembered_than_are_in_use() {
         let (registry, known) = (builtin(), KnownTools::default());
-        let given = |names: &[&str]| known.shared(registry.sheets(names).unwrap());
+        let given = |names: &[&str]| known.shared(registry.specs(names).unwrap());
         let share = |one: &ActorTools, other: &ActorTools| Arc::ptr_eq(one.definitions(), other.definitions());
         let first = given(&["read_file", "grep"]);
         assert!(share(&first, &given(&["read_file", "grep"])));
@@ -101,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn they_are_kept_as_a_list_of_sheets() {
-        let sheets: Vec<_> = builtin().sheets(["read_file", "grep"]).unwrap().iter().map(|sheet| sheet.for_model(false)).collect();
-        let tools = ActorTools::from(sheets.clone());
+    fn they_are_kept_as_a_list_of_specs() {
+        let specs: Vec<_> = builtin().specs(["read_file", "grep"]).unwrap().iter().map(|spec| spec.for_model(false)).collect();
+        let tools = ActorTools::from(specs.clone());
         let kept = serde_json::to_value(&tools).unwrap();
-        assert_eq!(kept, serde_json::to_value(&sheets).unwrap());
+        assert_eq!(kept, serde_json::to_value(&specs).unwrap());
         assert_eq!(serde_json::from_value::<ActorTools>(kept).unwrap(), tools);
     }
 }
