@@ -64,6 +64,15 @@ pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
     bail!("over the bound:\n  {}", faults.join("\n  "))
 }
 
+/// Returns the first cost of each loop, in the order of the table.
+pub(crate) fn costs(program: &Path) -> Result<[f64; LOOPS.len()]> {
+    let mut costs = [0.0; LOOPS.len()];
+    for (cost, Loop { arguments, counts: [few, more, _], .. }) in costs.iter_mut().zip(&LOOPS) {
+        *cost = each(counted(program, arguments, *few)?, counted(program, arguments, *more)?, more - few);
+    }
+    Ok(costs)
+}
+
 /// Returns the cost per item.
 fn each(before: u64, after: u64, count: u32) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "no run has 2^52 instructions")]

@@ -21,6 +21,7 @@ mod mcp;
 mod model;
 mod models;
 mod packages;
+mod profiles;
 mod reliability;
 mod run;
 mod scenario;
@@ -77,6 +78,8 @@ enum Task {
     Bench(bench::BenchArguments),
     /// Count the instructions of inner loops and fail if they grow faster than the work; needs valgrind
     Instructions(instructions::InstructionsArguments),
+    /// Build the release with several profiles, and print the time, the size and the instructions of each; takes an hour, needs valgrind
+    Profiles(profiles::ProfilesArguments),
     /// Test reliability: random simulated runs, runs that are cut off, and processes that are killed
     Reliability(reliability::ReliabilityArguments),
     /// Fetch the development server of Temporal and serve on this machine until Ctrl-C
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Task::Dist(arguments) => dist::dist(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Packages(arguments) => packages::packages(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Profiles(arguments) => profiles::profiles(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Reliability(arguments) => reliability::reliability(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Services(arguments) => services::services(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),

@@ -81,8 +81,7 @@ impl RunMachine {
 
     /// Withdraws the questions about criteria, because the run ends without them.
     pub(super) fn withdraw_amendments(&mut self, out: &mut Out) {
-        let asked: Vec<QuestionId> = self.people.amendments().map(|(question, _)| question.clone()).collect();
-        asked.iter().for_each(|question| drop(self.people.take_amendment(question)));
+        let asked = self.people.amendments().map(|(question, _)| question.clone()).collect();
         self.withdraw(asked, out);
         self.go_on_after_amendment(out);
     }

@@ -120,6 +120,8 @@ impl RunMachine {
     fn answer_all(&mut self, ids: Vec<QuestionId>, answer: &str, out: &mut Out) {
         for id in ids {
             self.stop_asking(&id, out);
+            // Without its question a change of a criterion needs another one.
+            drop(self.people.take_amendment(&id));
             self.emit(ProgressEvent::QuestionAnswered { id, answer: answer.to_owned() }, out);
         }
     }

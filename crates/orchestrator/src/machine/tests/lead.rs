@@ -236,6 +236,25 @@ fn a_lead_that_works_itself_goes_on_after_it_amended_a_criterion() {
     world.replayed();
 }
 
+/// Its plan takes the place of its own work and withdraws the question; the end of the run does not withdraw it again.
+#[test]
+fn a_lead_that_plans_after_all_ends_without_the_answer_about_a_criterion() {
+    let mut world = World::given(|input| {
+        input.lead = Some(LeadPolicy { must_plan: false, mode: None });
+        input.settings.checks = vec![Criterion::text("the cups are blue").owned_by(Owner::Person)];
+    });
+    world.lead_reports(0, Some("main"));
+    world.wants(vec![LeadCommand::AmendCriterion { number: 1, criterion: "they are clean".into(), evidence: "none is blue".to_owned() }]);
+    assert_eq!((world.statuses(), world.open()), ("main:blocked".to_owned(), "ask-criterion".to_owned()));
+    world.send(RunFact::PersonSaid { id: "p-1".parse().unwrap(), task: None, text: "go on".to_owned() });
+    assert_eq!(world.statuses(), "main:running");
+    world.submits("a").fails_for_good("a");
+    assert_eq!(world.state().questions[0].answer.as_deref(), Some("(withdrawn: the work that asked has come to an end)"));
+    world.concludes(conclusion(Outcome::Failure, Some("no cup is blue"), None));
+    assert_eq!(world.ended(), "goal_not_reached");
+    world.replayed();
+}
+
 #[test]
 fn a_lead_that_gives_the_goal_up_stops_what_runs() {
     let mut world = World::led();
