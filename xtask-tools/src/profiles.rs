@@ -70,7 +70,7 @@ fn options(profile: &Profile, own: &[String], folder: &str) -> Vec<String> {
     let mut options = vec!["--release".to_owned(), "--target-dir".to_owned(), folder.to_owned()];
     let mut set = |setting: String| options.extend(["--config".to_owned(), format!("profile.release.{setting}")]);
     profile.settings.iter().for_each(|setting| set((*setting).to_owned()));
-    for level in profile.own_level {
+    if let Some(level) = profile.own_level {
         own.iter().for_each(|package| set(format!("package.{package}.opt-level={level}")));
     }
     options
@@ -83,17 +83,22 @@ fn own_packages() -> Result<Vec<String>> {
         text.parse().with_context(|| format!("{} is no TOML", path.display()))
     };
     let workspace = read(root().join("Cargo.toml"))?;
-    let with_level = |name: &str| workspace["profile"]["release"]["package"].get(name).is_some();
+    let levels = member(&workspace, &["profile", "release", "package"]).and_then(toml::Value::as_table);
     let mut own = Vec::new();
     for folder in fs::read_dir(root().join("crates")).context("could not list the crates")? {
         let manifest = read(folder.context("could not list the crates")?.path().join("Cargo.toml"))?;
-        let name = manifest["package"]["name"].as_str().context("a package has no name")?;
-        if !with_level(name) {
+        let name = member(&manifest, &["package", "name"]).and_then(toml::Value::as_str).context("a package has no name")?;
+        if !levels.is_some_and(|levels| levels.contains_key(name)) {
             own.push(name.to_owned());
         }
     }
     own.sort_unstable();
     Ok(own)
+}
+
+fn member<'a>(table: &'a toml::Table, path: &[&str]) -> Option<&'a toml::Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(table.get(*first)?, |value, name| value.get(name))
 }
 
 /// Returns the processor time of all ended children of this process, user and system, in seconds.
