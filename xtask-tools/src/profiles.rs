@@ -18,11 +18,10 @@ struct Profile {
     own_level: Option<&'static str>,
 }
 
-const PROFILES: [Profile; 6] = [
+const PROFILES: [Profile; 5] = [
     Profile { name: "in use: fat, `z`, 1 unit", settings: &[], own_level: None },
     Profile { name: "none, `z`, 1 unit", settings: &["lto=false"], own_level: None },
     Profile { name: "thin, `z`, 1 unit", settings: &["lto='thin'"], own_level: None },
-    Profile { name: "thin, `z`, 16 units", settings: &["lto='thin'", "codegen-units=16"], own_level: None },
     Profile { name: "thin, 1 unit, `2` for the crates of aime", settings: &["lto='thin'"], own_level: Some("2") },
     Profile { name: "thin, 1 unit, `3` for the crates of aime", settings: &["lto='thin'"], own_level: Some("3") },
 ];
@@ -119,7 +118,7 @@ mod tests {
         let own = own_packages().unwrap();
         assert!(own.contains(&"aime".to_owned()) && own.contains(&"aime-durable".to_owned()), "{own:?}");
         assert!(!own.contains(&"aime-local-model".to_owned()), "it has a level of its own");
-        let set = options(&PROFILES[4], &own, "folder").join(" ");
+        let set = options(&PROFILES[3], &own, "folder").join(" ");
         assert!(set.starts_with("--release --target-dir folder --config profile.release.lto='thin'"), "{set}");
         assert!(set.contains("--config profile.release.package.aime-durable.opt-level=2"), "{set}");
         assert_eq!(options(&PROFILES[0], &own, "folder"), ["--release", "--target-dir", "folder"]);
