@@ -98,11 +98,12 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("lead", &World::a_lead_on_an_engine),
     ];
     let mut seen = Vec::new();
-    for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {
-        seen.push(play(&world).with_context(|| format!("look into {}", world.root.display()))?);
+    for (name, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {
+        let outcome = play(&world).with_context(|| format!("look into {}", world.root.display()))?;
+        seen.push(format!("  {name:<10} {outcome}"));
     }
     ensure!(!seen.is_empty(), "there is no such part: there are {}", parts.map(|(name, _)| name).join(", "));
-    println!("scenario temporal passed in {} s: {}", begun.elapsed().as_secs(), seen.join("; "));
+    println!("scenario temporal passed in {} s:\n{}", begun.elapsed().as_secs(), seen.join("\n"));
     Ok(())
 }
 
@@ -178,7 +179,7 @@ impl World {
         ensure!(log == "first\nsecond\nsecond ended\nactor\n", "calls were repeated, or lost: {log:?}");
         let asked = model.requests().len();
         Ok(format!(
-            "a client, two workers and the engine were killed, each call was made once ({asked} requests to the model), the result is that of one process"
+            "after kills of a client, two workers and the engine, each call was made once ({asked} model requests) and the result equals a run in one process"
         ))
     }
 
@@ -205,7 +206,7 @@ impl World {
         ensure!(error.contains("unknown"), "the doubt is not told: {result:#}");
         let log = fs::read_to_string(folder.join("log"))?;
         ensure!(log.matches("cut\n").count() == 1, "the call was repeated: {log:?}");
-        Ok("a call whose worker was killed is told to be in doubt and is not repeated".to_owned())
+        Ok("a call whose worker was killed is reported as in doubt and not repeated".to_owned())
     }
 
     /// Two hosts without a shared folder work on one run concurrently. Their changes are merged, and conflicts are reported.
@@ -311,7 +312,7 @@ impl World {
         {
             ensure!(!holds(&self.root.join(place), words)?, "{words:?} stands in {place} in plain text");
         }
-        let summary = "two hosts without a common folder worked on one run at once: their work was joined and brought back, and of a conflict both versions";
+        let summary = "two hosts without a common folder worked on one run at once: their changes were merged and returned, with both versions of a conflict";
         Ok(format!("{summary}, and no plain text was left in the engine or the blobs"))
     }
 
@@ -336,6 +337,6 @@ impl World {
         let error = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
         self.record(&engine, "lost", "aime-run-lost", "lost/.aime/blobs")?;
         ensure!(error.contains("its host is lost") && error.contains("outcome is unknown"), "the lost host is not told: {result:#}");
-        Ok("a host that did not come back is told to be lost, and the call on it to be in doubt".to_owned())
+        Ok("a host that did not come back is reported as lost, and its call as in doubt".to_owned())
     }
 }

@@ -69,6 +69,6 @@ impl World {
         let page = fs::read_to_string(client.join("page")).unwrap_or_default();
         ensure!(page == "title\ntext\n", "the work did not come by the bucket: {page:?}, {result:#}");
         ensure!(holds(&objects.join("aime"), "git bundle")?, "no state of the folder is in the bucket");
-        Ok("a folder and what is large went by a bucket, to which another key had no access".to_owned())
+        Ok("a working folder and large payloads went through a bucket, and another key could not read them".to_owned())
     }
 }

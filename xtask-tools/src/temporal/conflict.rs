@@ -107,7 +107,7 @@ impl World {
         ensure!(result.pointer("/conflicts") == Some(&conflicts), "the result tells other conflicts: {result:#}");
         ensure!(fs::read_to_string(client.join(KEPT))? == "second\n", "the version that lost is not kept");
         self.an_actor_resolves_its_conflict(&engine, &url, &on)?;
-        Ok("a conflict was told to the planner with both versions, whose patch went on from the work of the other, and one of actors was resolved and told as in a folder"
+        Ok("the planner received both versions of a conflict and patched the plan; an actor resolved its own conflict as in a folder"
             .to_owned())
     }
 

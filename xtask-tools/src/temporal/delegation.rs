@@ -28,7 +28,7 @@ impl World {
         ensure!(here == there, "`aime runs` shows other things: {there:#?}\nwhere one process has {here:#?}");
         self.record(&engine, "answered", "aime-run-parted", "parted/.aime/blobs")?;
         self.record(&engine, "delegated", "aime-run-parted/whole/1", "parted/.aime/blobs")?;
-        Ok("an actor handed work on to another one, which asked a person: both went on where they were".to_owned())
+        Ok("an actor delegated work to another one, which asked a person; both continued after the answer".to_owned())
     }
 
     fn asked_below(&self, folder: &str, model: &ScriptedServer, on: &[&str]) -> Result<(Value, usize, String)> {

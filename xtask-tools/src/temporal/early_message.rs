@@ -44,6 +44,6 @@ impl World {
         let first = requests.first().context("the model was not asked")?;
         let count = first.to_string().matches(WORDS).count();
         ensure!(count == 1, "the words are {count} times in the first request to the model: {first:#}");
-        Ok("what a person said to a task while its actor was made was heard by the actor from its first request on".to_owned())
+        Ok("a message to a task that arrived while its actor was created was in the first request of the actor".to_owned())
     }
 }

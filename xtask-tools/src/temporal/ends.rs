@@ -60,8 +60,8 @@ impl World {
             self.record(&engine, name, &format!("aime-run-{run}"), "ends/.aime/blobs")?;
         }
         ensure!(here == there, "the results are others: {there:#?}\nwhere one process gives {here:#?}");
-        Ok("runs were refused by the model, reached a bound and were given more, had no time left, were stopped, cancelled and forked, asked and were answered: exit codes, results, what \
-            hooks said of them and refusals are those of one process"
+        Ok("exit codes, results, hooks and refusals equal those of one process for runs that were refused by the model, reached a bound, timed out, were \
+            stopped, cancelled or forked, or asked a person"
             .to_owned())
     }
 

@@ -35,7 +35,7 @@ impl World {
         ensure!(here == there, "the fork is another: {there:#?}\nwhere one process has {here:#?}");
         self.record(&engine, "forked", "aime-run-again", "fork/.aime/blobs")?;
         self.record(&engine, "taken-up", "aime-run-again/acts/1", "fork/.aime/blobs")?;
-        Ok("a fork went on with what its actors, and the one below them, had done by then, and repeated none of their calls".to_owned())
+        Ok("a fork continued with the work that its actors had done by then, and repeated none of their calls".to_owned())
     }
 
     /// Returns the display of the fork, its events, and the number of model requests.

@@ -28,7 +28,7 @@ impl World {
         ensure!(here == there, "the result is another: {there:#}\nwhere one process gives {here:#}");
         let log = fs::read_to_string(self.root.join("judged/log"))?;
         ensure!(log == "actor\n", "the work was done again: {log:?}");
-        Ok("a run was paused while work was judged: once it went on the work was judged again, and not done again".to_owned())
+        Ok("a run was paused while work was judged; after the resume it was judged again and not done again".to_owned())
     }
 
     fn paused_while_judged(&self, folder: &str, on: &[&str]) -> Result<Value> {

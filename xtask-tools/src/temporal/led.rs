@@ -25,8 +25,8 @@ impl World {
         self.record(&engine, "lead-asked", "aime-run-asks", "lead/.aime/blobs")?;
         world.forked_and_goes_on(&engine)?;
         Ok(format!(
-            "a lead looked, planned and changed its plan in the {killed} requests of one process, although its workers were killed in the middle \
-             of two; one that asked a person went on with the answer, and a fork with the conversation"
+            "a lead planned and changed its plan with the {killed} requests of one process, although its workers were killed during two of them; \
+             a lead that asked a person continued with the answer, and a fork with the conversation"
         ))
     }
 

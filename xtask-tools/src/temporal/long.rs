@@ -90,8 +90,8 @@ impl World {
         self.kept_and_forgotten(&engine)?;
         let count = words.len();
         Ok(format!(
-            "a run went on in {of_run} histories and its actor in {of_actor}: {count} words that came meanwhile were heard once each; it was counted and \
-             found whole as one in a folder, and forgotten in all its histories"
+            "a run continued over {of_run} histories and its actor over {of_actor}: each of {count} messages in between was delivered once; statistics, \
+             checks and deletion of the run cover all histories"
         ))
     }
 
@@ -129,7 +129,7 @@ impl World {
             let log = |folder: &str| fs::read_to_string(self.root.join(folder).join(lane));
             ensure!(log("busy")? == log("busy-here")?, "calls were repeated, or lost: {:?}", log("busy")?);
         }
-        Ok(format!("a run of which something was always under way went on in {histories} histories"))
+        Ok(format!("a run that always had an effect under way continued over {histories} histories"))
     }
 
     /// The stored data of the run is complete, counts like that of a folder, and is gone after a delete.

@@ -47,7 +47,6 @@ impl World {
         ensure!(second == ["green"], "the run does not stand where it was backed up: {second:?}");
         let log = fs::read_to_string(self.root.join("backup/log"))?;
         ensure!(log == "before\nafter\nafter\n", "what stood in the backup was done again, or what did not was not: {log:?}");
-        Ok("an engine was taken from a backup: a run went on from where it was backed up, and only what came later was done again"
-            .to_owned())
+        Ok("after the engine was restored from a backup, a run continued from there, and only later work was done again".to_owned())
     }
 }

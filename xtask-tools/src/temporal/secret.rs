@@ -52,6 +52,6 @@ impl World {
         for place in places {
             ensure!(!holds(&place, KEY)?, "the key stands in {}", place.display());
         }
-        Ok("a key that was planned with, read and said is in no history and no blob".to_owned())
+        Ok("a key that was in a plan, a file and a message is in no history and no blob".to_owned())
     }
 }

@@ -89,8 +89,8 @@ impl World {
         ensure!(!shown.contains(TOKEN), "the token of the worker is shown: {shown}");
         let asked = model.requests().iter().any(|request| request.to_string().contains(TOKEN));
         ensure!(!asked, "the model was told the token of the worker");
-        Ok("a task and an actor called a tool of an MCP server that one worker has, in a namespace of its own: the one process there told both, its token has not left it, \
-            and neither it nor a command could write elsewhere"
+        Ok("a task and an actor called a tool of an MCP server of one worker: one server process answered both, its token stayed there, and neither it nor a \
+            command could write elsewhere"
             .to_owned())
     }
 }

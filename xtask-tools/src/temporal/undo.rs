@@ -109,8 +109,7 @@ impl World {
             let words = [&["runs", "undo", "tidied", "--yes"][..], on].concat();
             self.start(folder, "undo-elsewhere", &url, &words)?.printed(2).context("a folder that keeps nothing of the run")?;
         }
-        Ok("what a run did to files was kept by two workers, and put back and done again, of one task and of all, as in one process; so was what came from \
-            two other hosts, in the folder where the run began"
+        Ok("undo and redo of one task and of a whole run gave the files of one process, for changes of two workers and of two other hosts"
             .to_owned())
     }
 }

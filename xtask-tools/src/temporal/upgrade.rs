@@ -59,9 +59,7 @@ impl World {
         let builds = engine.builds("aime-run-new")?;
         ensure!(builds.len() == 2, "the run was driven by {builds:?}, and not by two versions");
         let what = if before.is_some() { "an earlier version" } else { "one build to another" };
-        Ok(format!(
-            "all workers were upgraded from {what} in the middle of a run, of which `aime runs` shows what it shows of one in a folder"
-        ))
+        Ok(format!("all workers were upgraded from {what} in the middle of a run; `aime runs` shows the same as for a run in a folder"))
     }
 
     /// Returns the same program as another build: the build id is a checksum of its bytes, and appended bytes are never read.
