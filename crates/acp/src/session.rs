@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Shows what happens until the run is over or left. Earlier runs of the session have cost `before` US dollars.
+    /// Shows what happens until the run is over or suspended. Earlier runs of the session have cost `before` US dollars.
     async fn follow(&self, mut events: mpsc::UnboundedReceiver<PublishedEvent>, updates: &Mutex<Updates>, before: f64) {
         while let Some(event) = events.recv().await {
             let (shown, used) = {

@@ -265,7 +265,7 @@ pub enum Act {
         question: Option<String>,
         /// The answer.
         text: String,
-        /// True if a left run is resumed afterwards.
+        /// True if a suspended run is resumed afterwards.
         resume: bool,
     },
     /// Send an unasked message.
@@ -277,7 +277,7 @@ pub enum Act {
     },
     /// Stop the run so that it can be resumed.
     Pause,
-    /// Resume a run that was left.
+    /// Resume a run that was suspended.
     Resume,
     /// Continue an ended run.
     Continue {

@@ -234,7 +234,7 @@ async fn start(offered: &Arc<RunServer>, new: RunParameters, context: &ToolConte
     Ok(forward_events(offered, driven, context, wait))
 }
 
-/// Continues a run that was left.
+/// Continues a run that was suspended.
 async fn go_on(
     offered: &Arc<RunServer>,
     run: &RunId,

@@ -19,7 +19,7 @@ pub struct HumanQuestion {
 
 /// Asks people questions.
 pub trait HumanChannel: Send + Sync {
-    /// Asks and waits for the answer. Returns `None` if nobody is there now; the run is then left waiting and holds no
+    /// Asks and waits for the answer. Returns `None` if nobody is there now; the run is then suspended and holds no
     /// resources.
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>>;
 }

@@ -143,7 +143,7 @@ impl Machine for RunMachine {
         if let Some(fault) = self.fault.take() {
             return Some(self.failed(FailureCode::Internal, fault.into(), Some(NextStep::Report {})));
         }
-        self.finish_leaving(out)
+        self.finish_suspending(out)
     }
 
     fn answers(fact: &RunFact) -> Option<&EffectId> {

@@ -1,4 +1,4 @@
-//! The next step for the user after a run was left or failed.
+//! The next step for the user after a run was suspended or failed.
 
 use std::fmt;
 

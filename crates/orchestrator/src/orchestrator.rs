@@ -149,7 +149,7 @@ impl Orchestrator {
         &self.parts.journal
     }
 
-    /// Starts a run of a goal, or of a [`RunRequest`], and executes it until it ends or is left.
+    /// Starts a run of a goal, or of a [`RunRequest`], and executes it until it ends or is suspended.
     ///
     /// # Errors
     ///

@@ -51,7 +51,7 @@ pub struct RunResult {
     pub usage_by: CostByRole,
     /// Duration from the start to the last event, in milliseconds.
     pub duration_ms: u64,
-    /// Reason why the goal was not reached, or why the run was left.
+    /// Reason why the goal was not reached, or why the run was suspended.
     pub error: Option<RunFailure>,
     /// Further remarks, such as a hook that failed at the end, or a message by a person that came too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

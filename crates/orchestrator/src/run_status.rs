@@ -13,7 +13,7 @@ pub struct RunStatusView {
     pub(crate) input: RunInput,
     /// The progress state.
     pub state: ProgressState,
-    /// The last output, if the run was left or has ended.
+    /// The last output, if the run was suspended or has ended.
     pub output: Option<RunOutput>,
     /// The bounds in force.
     pub bounds: Bounds,

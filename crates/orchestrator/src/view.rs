@@ -17,7 +17,7 @@ pub struct RunView {
     pub state: ProgressState,
     /// Every event.
     pub events: Vec<PublishedEvent>,
-    /// Latest output, if the run was left or has ended.
+    /// Latest output, if the run was suspended or has ended.
     pub output: Option<RunOutput>,
     /// The bounds in force.
     pub bounds: Bounds,

@@ -27,7 +27,7 @@ pub enum HookPoint {
     BeforeTool,
     /// A tool has returned: the hook may change or block the text that the model receives.
     AfterTool,
-    /// A run has ended or was left.
+    /// A run has ended or was suspended.
     Stop,
 }
 

@@ -19,7 +19,7 @@ use aime_temporal::{EngineError, TreeError};
 use tokio::sync::OnceCell;
 
 pub use self::{files::FolderConflict, watch::EngineWatch, worker::EngineWorker};
-use crate::{EngineStep, ErrorKind, Hint, Runs, RunsError, Setup, has_ended, raised};
+use crate::{EngineStep, ErrorKind, Hint, Runs, RunsError, Setup, ended_error, raise_reached_bounds};
 
 /// Polling interval of a run.
 const LOOK: Duration = Duration::from_millis(300);
@@ -54,7 +54,7 @@ pub struct EngineTls {
 
 /// Runs on an engine, as a client. It connects at the first operation.
 pub struct EngineRuns<'a> {
-    engine: OnceCell<aime_temporal::Runs>,
+    engine: OnceCell<aime_temporal::RunsClient>,
     options: &'a EngineOptions,
     here: &'a Runs,
 }
@@ -70,10 +70,10 @@ impl<'a> EngineRuns<'a> {
         self.here.setup()
     }
 
-    async fn engine(&self) -> Result<&aime_temporal::Runs, RunsError> {
+    async fn engine(&self) -> Result<&aime_temporal::RunsClient, RunsError> {
         let connect = || async {
             let client = access::client(self.options, self.setup()).await?;
-            Ok::<_, RunsError>(aime_temporal::Runs::new(client, self.options.queues.clone()))
+            Ok::<_, RunsError>(aime_temporal::RunsClient::new(client, self.options.queues.clone()))
         };
         self.engine.get_or_try_init(connect).await
     }
@@ -94,19 +94,19 @@ impl<'a> EngineRuns<'a> {
         Ok(EngineWatch::own(self, run, 0))
     }
 
-    /// Resumes a run that was left, with the bounds that `change` returns for its own ones, and returns the watch of it.
+    /// Resumes a run that was suspended, with the bounds that `change` returns for its own ones, and returns the watch of it.
     pub async fn resume(&self, run: &RunId, change: impl FnOnce(Bounds) -> Bounds) -> Result<EngineWatch<'_>, RunsError> {
         let (engine, setup) = (self.engine().await?, self.setup());
         let seen = engine.watch(run, usize::MAX).await?;
         if seen.is_over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
             let state = engine.progress(run).await?;
-            return Err(state.map_or_else(|| RunsError::usage(message!("run-cancelled", run)), |state| has_ended(run, &state)));
+            return Err(state.map_or_else(|| RunsError::usage(message!("run-cancelled", run)), |state| ended_error(run, &state)));
         }
         setup.report_notes();
         if let (Some(_), false) = (&seen.result, seen.is_over) {
             let known = engine.view(run).await?;
             let (before, reached) = (known.bounds, known.bounds_reached);
-            let wanted = raised(change(before.clone()), &reached, &setup.config.run);
+            let wanted = raise_reached_bounds(change(before.clone()), &reached, &setup.config.run);
             let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
             engine.send_facts(run, vec![fact]).await?;
             // The engine withdraws the old result as soon as the run continues.

@@ -14,7 +14,7 @@ use aime_tools::McpError;
 pub enum Hint {
     /// Advice that names no command.
     Text(Message),
-    /// Next step after a run was left or failed.
+    /// Next step after a run was suspended or failed.
     Next(Box<NextStep>),
     /// No run has begun in the folder: start one, or name another folder.
     StartRun,

@@ -45,8 +45,8 @@ pub use self::{
     run_service::{Delivery, HistoryTimes, RunListing, RunService},
     service::{
         AnswerReceipt, Cancelled, ChangeTurns, CheckerParts, Drive, Forecast, ForecastBasis, PlanCheck, Review, RunHandle, RunUpdate,
-        RunWatch, Runs, UndoReport, WatchUpdate, has_ended, json_fault, list_document, matching_runs, outcome, raised, remember,
-        report_view, rfc3339, settings_of, state_of_version, stats_document,
+        RunWatch, Runs, UndoReport, WatchUpdate, ended_error, json_fault, list_document, matching_runs, outcome, raise_reached_bounds,
+        remember, report_view, rfc3339, settings_of, state_of_version, stats_document,
     },
     setup::{FoundSkills, PromptOverrides, Servers, Setup, SetupBuilder, WatchedRun, working_folder},
 };

@@ -65,7 +65,7 @@ pub struct HistoryTimes {
 pub enum Delivery {
     /// The run reads the message at its next step.
     Driven,
-    /// The run was left or is a fork: it reads the message once it is resumed.
+    /// The run was suspended or is a fork: it reads the message once it is resumed.
     Left,
     /// The message is an answer, with which the run goes on by itself.
     Continues,

@@ -32,19 +32,19 @@ pub(crate) use self::undo::task_scope;
 pub use self::{
     drive::{Drive, Review, RunHandle, RunUpdate},
     forecast::{Forecast, ForecastBasis},
-    inspect::{has_ended, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
+    inspect::{ended_error, list_document, matching_runs, outcome, rfc3339, state_of_version, stats_document},
     people::{AnswerReceipt, Cancelled},
     plans::{CheckerParts, PlanCheck, json_fault},
     remember::remember,
     report::report_view,
-    settings::{raised, settings_of},
+    settings::{raise_reached_bounds, settings_of},
     undo::{ChangeTurns, UndoReport},
     watch::{RunWatch, WatchUpdate},
 };
 #[cfg(feature = "temporal")]
 pub(crate) use self::{
     inspect::matching,
-    people::{asks_nothing, hearer, not_driven, part_of},
+    people::{cancellable_task, no_open_question_error, not_driven_error, recipient},
 };
 
 /// Time that runs have to stop when their caller ends. Their actors have ten seconds.

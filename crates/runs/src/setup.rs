@@ -192,7 +192,7 @@ impl Setup {
     }
 
     /// Returns the folder of the runs, unless something else has that name.
-    pub fn usable_keep(&self) -> Result<PathBuf, RunsError> {
+    pub fn checked_data_folder(&self) -> Result<PathBuf, RunsError> {
         let keep = self.data_folder();
         if keep.exists() && !keep.is_dir() {
             return Err(RunsError::usage(message!("keep-taken", folder = keep.display())).hint(message!("keep-taken-hint")));
@@ -202,13 +202,13 @@ impl Setup {
 
     /// Opens the journal, and creates it if necessary.
     pub fn journal(&self) -> Result<Journal, RunsError> {
-        let keep = self.made_keep()?;
+        let keep = self.create_data_folder()?;
         Journal::open(keep.join("aime.db")).map_err(|error| OrchestratorError::from(error).into())
     }
 
     /// Returns the folder of the runs. Creates it and excludes it from git.
-    pub fn made_keep(&self) -> Result<PathBuf, RunsError> {
-        let keep = self.usable_keep()?;
+    pub fn create_data_folder(&self) -> Result<PathBuf, RunsError> {
+        let keep = self.checked_data_folder()?;
         let failed = |error: std::io::Error| {
             RunsError::usage(message!("folder-unwritable", folder = keep.display(), reason = Message::text(error)))
                 .hint(message!("keep-hint"))
@@ -223,7 +223,7 @@ impl Setup {
 
     /// Opens the journal if it exists. Missing access rights are an error, not an absence.
     pub fn existing_journal(&self) -> Result<Option<Journal>, RunsError> {
-        let keep = self.usable_keep()?;
+        let keep = self.checked_data_folder()?;
         let there = keep.join("aime.db").try_exists().map_err(|error| {
             RunsError::usage(message!("keep-closed", folder = keep.display(), reason = Message::text(error))).hint(message!("folder-hint"))
         })?;
@@ -440,9 +440,9 @@ impl Setup {
     /// the lead's conversation is in a journal in `scratch`. A review of a former plan is added to prompts, and then no kept plan is used again.
     pub fn planning_orchestrator(&self, models: Models, review: Option<String>, scratch: &Path) -> Result<Orchestrator, RunsError> {
         if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
-            self.made_keep()?;
+            self.create_data_folder()?;
         }
-        self.usable_keep()?;
+        self.checked_data_folder()?;
         // A plan by rules needs no journal, so none is made.
         let journal = Journal::at_first_write(scratch.join("aime.db")).map_err(RunsError::internal)?;
         let builder = self.builder_with(journal, Some(models))?;

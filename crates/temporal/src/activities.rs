@@ -19,11 +19,13 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, ActorCreation, CallReply, DelegateCreation, DelegateOrder, EndOrder, Handover, JudgeOrder, MakeOrder, MergeOrder,
-    MergeOutcome, RestOrder, RunOrder, RunWorkflow, Tree, Trees, WakeComposition, WakeOrder, Wire, alive,
+    ActorCreation, ActorEffectInput, CallReply, DelegateCreation, DelegateInput, EndRunInput, Handover, JudgeInput, LeadCheckInput,
+    MakeActorInput, MergeInput, MergeOutcome, RunEffectInput, RunWorkflow, WakeComposition, WakeInput, Wire, WorkspaceSnapshot,
+    WorkspaceStore,
     client::EngineError,
-    orders::RunInput,
-    trees::{Checkout, TreeError},
+    messages::RunInput,
+    with_heartbeats,
+    workspace_store::{Checkout, TreeError},
 };
 
 /// Number of attempts to signal the run before the work counts as failed.
@@ -34,7 +36,7 @@ const BETWEEN_SIGNALS: Duration = Duration::from_secs(1);
 /// Carries out effects with the parts of an orchestrator: its models, its tools, its working folder.
 pub struct Effects {
     orchestrator: Orchestrator,
-    trees: Option<Trees>,
+    trees: Option<WorkspaceStore>,
 }
 
 /// Orchestrator and working folder for one effect. No other effect changes the folder meanwhile.
@@ -47,7 +49,7 @@ impl Effects {
     /// Creates the activities from these parts; `trees` is given if states of runs' folders are checked out into the
     /// working folder.
     #[must_use]
-    pub const fn new(orchestrator: Orchestrator, trees: Option<Trees>) -> Self {
+    pub const fn new(orchestrator: Orchestrator, trees: Option<WorkspaceStore>) -> Self {
         Self { orchestrator, trees }
     }
 
@@ -57,7 +59,7 @@ impl Effects {
         &self,
         context: &ActivityContext,
         run: &RunId,
-        tree: Option<&Tree>,
+        tree: Option<&WorkspaceSnapshot>,
         by: Option<Author>,
     ) -> Result<Workspace, ActivityError> {
         let Some(tree) = tree else { return Ok(Workspace { orchestrator: self.orchestrator.clone(), folder: None }) };
@@ -68,11 +70,11 @@ impl Effects {
                 () = context.cancelled() => Err(ActivityError::cancelled()),
             }
         };
-        let folder = alive(context, checkout).await?;
+        let folder = with_heartbeats(context, checkout).await?;
         Ok(Workspace { orchestrator: self.orchestrator.with_folder_replaced(folder.passing()), folder: Some(folder) })
     }
 
-    fn trees(&self) -> Result<&Trees, ActivityError> {
+    fn trees(&self) -> Result<&WorkspaceStore, ActivityError> {
         self.trees.as_ref().ok_or_else(|| TreeError::None.into())
     }
 
@@ -80,7 +82,7 @@ impl Effects {
         &self,
         context: &ActivityContext,
         input: RunInput,
-        order: RunOrder,
+        order: RunEffectInput,
     ) -> Result<(RunFact, Workspace), ActivityError> {
         let by = match &order.order.effect {
             RunEffect::CallTool { spec, call, .. } => Some(Author::new(Some(spec.id.as_str()), call.tool())),
@@ -107,7 +109,7 @@ impl Effects {
             };
             effects.run(issue, cancel.cancelled(), lasting).await
         };
-        let fact = with_heartbeat(context, None, work).await?;
+        let fact = forward_facts(context, None, work).await?;
         Ok((fact, workspace))
     }
 
@@ -116,7 +118,7 @@ impl Effects {
         context: &ActivityContext,
         input: RunInput,
         actor: ActorInput,
-        order: ActOrder,
+        order: ActorEffectInput,
     ) -> Result<(ActorFact, Workspace), ActivityError> {
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
@@ -140,7 +142,7 @@ impl Effects {
         let begun = context.info().scheduled_time.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
         let begun = begun.map(|at| i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
         let fact =
-            with_heartbeat(context, Some(order.run), |sink| async move { effects.act(actor, (issue, begun), cancel, sink).await }).await?;
+            forward_facts(context, Some(order.run), |sink| async move { effects.act(actor, (issue, begun), cancel, sink).await }).await?;
         Ok((fact, workspace))
     }
 }
@@ -149,14 +151,14 @@ impl Effects {
 async fn progress(context: &ActivityContext, run: Option<String>) -> Result<ProgressState, ActivityError> {
     let run = run.or_else(|| context.info().workflow_id.clone()).unwrap_or_default();
     let run = context.client().get_workflow_handle::<RunWorkflow>(run);
-    let state = alive(context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?;
+    let state = with_heartbeats(context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?;
     state.0.ok_or_else(|| EngineError::Refused { what: message!("engine-to-read"), why: message!("engine-not-begun") }.into())
 }
 
 /// Adds the final state of the folder to an answer.
 async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace)) -> CallReply<T> {
     let handover = match workspace.folder {
-        Some(folder) => alive(context, folder.hand_back()).await,
+        Some(folder) => with_heartbeats(context, folder.hand_back()).await,
         None => Handover::Lost { why: message!("tree-not-own") },
     };
     CallReply { fact, handover }
@@ -166,22 +168,22 @@ async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace))
 impl Effects {
     /// Carries out one effect of a run.
     #[activity(name = "aime.run.effect")]
-    pub async fn of_run(
+    pub async fn run_effect(
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<RunOrder>,
+        order: Wire<RunEffectInput>,
     ) -> Result<Wire<RunFact>, ActivityError> {
         self.effect_of_run(&context, input, order.0).await.map(|(fact, _)| Wire(fact))
     }
 
     /// Carries out a tool call of a run in a folder that moves between hosts.
     #[activity(name = "aime.run.call")]
-    pub async fn call_of_run(
+    pub async fn run_tool_call(
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<RunOrder>,
+        order: Wire<RunEffectInput>,
     ) -> Result<Wire<CallReply<RunFact>>, ActivityError> {
         let done = self.effect_of_run(&context, input, order.0).await?;
         Ok(Wire(worked(&context, done).await))
@@ -193,18 +195,18 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<EndOrder>,
+        order: Wire<EndRunInput>,
     ) -> Result<Wire<Vec<Message>>, ActivityError> {
         let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
-        Ok(Wire(alive(&context, effects.end(order.result, &state, order.is_over)).await))
+        Ok(Wire(with_heartbeats(&context, effects.end(order.result, &state, order.is_over)).await))
     }
 
     /// Merges work into the state of a folder.
     #[activity(name = "aime.tree.merge")]
-    pub async fn merge(self: Arc<Self>, context: ActivityContext, order: Wire<MergeOrder>) -> Result<Wire<MergeOutcome>, ActivityError> {
-        Ok(Wire(alive(&context, self.trees()?.merge(&order.0)).await?))
+    pub async fn merge(self: Arc<Self>, context: ActivityContext, order: Wire<MergeInput>) -> Result<Wire<MergeOutcome>, ActivityError> {
+        Ok(Wire(with_heartbeats(&context, self.trees()?.merge(&order.0)).await?))
     }
 
     /// Decides whether a run has a lead: the model is that of this worker.
@@ -219,12 +221,12 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<WakeOrder>,
+        order: Wire<WakeInput>,
     ) -> Result<Wire<WakeComposition>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let effects = workspace.orchestrator.remote_effects(input, &order.run_context);
-        Ok(Wire(match alive(&context, effects.wake_lead(&order.order, order.is_new)).await {
+        Ok(Wire(match with_heartbeats(&context, effects.wake_lead(&order.order, order.is_new)).await {
             Ok(lead) => WakeComposition::Woken { lead },
             Err(message) => WakeComposition::Failed { message },
         }))
@@ -236,7 +238,7 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<RestOrder>,
+        order: Wire<LeadCheckInput>,
     ) -> Result<Wire<RunFact>, ActivityError> {
         let (Wire(order), state) = (order, progress(&context, None).await?);
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
@@ -244,7 +246,7 @@ impl Effects {
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let rested =
-            with_heartbeat(&context, None, |sink| async move { effects.lead_rested(order.id, order.rest, state, cancel, sink).await });
+            forward_facts(&context, None, |sink| async move { effects.lead_rested(order.id, order.rest, state, cancel, sink).await });
         rested.await.map(Wire)
     }
 
@@ -254,15 +256,15 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<MakeOrder>,
+        order: Wire<MakeActorInput>,
     ) -> Result<Wire<ActorCreation>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let effects = workspace.orchestrator.remote_effects(input, &order.run_context).with_progress(progress(&context, None).await?);
-        let MakeOrder { id, order, messages, .. } = order;
+        let MakeActorInput { id, order, messages, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let made = with_heartbeat(&context, None, |sink| async move { effects.make_actor(id, order, messages, cancel, sink).await });
+        let made = forward_facts(&context, None, |sink| async move { effects.make_actor(id, order, messages, cancel, sink).await });
         Ok(Wire(match made.await? {
             Ok(made) => ActorCreation::Made { actor: Box::new(made) },
             Err(fact) => ActorCreation::Ended { fact: Box::new(fact) },
@@ -275,9 +277,9 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<DelegateOrder>,
+        order: Wire<DelegateInput>,
     ) -> Result<Wire<DelegateCreation>, ActivityError> {
-        let DelegateOrder { run_context, run, order, by, call, request, origins, tree } = order.0;
+        let DelegateInput { run_context, run, order, by, call, request, origins, tree } = order.0;
         let state = match request.task {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
@@ -297,15 +299,15 @@ impl Effects {
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
-        order: Wire<JudgeOrder>,
+        order: Wire<JudgeInput>,
     ) -> Result<Wire<RunFact>, ActivityError> {
         let Wire(order) = order;
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
         let effects = workspace.orchestrator.remote_effects(input, &order.run_context).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
-        let judged = with_heartbeat(&context, None, |sink| async move {
-            let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
+        let judged = forward_facts(&context, None, |sink| async move {
+            let JudgeInput { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
             effects.judge(EndedAttempt { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, sink).await
         });
         judged.await.map(Wire)
@@ -313,24 +315,24 @@ impl Effects {
 
     /// Carries out one effect of an actor.
     #[activity(name = "aime.actor.effect")]
-    pub async fn of_actor(
+    pub async fn actor_effect(
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
         actor: ActorInput,
-        order: Wire<ActOrder>,
+        order: Wire<ActorEffectInput>,
     ) -> Result<Wire<ActorFact>, ActivityError> {
         self.effect_of_actor(&context, input, actor, order.0).await.map(|(fact, _)| Wire(fact))
     }
 
     /// Carries out a tool call of an actor in a folder that moves between hosts.
     #[activity(name = "aime.actor.call")]
-    pub async fn call_of_actor(
+    pub async fn actor_tool_call(
         self: Arc<Self>,
         context: ActivityContext,
         input: RunInput,
         actor: ActorInput,
-        order: Wire<ActOrder>,
+        order: Wire<ActorEffectInput>,
     ) -> Result<Wire<CallReply<ActorFact>>, ActivityError> {
         let done = self.effect_of_actor(&context, input, actor, order.0).await?;
         Ok(Wire(worked(&context, done).await))
@@ -361,8 +363,8 @@ impl Drop for Cancelled {
     }
 }
 
-/// Does work whose facts on the way are signalled to the run at once, in their order, and all of them before the work's own answer is given.
-async fn with_heartbeat<T, F>(
+/// Awaits work and signals its intermediate facts to the run at once, in their order. Returns after all of them are sent.
+async fn forward_facts<T, F>(
     context: &ActivityContext,
     run: Option<String>,
     work: impl FnOnce(Box<dyn FnMut(RunFact) + Send>) -> F,
@@ -379,7 +381,7 @@ where
             let Some(run) = &run else { continue };
             let run = context.client().get_workflow_handle::<RunWorkflow>(run.clone());
             let mut tries = 1;
-            // The engine takes in once what is sent again because its answer was lost.
+            // The engine drops a repeated signal with the same request id.
             let once = WorkflowSignalOptions::builder().request_id(uuid::Uuid::now_v7().to_string()).build();
             loop {
                 match run.signal(RunWorkflow::facts, Wire(vec![fact.clone()]), once.clone()).await {
@@ -395,7 +397,7 @@ where
         }
         Ok::<(), ActivityError>(())
     };
-    let (done, signalled) = alive(context, futures::future::join(work, signals)).await;
+    let (done, signalled) = with_heartbeats(context, futures::future::join(work, signals)).await;
     signalled?;
     Ok(done)
 }

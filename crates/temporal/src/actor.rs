@@ -24,11 +24,12 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActOrder, ActorAnswer, ActorBegin, ActorEnd, ActorJournaled, CallReply, Capability, DriveOutcome, EffectOrder, Effects, MachineStart,
-    PartialJournal, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, Wire, WorkflowDriver, drive_workflow,
+    ActorAnswer, ActorEffectInput, ActorEnd, ActorJournalPage, ActorWorkflowInput, CallReply, Capability, DriveOutcome, EffectInput,
+    Effects, JournalResume, MachineStart, RunWorkflow, RunningEffect, StoppedActor, TaskWork, Timestamped, Wire, WorkflowDriver,
+    WorkspaceSnapshot, drive_workflow,
     effect::{begun_and_lost, lost},
-    tree::{HasTree, MergeReply, conflict_message, merge_reply, tree_now},
-    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
+    workflow_context::{CancellationTokens, LONG_HISTORY, RequestQueue, cancelled, now, until, workflow_error},
+    workflow_workspace::{HasWorkspace, MergeReply, conflict_message, current_workspace, merge_reply},
 };
 
 /// Maximum number of facts in one query of an actor.
@@ -43,19 +44,19 @@ pub struct ActorWorkflow {
     /// Answers of people.
     answers: Vec<ActorAnswer>,
     /// Current state of the working folder, if it moves between hosts.
-    tree: Option<Tree>,
+    tree: Option<WorkspaceSnapshot>,
     /// Its delegates that were stopped before their end, or whose end it has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// Published journal: the actor's input, and all facts that it has taken in.
-    published: Option<ActorJournaled>,
+    published: Option<ActorJournalPage>,
 }
 
-impl HasTree for ActorWorkflow {
-    fn tree(&self) -> &Option<Tree> {
+impl HasWorkspace for ActorWorkflow {
+    fn tree(&self) -> &Option<WorkspaceSnapshot> {
         &self.tree
     }
 
-    fn set_tree(&mut self, tree: Tree) {
+    fn set_tree(&mut self, tree: WorkspaceSnapshot) {
         self.tree = Some(tree);
     }
 }
@@ -64,20 +65,20 @@ impl HasTree for ActorWorkflow {
 impl ActorWorkflow {
     /// Drives an actor to its conclusion.
     #[run(name = "aime.actor")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<ActorBegin>) -> WorkflowResult<Wire<ActorEnd>> {
+    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<ActorWorkflowInput>) -> WorkflowResult<Wire<ActorEnd>> {
         let Wire(mut begin) = begin;
         let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
         let published = Some(journaled(&begin));
         ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.published) = (begin.tree.clone(), stopped, published));
         let mut driver = ActorDriver::new(ctx.clone(), begin);
         let resume = driver.begin.begin.clone().resume(driver.now());
-        let driven = drive_workflow(resume, &mut driver).await.map_err(unless_of_another_version)?;
+        let driven = drive_workflow(resume, &mut driver).await.map_err(workflow_error)?;
         if let DriveOutcome::Ended(_) = driven {
             // The run has heard of everything before it hears of the end.
             driver.report();
             driver.requests.done().await;
         }
-        let tree = tree_now(ctx);
+        let tree = current_workspace(ctx);
         let delegates: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
         let facts = ctx.state(|actor| actor.published.as_ref().map(|published| published.facts.clone()).unwrap_or_default());
         let ActorDriver { begin, events, reports, context: mut run_context, .. } = driver;
@@ -88,14 +89,14 @@ impl ActorWorkflow {
             DriveOutcome::Ended(ended) => {
                 let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
                 let conclusion = ended.output.ended().unwrap_or_else(rests);
-                let journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then: Vec::new() });
+                let journal = Some(JournalResume { facts, events, not_begun: Default::default(), then: Vec::new() });
                 Ok(Wire(ActorEnd { conclusion, journal, reports, tree, delegates }))
             }
             DriveOutcome::Continued { not_begun, then } => {
-                let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
+                let journal = JournalResume { facts, events, not_begun: not_begun.into_iter().collect(), then };
                 let machine = MachineStart { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
-                    Wire(ActorBegin { begin: machine, run_context, reports, created: None, tree, stopped: delegates, ..begin }),
+                    Wire(ActorWorkflowInput { begin: machine, run_context, reports, created: None, tree, stopped: delegates, ..begin }),
                     ContinueAsNewOptions::default(),
                 )?;
                 unreachable_end()
@@ -118,22 +119,22 @@ impl ActorWorkflow {
     /// Returns the actor's input, and the facts that it has taken in, starting with fact number `from`, counted from
     /// 0.
     #[query]
-    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Wire<Option<ActorJournaled>> {
-        Wire(self.published.as_ref().map(|ActorJournaled { input, created, first, text_limit, facts, all }| {
+    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Wire<Option<ActorJournalPage>> {
+        Wire(self.published.as_ref().map(|ActorJournalPage { input, created, first, text_limit, facts, all }| {
             let facts = facts.iter().skip(from).take(PAGE).cloned().collect();
-            ActorJournaled { input: input.clone(), created: created.clone(), first: *first, text_limit: *text_limit, facts, all: *all }
+            ActorJournalPage { input: input.clone(), created: created.clone(), first: *first, text_limit: *text_limit, facts, all: *all }
         }))
     }
 }
 
 /// Returns the initial journal of an actor.
-fn journaled(begin: &ActorBegin) -> ActorJournaled {
+fn journaled(begin: &ActorWorkflowInput) -> ActorJournalPage {
     let journal = begin.begin.journal.as_ref();
     let facts = journal.map(|journal| journal.facts.clone()).unwrap_or_default();
     let reported = journal.map_or(0, |journal| u64::try_from(journal.events).unwrap_or(u64::MAX));
     let first = (begin.reports + u64::from(begin.created.is_some())).saturating_sub(reported);
     let (input, created, text_limit) = (begin.begin.input.clone(), begin.created.clone(), begin.text_limit);
-    ActorJournaled { input, created, first, text_limit, all: facts.len(), facts }
+    ActorJournalPage { input, created, first, text_limit, all: facts.len(), facts }
 }
 
 /// Code after a continuation is unreachable. This function only gives it a type.
@@ -143,7 +144,7 @@ fn unreachable_end<T>() -> WorkflowResult<T> {
 
 struct ActorDriver {
     ctx: WorkflowContext<ActorWorkflow>,
-    begin: ActorBegin,
+    begin: ActorWorkflowInput,
     events: usize,
     context: RunContext,
     /// Number of reports that were sent; the next field holds those to send.
@@ -154,15 +155,15 @@ struct ActorDriver {
     /// Number of answers that were passed on to these.
     passed: usize,
     requests: RequestQueue,
-    cancels: Cancels,
+    cancels: CancellationTokens,
     signalled: Option<LocalBoxFuture<'static, ()>>,
-    ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
+    workflow_cancelled: Option<LocalBoxFuture<'static, ()>>,
 }
 
 impl ActorDriver {
-    fn new(ctx: WorkflowContext<ActorWorkflow>, begin: ActorBegin) -> Self {
+    fn new(ctx: WorkflowContext<ActorWorkflow>, begin: ActorWorkflowInput) -> Self {
         let events = begin.begin.journal.as_ref().map_or(0, |journal| journal.events);
-        let ended_from_outside = Some(cancelled(&ctx));
+        let workflow_cancelled = Some(cancelled(&ctx));
         Self {
             context: begin.run_context.clone(),
             reports: begin.reports,
@@ -173,9 +174,9 @@ impl ActorDriver {
             delegates: Rc::default(),
             passed: 0,
             requests: RequestQueue::default(),
-            cancels: Cancels::default(),
+            cancels: CancellationTokens::default(),
             signalled: None,
-            ended_from_outside,
+            workflow_cancelled,
         }
     }
 
@@ -226,11 +227,11 @@ impl ActorDriver {
         let asks_model = matches!(effect, ActorEffect::Model(_));
         let (queue, options) = (queues.name(capability), queues.options(capability, &id, self.cancels.token(&id)));
         // Requests to models need no folder.
-        let tree = tree_now(&self.ctx).filter(|_| matches!(effect, ActorEffect::Tool { .. }));
-        let order = ActOrder {
+        let tree = current_workspace(&self.ctx).filter(|_| matches!(effect, ActorEffect::Tool { .. }));
+        let order = ActorEffectInput {
             run_context: self.context.clone(),
             run: self.begin.run.clone(),
-            order: EffectOrder { id: id.clone(), effect, begun_before },
+            order: EffectInput { id: id.clone(), effect, begun_before },
             tree: tree.clone(),
         };
         // The worker needs none of its prompts.
@@ -239,10 +240,10 @@ impl ActorDriver {
         let (ctx, run) = (self.ctx.clone(), self.begin.input.clone());
         let facts = async move {
             let done = match tree {
-                None => ctx.execute_activity(Effects::of_actor, (run, actor, Wire(order)), options).await.map(|fact| fact.0),
+                None => ctx.execute_activity(Effects::actor_effect, (run, actor, Wire(order)), options).await.map(|fact| fact.0),
                 Some(tree) => {
                     let work = TaskWork::new(run.run(), &actor.spec.task, id.as_str());
-                    match ctx.execute_activity(Effects::call_of_actor, (run, actor, Wire(order)), options).await {
+                    match ctx.execute_activity(Effects::actor_tool_call, (run, actor, Wire(order)), options).await {
                         Err(error) => Err(error),
                         Ok(Wire(CallReply { fact, handover })) => {
                             Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), handover), work).await {
@@ -373,9 +374,9 @@ impl WorkflowDriver<ActorMachine> for ActorDriver {
             self.pass_on();
             self.requests.poll(context);
         }
-        let ended = self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context));
+        let ended = self.workflow_cancelled.as_mut().map(|ended| ended.poll_unpin(context));
         if ended == Some(Poll::Ready(())) {
-            self.ended_from_outside = None;
+            self.workflow_cancelled = None;
             facts.push(ActorFact::Stopped { why: Reason::Stopped });
         }
         facts

@@ -34,13 +34,13 @@ pub struct MachineStart<M: Machine> {
     pub input: Timestamped<M::Input>,
     /// Facts that it took in before this workflow; `None` for a new machine.
     #[serde(default)]
-    pub journal: Option<PartialJournal<M>>,
+    pub journal: Option<JournalResume<M>>,
 }
 
 /// A machine's journal so far. A machine is a fold of its facts, so this is the machine itself in the form that has the least versions.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "", deserialize = ""))]
-pub struct PartialJournal<M: Machine> {
+pub struct JournalResume<M: Machine> {
     /// Every fact, in order.
     pub facts: Vec<Timestamped<M::Fact>>,
     /// Number of events that followed.
@@ -66,7 +66,7 @@ impl<M: Machine> MachineStart<M> {
         let input = self.input.into();
         match self.journal {
             None => Resume::Fresh(input),
-            Some(PartialJournal { facts, events, then, .. }) => Resume::Journal {
+            Some(JournalResume { facts, events, then, .. }) => Resume::Journal {
                 input,
                 facts: facts.into_iter().map(Recorded::from).collect(),
                 events,

@@ -9,7 +9,7 @@ use futures::{
 };
 use temporalio_sdk::{ChildWorkflowOptions, ParentClosePolicy, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
 
-use crate::{ActorBegin, ActorEnd, ActorWorkflow, Capability, Wire};
+use crate::{ActorEnd, ActorWorkflow, ActorWorkflowInput, Capability, Wire};
 
 /// Runs a child workflow that drives an actor. Once it exists, `begun` returns its first signals. When `stop` is
 /// ready, the actor is asked to stop, and its end is awaited.
@@ -18,7 +18,7 @@ use crate::{ActorBegin, ActorEnd, ActorWorkflow, Capability, Wire};
 /// Reason why it did not end properly.
 pub(crate) async fn drive_child<W: 'static>(
     ctx: &WorkflowContext<W>,
-    begin: ActorBegin,
+    begin: ActorWorkflowInput,
     workflow: String,
     stop: &WorkflowCancellationToken,
     begun: impl FnOnce() -> Vec<ActorFact>,

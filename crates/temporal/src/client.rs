@@ -1,4 +1,4 @@
-//! Runs on an engine, from outside: started, watched, answered, stopped, forked, forgotten.
+//! Client for runs on an engine: start, watch, answer, stop, fork and delete them.
 
 mod forget;
 mod fork;
@@ -22,8 +22,8 @@ use temporalio_client::{
 };
 
 use crate::{
-    BlobCodec, Blobs, Capability, Journaled, MachineStart, Queues, RunBegin, RunWorkflow, Timestamped, Tree, WatchReply, Wire,
-    orders::RunInput, run_workflow,
+    BlobCodec, Blobs, Capability, JournalPage, MachineStart, Queues, RunWorkflow, RunWorkflowInput, Timestamped, WatchReply, Wire,
+    WorkspaceSnapshot, messages::RunInput, run_workflow,
 };
 
 /// Maximum time to establish a connection; the next constant is the wait between two attempts.
@@ -231,9 +231,9 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
     Client::new(connection, options).map_err(|error| EngineError::Client(Message::text(error)))
 }
 
-/// Runs on an engine.
+/// Client for the runs of an engine.
 #[derive(Clone)]
-pub struct Runs {
+pub struct RunsClient {
     client: Client,
     queues: Queues,
 }
@@ -251,7 +251,7 @@ pub struct ListedRun {
     pub ended: Option<SystemTime>,
 }
 
-impl Runs {
+impl RunsClient {
     /// Creates the interface to runs by a client, on these queues.
     #[must_use]
     pub const fn new(client: Client, queues: Queues) -> Self {
@@ -262,12 +262,12 @@ impl Runs {
     ///
     /// # Errors
     /// [`EngineError::RunExists`], and errors of the engine.
-    pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
+    pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<WorkspaceSnapshot>) -> Result<(), EngineError> {
         let (begin, queues) = (MachineStart::fresh(at, input), self.queues.clone());
-        self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, is_waiting: false, seeks_lead: true }).await
+        self.begin(RunWorkflowInput { begin, queues, stopped: Vec::new(), tree, is_waiting: false, seeks_lead: true }).await
     }
 
-    async fn begin(&self, begin: RunBegin) -> Result<(), EngineError> {
+    async fn begin(&self, begin: RunWorkflowInput) -> Result<(), EngineError> {
         let run = begin.begin.input.what.run().to_string();
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
@@ -299,7 +299,7 @@ impl Runs {
         let mut facts: Vec<Recorded<RunFact>> = Vec::new();
         loop {
             let asked = self.handle(run).query(RunWorkflow::journal, facts.len(), WorkflowQueryOptions::default()).await;
-            let Wire(Journaled { input, facts: more, all }) = asked.map_err(|error| unqueried(run, &error))?;
+            let Wire(JournalPage { input, facts: more, all }) = asked.map_err(|error| unqueried(run, &error))?;
             let nothing = more.is_empty();
             facts.extend(more.into_iter().map(Recorded::from));
             match input {

@@ -14,7 +14,7 @@ use temporalio_common::{
 use crate::{BlobError, Blobs, SealError};
 
 /// A payload of more bytes travels by its name.
-pub const INLINE: usize = 32 * 1024;
+pub const MAX_INLINE_BYTES: usize = 32 * 1024;
 
 const ENCODING: &str = "encoding";
 const BY_NAME: &[u8] = b"aime/blob-v1";
@@ -22,7 +22,7 @@ const SEALED: &[u8] = b"aime/sealed-v1";
 /// The encoding that the payload itself has.
 const INNER: &str = "aime-inner-encoding";
 
-/// Stores payloads of more than [`INLINE`] bytes as blobs, and seals all others where the store seals.
+/// Stores payloads of more than [`MAX_INLINE_BYTES`] bytes as blobs, and seals all others where the store seals.
 #[derive(Debug, Clone)]
 pub struct BlobCodec {
     blobs: Blobs,
@@ -44,8 +44,8 @@ impl BlobCodec {
 
     async fn shrink(&self, mut payload: Payload) -> Result<Payload, BlobError> {
         let (encoding, data) = match self.blobs.seal() {
-            None if payload.data.len() <= INLINE => return Ok(payload),
-            Some(seal) if payload.data.len() <= INLINE => {
+            None if payload.data.len() <= MAX_INLINE_BYTES => return Ok(payload),
+            Some(seal) if payload.data.len() <= MAX_INLINE_BYTES => {
                 (SEALED, seal.seal(&payload.data).map_err(|source| BlobError::Seal { name: "a payload".to_owned(), source })?)
             }
             _ => (BY_NAME, self.blobs.put(std::mem::take(&mut payload.data)).await?.into_bytes()),
@@ -140,7 +140,7 @@ mod tests {
     async fn only_what_is_large_is_stored_and_all_of_it_comes_back() {
         let folder = tempfile::tempdir().unwrap();
         let codec = BlobCodec::new(Blobs::in_folder(folder.path()));
-        for (bytes, stored) in [(0, false), (INLINE, false), (INLINE + 1, true)] {
+        for (bytes, stored) in [(0, false), (MAX_INLINE_BYTES, false), (MAX_INLINE_BYTES + 1, true)] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: vec![b'x'; bytes], ..Payload::default() };
             let travels = codec.shrink(payload.clone()).await.unwrap();
@@ -156,7 +156,7 @@ mod tests {
         let seal = crate::Seal::read(&"7".repeat(64)).unwrap();
         let (sealed, plain) =
             (BlobCodec::new(Blobs::in_folder(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::in_folder(folder.path())));
-        for bytes in [1, INLINE, INLINE + 1] {
+        for bytes in [1, MAX_INLINE_BYTES, MAX_INLINE_BYTES + 1] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: b"secret".repeat(bytes), ..Payload::default() };
             let travels = sealed.shrink(payload.clone()).await.unwrap();

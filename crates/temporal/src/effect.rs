@@ -1,4 +1,4 @@
-//! Effects on their way to the workers that carry them out.
+//! Effects as activities: their input, options and heartbeats.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,13 +20,13 @@ pub const HEARTBEAT: Duration = Duration::from_millis(500);
 /// longer, calls become doubtful without need.
 pub const LOST_AFTER: Duration = Duration::from_secs(20);
 /// Maximum time of one attempt at an effect, as a bound for effects without another one.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_ATTEMPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum wait of the engine between two attempts.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 
 /// An effect, as it is handed to a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EffectOrder<E> {
+pub struct EffectInput<E> {
     /// Name of the effect: unique in the machine, and the same on every replay.
     pub id: EffectId,
     /// Requested effect.
@@ -36,7 +36,7 @@ pub struct EffectOrder<E> {
     pub begun_before: bool,
 }
 
-impl<E> EffectOrder<E> {
+impl<E> EffectInput<E> {
     /// Returns the effect for its runner. A second attempt is a repetition, because the worker of the first one is
     /// lost.
     #[must_use]
@@ -49,8 +49,8 @@ impl<E> EffectOrder<E> {
 /// workers are lost. It never fails otherwise, because every fault of its own is an answer. A cancelled effect is
 /// awaited, so that its end is known.
 #[must_use]
-pub fn options(queue: &str, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
-    ActivityOptions::with_close_timeouts(ActivityCloseTimeouts::StartToClose(LONGEST))
+pub fn effect_options(queue: &str, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
+    ActivityOptions::with_close_timeouts(ActivityCloseTimeouts::StartToClose(MAX_ATTEMPT))
         .task_queue(queue)
         .summary(id.as_str())
         .heartbeat_timeout(LOST_AFTER)
@@ -64,8 +64,8 @@ impl Queues {
     /// Returns the options of an effect on these queues. An effect that is bound to one place fails if no worker
     /// there takes it up.
     pub(crate) fn options(&self, capability: Capability, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
-        let mut options = options(&self.name(capability), id, cancelled);
-        options.schedule_to_start_timeout = self.patience(capability);
+        let mut options = effect_options(&self.name(capability), id, cancelled);
+        options.schedule_to_start_timeout = self.schedule_to_start_timeout(capability);
         options
     }
 }
@@ -93,8 +93,8 @@ pub(crate) fn begun_and_lost(error: &ActivityExecutionError) -> bool {
     error.as_timeout().is_some_and(|timeout| timeout.timeout_type() == TimeoutType::ScheduleToStart && timeout.cause().is_some())
 }
 
-/// Awaits work and says meanwhile that this worker still does it.
-pub async fn alive<T>(context: &ActivityContext, work: impl Future<Output = T>) -> T {
+/// Awaits work, and sends heartbeats to the engine meanwhile.
+pub async fn with_heartbeats<T>(context: &ActivityContext, work: impl Future<Output = T>) -> T {
     let mut beats = interval(HEARTBEAT);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut work = std::pin::pin!(work);
@@ -111,8 +111,8 @@ pub async fn alive<T>(context: &ActivityContext, work: impl Future<Output = T>) 
     }
 }
 
-/// Carries out one effect where its tools are. Gives the facts on the way, and last its answer.
-pub async fn perform<M, R>(context: &ActivityContext, runner: Arc<R>, order: EffectOrder<M::Effect>) -> Vec<M::Fact>
+/// Executes one effect on the worker that has its tools. Returns its intermediate facts, and last the one that answers it.
+pub async fn run_effect_activity<M, R>(context: &ActivityContext, runner: Arc<R>, order: EffectInput<M::Effect>) -> Vec<M::Fact>
 where
     M: Machine,
     R: EffectRunner<M>,
@@ -120,7 +120,7 @@ where
     let mut facts = Vec::new();
     let issue = order.issue(context.info().attempt);
     let work = execute_effect(runner, issue, context.cancelled(), |fact| facts.push(fact));
-    let answer = alive(context, work).await;
+    let answer = with_heartbeats(context, work).await;
     facts.push(answer);
     facts
 }

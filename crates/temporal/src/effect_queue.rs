@@ -40,9 +40,9 @@ pub struct EffectQueue<M: Machine>(Arc<Mutex<QueueState<M>>>);
 
 /// Drives a machine whose effects are carried out by a durable engine. Facts are durable before they come here, with the history of the
 /// engine, so nothing is committed by the host itself.
-pub struct TemporalHost<M: Machine>(Arc<Mutex<QueueState<M>>>);
+pub struct QueueHost<M: Machine>(Arc<Mutex<QueueState<M>>>);
 
-impl<M: Machine> TemporalHost<M> {
+impl<M: Machine> QueueHost<M> {
     /// Creates a host and its queue.
     #[must_use]
     pub fn new() -> (Self, EffectQueue<M>) {
@@ -74,7 +74,7 @@ impl<M: Machine> EffectQueue<M> {
     }
 }
 
-impl<M: Machine> Host<M> for TemporalHost<M> {
+impl<M: Machine> Host<M> for QueueHost<M> {
     type Error = Infallible;
 
     fn issue(&mut self, effect: Issue<M::Effect>) {

@@ -112,14 +112,14 @@ impl Queues {
     /// Returns the same for working folders that move between hosts: only workers that check them out serve these
     /// queues.
     #[must_use]
-    pub fn of_trees(self) -> Self {
+    pub fn for_moving_workspaces(self) -> Self {
         Self { place: Some(ANYWHERE.to_owned()), ..self }
     }
 
     /// Returns the time that an effect waits for a worker if it is bound to one place. Effects for any worker wait
     /// without limit.
     #[must_use]
-    pub fn patience(&self, capability: Capability) -> Option<Duration> {
+    pub fn schedule_to_start_timeout(&self, capability: Capability) -> Option<Duration> {
         let one_place = self.place.as_deref().is_some_and(|place| place != ANYWHERE) && capability.is_bound();
         one_place.then(|| self.lost_after_s.map_or(LOST_AFTER, |seconds| Duration::from_secs(seconds.max(1))))
     }
@@ -178,7 +178,7 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert_eq!(Queues::default().name(Capability::Shell), "aime.tools.shell");
-        assert_eq!(Queues::default().of_trees().name(Capability::Shell), "aime.tools.shell@*");
+        assert_eq!(Queues::default().for_moving_workspaces().name(Capability::Shell), "aime.tools.shell@*");
     }
 
     #[test]
@@ -191,10 +191,10 @@ mod tests {
             (&placed, Capability::Llm, None),
             (&placed, Capability::Runs, None),
             (&Queues::default(), Capability::Shell, None),
-            (&Queues::default().of_trees(), Capability::Shell, None),
+            (&Queues::default().for_moving_workspaces(), Capability::Shell, None),
         ];
         for (queues, capability, seconds) in cases {
-            assert_eq!(queues.patience(capability), seconds.map(Duration::from_secs), "{queues:?} {capability}");
+            assert_eq!(queues.schedule_to_start_timeout(capability), seconds.map(Duration::from_secs), "{queues:?} {capability}");
         }
     }
 

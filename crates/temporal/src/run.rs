@@ -31,14 +31,15 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActorAnswer, ActorWorkflow, CallReply, Capability, DriveOutcome, EffectOrder, Effects, EndOrder, Journaled, MachineStart,
-    PartialJournal, Queues, RunBegin, RunOrder, RunningEffect, StoppedActor, TaskWork, Timestamped, Tree, WatchReply, Wire, WorkflowDriver,
-    drive_workflow,
+    ActorAnswer, ActorWorkflow, CallReply, Capability, DriveOutcome, EffectInput, Effects, EndRunInput, JournalPage, JournalResume,
+    MachineStart, Queues, RunEffectInput, RunWorkflowInput, RunningEffect, StoppedActor, TaskWork, Timestamped, WatchReply, Wire,
+    WorkflowDriver, WorkspaceSnapshot, drive_workflow,
     effect::{begun_and_lost, lost},
-    lead_workflow, moves_on,
-    orders::RunInput,
-    tree::{HasTree, MergeReply, conflict_message, merge_reply, tree_now},
-    workflow_context::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
+    lead_workflow,
+    messages::RunInput,
+    resumes_run,
+    workflow_context::{CancellationTokens, LONG_HISTORY, RequestQueue, cancelled, now, until, workflow_error},
+    workflow_workspace::{HasWorkspace, MergeReply, conflict_message, current_workspace, merge_reply},
 };
 
 /// Maximum number of events in one query of a run.
@@ -65,17 +66,17 @@ pub struct RunWorkflow {
     /// Actors that were stopped before their end, or whose end the run has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// Current state of the working folder, if it moves between hosts.
-    tree: Option<Tree>,
+    tree: Option<WorkspaceSnapshot>,
     /// The attempt whose actor may write in the working folder, if all hosts share one.
     writer: Option<EffectId>,
 }
 
-impl HasTree for RunWorkflow {
-    fn tree(&self) -> &Option<Tree> {
+impl HasWorkspace for RunWorkflow {
+    fn tree(&self) -> &Option<WorkspaceSnapshot> {
         &self.tree
     }
 
-    fn set_tree(&mut self, tree: Tree) {
+    fn set_tree(&mut self, tree: WorkspaceSnapshot) {
         self.tree = Some(tree);
     }
 }
@@ -84,8 +85,8 @@ impl HasTree for RunWorkflow {
 impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<RunBegin>) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped, tree, is_waiting, seeks_lead } = begin.0;
+    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: Wire<RunWorkflowInput>) -> WorkflowResult<RunResult> {
+        let RunWorkflowInput { mut begin, queues, stopped, tree, is_waiting, seeks_lead } = begin.0;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
         if seeks_lead {
             begin.input.what = lead::seek_lead(ctx, begin.input.what, &queues).await;
@@ -99,23 +100,23 @@ impl RunWorkflow {
         loop {
             let mut driver = RunDriver::new(ctx.clone(), begin.clone(), queues.clone());
             let driven = drive_workflow(begin.clone().resume(driver.now()), &mut driver).await;
-            let driven = driven.map_err(unless_of_another_version)?;
+            let driven = driven.map_err(workflow_error)?;
             if let DriveOutcome::Ended(_) = driven {
                 driver.requests.done().await;
             }
-            // The facts are kept for queries of a history that was left.
+            // The facts are kept for queries of a history that was suspended.
             let (events, facts) = (driver.events, ctx.state(|run| run.facts.clone()));
             let run_context = driver.ledger.borrow().context.clone();
             match driven {
                 DriveOutcome::Continued { not_begun, then } => {
-                    let journal = PartialJournal { facts, events, not_begun: not_begun.into_iter().collect(), then };
+                    let journal = JournalResume { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
-                    let onwards = RunBegin {
+                    let onwards = RunWorkflowInput {
                         begin: begin.clone(),
                         queues: queues.clone(),
                         stopped,
-                        tree: tree_now(ctx),
+                        tree: current_workspace(ctx),
                         is_waiting: false,
                         seeks_lead: false,
                     };
@@ -127,16 +128,16 @@ impl RunWorkflow {
                     let has_answer = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
                     let last = SuspendedState::of(&ended.output, state, has_answer, driver.undelivered);
                     let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
-                    let order = EndOrder { result: result.clone(), is_over: over, run_context, tree: tree_now(ctx) };
+                    let order = EndRunInput { result: result.clone(), is_over: over, run_context, tree: current_workspace(ctx) };
                     result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
                     // The result can be queried until the run continues, or forever.
                     ctx.state_mut(|run| (run.result, run.is_over) = (Some(result.clone()), over));
                     if over {
                         return Ok(result);
                     }
-                    let then = left(ctx, last).await;
+                    let then = wait_for_resume(ctx, last).await;
                     ctx.state_mut(|run| run.result = None);
-                    begin.journal = Some(PartialJournal { facts, events, not_begun: Default::default(), then });
+                    begin.journal = Some(JournalResume { facts, events, not_begun: Default::default(), then });
                 }
             }
         }
@@ -159,9 +160,9 @@ impl RunWorkflow {
     /// Returns the input, and the facts that it has taken in from a number on, counted from 0. The whole state of the
     /// run follows from these.
     #[query]
-    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Wire<Journaled> {
+    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Wire<JournalPage> {
         let facts = self.facts.iter().skip(from).take(WATCHED).cloned().collect();
-        Wire(Journaled { input: self.input.clone(), facts, all: self.facts.len() })
+        Wire(JournalPage { input: self.input.clone(), facts, all: self.facts.len() })
     }
 
     /// Returns the state of the run.
@@ -172,7 +173,7 @@ impl RunWorkflow {
 }
 
 /// Has a worker carry out the end of a run, or of a part of it. Returns notes for the user.
-async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues, order: EndOrder) -> Vec<Message> {
+async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues, order: EndRunInput) -> Vec<Message> {
     let queue = queues.name(Capability::Planner);
     let mut options = queues.options(Capability::Planner, &EffectId::new("end"), WorkflowCancellationToken::new());
     // The result of a run must be published even if no worker can carry out its end.
@@ -210,7 +211,7 @@ async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, driver: &RunD
     let run = driver.input().run().clone();
     let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run.clone(), state, &never_driven(run))));
     ctx.state_mut(|run| run.result = result);
-    let then = left(ctx, SuspendedState { waits: false, answered: false, undelivered: Vec::new() }).await;
+    let then = wait_for_resume(ctx, SuspendedState { waits: false, answered: false, undelivered: Vec::new() }).await;
     ctx.state_mut(|run| run.result = None);
     then
 }
@@ -222,11 +223,11 @@ fn never_driven(run: RunId) -> RunOutput {
 }
 
 /// Waits until a person resumes a suspended run. Returns the facts received, in order, after the one that resumes it.
-async fn left(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<RunFact> {
+async fn wait_for_resume(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<RunFact> {
     let SuspendedState { waits, answered, undelivered } = last;
     let mut ended = cancelled(ctx);
     let waiting = ctx.clone();
-    let goes_on = move |run: &RunWorkflow| answered || run.inbox.iter().any(|fact| moves_on(fact, waits));
+    let goes_on = move |run: &RunWorkflow| answered || run.inbox.iter().any(|fact| resumes_run(fact, waits));
     let mut wanted = async move { until(&waiting, goes_on).await }.boxed_local();
     let ended = futures::future::poll_fn(|context| match (ended.poll_unpin(context), wanted.poll_unpin(context)) {
         (Poll::Ready(()), _) => Poll::Ready(true),
@@ -235,13 +236,13 @@ async fn left(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<R
     })
     .await;
     let received = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-    if ended { vec![cancel()] } else { going_on(received, undelivered, waits) }
+    if ended { vec![cancel()] } else { resume_facts(received, undelivered, waits) }
 }
 
 /// Returns the first facts of a suspended run: that it is resumed or given up, and then the messages received.
-fn going_on(received: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
+fn resume_facts(received: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
     // Resuming a run cancels earlier requests to stop it; later requests count.
-    let moved = received.iter().position(|fact| moves_on(fact, waits)).unwrap_or(received.len());
+    let moved = received.iter().position(|fact| resumes_run(fact, waits)).unwrap_or(received.len());
     let received = received.into_iter().enumerate();
     let received = received.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
     let (mut more, mut then) = (None, undelivered);
@@ -258,7 +259,7 @@ fn going_on(received: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> V
 }
 
 /// Returns true if a person sent the fact and nothing will repeat it.
-const fn is_said(fact: &RunFact) -> bool {
+const fn is_from_person(fact: &RunFact) -> bool {
     matches!(fact, RunFact::PersonSaid { .. } | RunFact::PersonAnswered { .. } | RunFact::CancelRequested { task: Some(_), .. })
 }
 
@@ -321,13 +322,13 @@ struct RunDriver {
     /// The workflows of actors at work, by their tasks.
     actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
     requests: RequestQueue,
-    cancels: Cancels,
+    cancels: CancellationTokens,
     signalled: Option<LocalBoxFuture<'static, ()>>,
-    ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
+    workflow_cancelled: Option<LocalBoxFuture<'static, ()>>,
     /// Messages of people that the machine has not taken in: it takes in nothing more once it is suspended.
     undelivered: Vec<RunFact>,
     /// Length of the history when it was first to be left.
-    wanted_to_leave: Cell<Option<u32>>,
+    continue_length: Cell<Option<u32>>,
 }
 
 /// Data on the run for its effects.
@@ -341,17 +342,21 @@ impl RunDriver {
     fn new(ctx: WorkflowContext<RunWorkflow>, begin: MachineStart<RunMachine>, queues: Queues) -> Self {
         let input = &begin.input.what;
         let at = Timestamp::from_millis(begin.input.at);
-        let ended_from_outside = Some(cancelled(&ctx));
+        let workflow_cancelled = Some(cancelled(&ctx));
         let mut driver = Self {
             ledger: Rc::new(RefCell::new(Ledger { context: RunContext::new(input), calls: BTreeMap::new() })),
             events: 0,
             actors: Rc::default(),
             requests: RequestQueue::default(),
-            cancels: Cancels::default(),
+            cancels: CancellationTokens::default(),
             signalled: None,
-            ended_from_outside,
-            undelivered: begin.journal.iter().flat_map(|journal| journal.then.iter().filter(|fact| is_said(fact)).cloned()).collect(),
-            wanted_to_leave: Cell::new(None),
+            workflow_cancelled,
+            undelivered: begin
+                .journal
+                .iter()
+                .flat_map(|journal| journal.then.iter().filter(|fact| is_from_person(fact)).cloned())
+                .collect(),
+            continue_length: Cell::new(None),
             queues,
             ctx,
             begin,
@@ -466,15 +471,16 @@ impl RunDriver {
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
         let task = if let RunEffect::CallTool { spec, .. } = &effect { Some(spec.id.clone()) } else { None };
         let run_context = self.ledger.borrow().context.clone();
-        let order = RunOrder { run_context, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
+        let order =
+            RunEffectInput { run_context, order: EffectInput { id: id.clone(), effect, begun_before }, tree: current_workspace(&self.ctx) };
         let (ctx, input, queues) = (self.ctx.clone(), self.input().clone(), self.queues.clone());
         let facts = async move {
             // Only a call of a tool changes the folder.
             let done = match order.tree.clone().zip(task) {
-                None => ctx.execute_activity(Effects::of_run, (input, Wire(order)), options).await.map(|fact| vec![fact.0]),
+                None => ctx.execute_activity(Effects::run_effect, (input, Wire(order)), options).await.map(|fact| vec![fact.0]),
                 Some((tree, task)) => {
                     let work = TaskWork { is_shown: true, ..TaskWork::new(input.run(), &task, id.as_str()) };
-                    match ctx.execute_activity(Effects::call_of_run, (input, Wire(order)), options).await {
+                    match ctx.execute_activity(Effects::run_tool_call, (input, Wire(order)), options).await {
                         Err(error) => Err(error),
                         Ok(Wire(CallReply { fact, handover })) => {
                             Ok(match merge_reply(&ctx, &queues, &id, (Some(&tree), handover), work).await {
@@ -546,17 +552,17 @@ impl WorkflowDriver<RunMachine> for RunDriver {
             facts = self.ctx.state_mut(|run| std::mem::take(&mut run.inbox));
             // A run in progress needs no resumption.
             facts.retain(|fact| !matches!(fact, RunFact::Resumed { .. }));
-            self.undelivered.extend(facts.iter().filter(|fact| is_said(fact)).cloned());
+            self.undelivered.extend(facts.iter().filter(|fact| is_from_person(fact)).cloned());
         }
-        if self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context)) == Some(Poll::Ready(())) {
-            self.ended_from_outside = None;
+        if self.workflow_cancelled.as_mut().map(|ended| ended.poll_unpin(context)) == Some(Poll::Ready(())) {
+            self.workflow_cancelled = None;
             facts.push(cancel());
         }
         facts
     }
 
     fn observe(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
-        for recorded in facts.iter().filter(|recorded| is_said(&recorded.fact)) {
+        for recorded in facts.iter().filter(|recorded| is_from_person(&recorded.fact)) {
             if let Some(place) = self.undelivered.iter().position(|fact| *fact == recorded.fact) {
                 self.undelivered.remove(place);
             }
@@ -580,8 +586,8 @@ impl WorkflowDriver<RunMachine> for RunDriver {
 
     fn should_continue_as_new(&self) -> bool {
         let is_wanted = self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY;
-        if is_wanted && self.wanted_to_leave.get().is_none() {
-            self.wanted_to_leave.set(Some(self.ctx.history_length()));
+        if is_wanted && self.continue_length.get().is_none() {
+            self.continue_length.set(Some(self.ctx.history_length()));
         }
         is_wanted
     }
@@ -590,7 +596,7 @@ impl WorkflowDriver<RunMachine> for RunDriver {
     /// begun nevertheless, because the answer may take long.
     fn defers(&self, effect: &RunEffect) -> bool {
         let is_task = effect.has_conversation() || matches!(effect, RunEffect::CallTool { .. });
-        let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
+        let too_long = self.continue_length.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
         let is_open = |state: &ProgressState| state.questions.iter().any(|asked| asked.answer.is_none());
         is_task && too_long && self.should_continue_as_new() && !self.ctx.state(|run| run.state.as_ref().is_some_and(is_open))
     }

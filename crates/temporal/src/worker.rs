@@ -14,7 +14,7 @@ use temporalio_sdk::{
     },
 };
 
-use crate::{ActorWorkflow, Capability, Effects, HEARTBEAT, Queues, RunWorkflow, Trees};
+use crate::{ActorWorkflow, Capability, Effects, HEARTBEAT, Queues, RunWorkflow, WorkspaceStore};
 
 /// Time that a workflow task waits for the worker that has the workflow in memory, before any other worker may take
 /// it. The loss of a worker delays a run by this time.
@@ -50,7 +50,7 @@ pub struct WorkerResources {
     /// Models, tools, the working folder.
     pub orchestrator: Orchestrator,
     /// Folder into which the states of runs are checked out, if the working folder moves between hosts.
-    pub trees: Option<Trees>,
+    pub trees: Option<WorkspaceStore>,
 }
 
 /// A folder for checkouts holds one state at a time, so this worker takes one effect and leaves others to other

@@ -1,4 +1,4 @@
-//! Common use of the workflow context: the time, effects that can be cancelled, and background errands.
+//! Common use of the workflow context: the time, effects that can be cancelled, and background requests.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -28,7 +28,7 @@ pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {
 /// function panics instead. That fails the workflow task only, and the engine offers it to other workers until one of
 /// them can continue.
 #[expect(clippy::panic, reason = "what a workflow returns ends it for good; only a panic fails its task alone")]
-pub(crate) fn unless_of_another_version(error: DriveError<Infallible>) -> ApplicationFailure {
+pub(crate) fn workflow_error(error: DriveError<Infallible>) -> ApplicationFailure {
     if matches!(error, DriveError::Diverged { .. }) {
         panic!("the history is not one of this version of aime: keep workers of the version that began it until it has ended: {error}");
     }
@@ -37,9 +37,9 @@ pub(crate) fn unless_of_another_version(error: DriveError<Infallible>) -> Applic
 
 /// Effects in progress, with the tokens that cancel them.
 #[derive(Default)]
-pub(crate) struct Cancels(BTreeMap<EffectId, WorkflowCancellationToken>);
+pub(crate) struct CancellationTokens(BTreeMap<EffectId, WorkflowCancellationToken>);
 
-impl Cancels {
+impl CancellationTokens {
     /// Creates the token of an effect that begins. A cancellation of the workflow does not cancel it: the machine
     /// decides which effects are stopped.
     pub(crate) fn token(&mut self, id: &EffectId) -> WorkflowCancellationToken {
@@ -66,14 +66,14 @@ pub(crate) struct RequestQueue {
 }
 
 impl RequestQueue {
-    pub(crate) fn add(&mut self, errand: impl Future<Output = ()> + 'static) {
-        self.waiting.push_back(errand.boxed_local());
+    pub(crate) fn add(&mut self, request: impl Future<Output = ()> + 'static) {
+        self.waiting.push_back(request.boxed_local());
     }
 
-    /// Continues the errands. Returns true if all are done.
+    /// Continues the requests. Returns true if all are done.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> bool {
-        while let Some(errand) = self.waiting.front_mut() {
-            if errand.poll_unpin(context).is_pending() {
+        while let Some(request) = self.waiting.front_mut() {
+            if request.poll_unpin(context).is_pending() {
                 return false;
             }
             self.waiting.pop_front();

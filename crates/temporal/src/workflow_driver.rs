@@ -11,7 +11,7 @@ use std::{
 use aime_durable::{DriveError, EffectId, Ended, Issue, Machine, Reason, Recorded, Resume, UnixMillis, drive};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 
-use crate::effect_queue::{Command, TemporalHost};
+use crate::effect_queue::{Command, QueueHost};
 
 /// Starts effects on an engine, and collects facts from outside. All of it must be deterministic on replay.
 pub trait WorkflowDriver<M: Machine> {
@@ -91,7 +91,7 @@ pub async fn drive_workflow<M: Machine>(
     resume: Resume<M>,
     driver: &mut impl WorkflowDriver<M>,
 ) -> Result<DriveOutcome<M>, DriveError<Infallible>> {
-    let (mut host, queue) = TemporalHost::<M>::new();
+    let (mut host, queue) = QueueHost::<M>::new();
     let mut driven = pin!(drive(&mut host, resume));
     let mut open: Vec<RunningEffect<M>> = Vec::new();
     // Commands that wait for the new history.

@@ -214,7 +214,7 @@ fn reserved_names_stay_with_their_owners() {
         ("fn a() { tokio::process::Command::new(\"ls\"); }", "tokio::process"),
         ("fn a() -> rusqlite::Result<()> { Ok(()) }", "rusqlite::Result"),
         ("use temporalio_sdk::WorkflowContext;", "temporalio_sdk::WorkflowContext outside of crates/temporal"),
-        ("use aime_temporal::Runs;", "aime_temporal::Runs outside of crates/temporal and crates/runs"),
+        ("use aime_temporal::RunsClient;", "aime_temporal::RunsClient outside of crates/temporal and crates/runs"),
         ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli and crates/runs"),
     ] {
         one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", expected);

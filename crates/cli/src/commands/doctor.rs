@@ -167,7 +167,7 @@ fn journal(setup: &Setup) -> Result<Message, Failure> {
     if let Some(journal) = setup.existing_journal()? {
         return Ok(Message::text(journal.path().display()));
     }
-    let keep = setup.usable_keep()?;
+    let keep = setup.checked_data_folder()?;
     let folder: &Path = if keep.is_dir() { &keep } else { &setup.folder };
     tempfile::Builder::new().prefix(".aime-").tempfile_in(folder).map_err(|error| {
         Failure::usage(message!("folder-unwritable", folder = folder.display(), reason = Message::text(error.kind())))

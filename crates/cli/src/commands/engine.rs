@@ -91,7 +91,7 @@ async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, se
     }
 }
 
-/// Prints the events of any run until it has ended or was left.
+/// Prints the events of any run until it has ended or was suspended.
 pub(super) async fn watch(run: &str, form: Output, runs: &EngineRuns<'_>) -> Result<u8, Failure> {
     let mut watched = runs.watch(&runs.find(run).await?);
     let mut interruptions = interruptions();

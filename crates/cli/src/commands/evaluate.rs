@@ -44,7 +44,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     }
     let folder = match &args.output_folder {
         Some(folder) => folder.clone(),
-        None => setup.made_keep()?.join("evaluations").join(&suite.name),
+        None => setup.create_data_folder()?.join("evaluations").join(&suite.name),
     };
     let opened = EvaluationFolder::open(folder).map_err(unusable)?;
     let folder = opened.path();

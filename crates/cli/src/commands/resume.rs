@@ -1,7 +1,7 @@
 //! `aime resume` and `aime continue`.
 
 use aime_orchestrator::{Bounds, Models, RunOutput, RunResult, RunStatusView};
-use aime_runs::{Runs, Setup, models, raised};
+use aime_runs::{Runs, Setup, models, raise_reached_bounds};
 
 use super::{
     input::read_goal,
@@ -34,7 +34,7 @@ async fn go_on(args: ResumeArgs, follow_up: Option<String>, global: &Global, run
     runs.ready().await?;
     let run = runs.find(&args.run)?;
     let seen = runs.resumable(&run)?;
-    let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
+    let wanted = raise_reached_bounds(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
     let models = models_for(&seen, follow_up.is_some(), &wanted, args.model.as_deref(), setup).await.map_err(|failure| {
         let as_it_stands = |failed| RunOutput { status: seen.state.status, error: Some(failed) };
         print_failure_as_result(failure, args.output, |failed| RunResult::new(run.clone(), &seen.state, &as_it_stands(failed)))

@@ -134,7 +134,7 @@ fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
 pub(super) enum Work {
     /// Start a new run.
     Start(Box<RunRequest>),
-    /// Resume a run that was left.
+    /// Resume a run that was suspended.
     Resume {
         /// Changed bounds.
         bounds: Option<Bounds>,

@@ -72,7 +72,7 @@ pub(super) fn print_result(result: &RunResult, form: Output) -> Result<(), Failu
     Ok(())
 }
 
-/// Shows events without end, since a left run may be resumed.
+/// Shows events without end, since a suspended run may be resumed.
 async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure> {
     let Screen::Whole(whole) = screen else { return Ok(()) };
     loop {

@@ -19,7 +19,7 @@ pub(super) struct Budgets {
     reached: BTreeSet<String>,
     /// Milliseconds of work before the current segment.
     worked_ms: u64,
-    /// The beginning of the current segment; absent while the run is left.
+    /// The beginning of the current segment; absent while the run is suspended.
     segment_at: Option<Timestamp>,
     /// The time of the fact before the current one. After a crash, it is the last known time of work.
     last_fact_at: Timestamp,
@@ -194,7 +194,7 @@ impl RunMachine {
         self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.clone() }, out);
         let next = Some(next_step(bound, self.resumable()));
         let output = self.failed(FailureCode::BoundReached, message!("bound-reached", bound = bound_name(bound), reason = detail), next);
-        self.leave(output, out);
+        self.suspend(output, out);
     }
 }
 

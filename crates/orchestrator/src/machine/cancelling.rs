@@ -106,8 +106,8 @@ impl RunMachine {
         let error = Some(RunFailure::new(FailureCode::Cancelled, reason.clone(), next));
         self.stopping.give_up(reason.clone());
         self.phase = Phase::Over;
-        self.stopping.cancel_leaving();
-        self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
+        self.stopping.cancel_suspending();
+        self.suspend(RunOutput { status: RunStatus::Cancelled, error }, out);
     }
 
     /// Closes a cancelled run after everything has stopped: skips the tasks that are left, withdraws the questions, and
@@ -123,7 +123,7 @@ impl RunMachine {
     }
 
     /// Removes an unsettled task from the plan after its actor has stopped. The tasks that waited for it continue
-    /// without it. A task whose result others need stays, and the user is told. If the run is being left, or another
+    /// without it. A task whose result others need stays, and the user is told. If the run is being suspended, or another
     /// decision is pending, the removal waits.
     pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
         if self.phase == Phase::Executing && self.state.mode != Some(PlanMode::Direct) {
@@ -134,7 +134,7 @@ impl RunMachine {
 
     /// Carries out the changes that people want, until one of them needs a decision.
     pub(super) fn carry_out_requests(&mut self, out: &mut Out) {
-        while !self.replans.is_deciding() && !self.stopping.is_leaving() {
+        while !self.replans.is_deciding() && !self.stopping.is_suspending() {
             let Some(request) = self.cancellations.next(&self.state) else { return };
             let task = request.cancels().cloned();
             let PersonRequest { patch, fits } = request;

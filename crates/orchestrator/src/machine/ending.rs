@@ -15,13 +15,13 @@ use crate::{
 impl RunMachine {
     /// If nothing moves any more, waits for a person, gives up blocked tasks, or ends the run.
     pub(super) fn wait_or_end(&mut self, out: &mut Out) {
-        if self.stopping.is_leaving() || self.fault.is_some() || self.phase != Phase::Executing {
+        if self.stopping.is_suspending() || self.fault.is_some() || self.phase != Phase::Executing {
             return;
         }
         self.withdraw_needless_escalation(out);
         if self.waits_for_person() {
             let output = self.waiting();
-            return self.leave(output, out);
+            return self.suspend(output, out);
         }
         if !self.idle() || self.unanswered().next().is_some() || self.has_ready() {
             return;
@@ -167,7 +167,7 @@ impl RunMachine {
         let text = text.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| self.report(output.error.as_ref()));
         self.emit(ProgressEvent::Answered { text }, out);
         self.phase = Phase::Over;
-        self.leave(output, out);
+        self.suspend(output, out);
         self.remember(out);
     }
 

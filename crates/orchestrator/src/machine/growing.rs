@@ -20,7 +20,7 @@ impl RunMachine {
 
     /// Requests an update of the plan when the rules of its mode ask for one. Ready tasks continue meanwhile.
     pub(super) fn grow(&mut self, out: &mut Out) {
-        if self.stopping.is_leaving() || self.fault.is_some() || self.replanning() || self.escalated() || !self.can_replan() {
+        if self.stopping.is_suspending() || self.fault.is_some() || self.replanning() || self.escalated() || !self.can_replan() {
             return;
         }
         let due = match self.state.mode {

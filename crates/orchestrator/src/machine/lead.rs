@@ -195,7 +195,7 @@ impl RunMachine {
 
     /// Wakes the lead at once if a command of it was not carried out. Returns whether it does.
     pub(super) fn answer_lead(&mut self, out: &mut Out) -> bool {
-        let due = self.is_led() && self.lead.must_answer() && !self.replanning() && !self.stopping.is_leaving() && self.fault.is_none();
+        let due = self.is_led() && self.lead.must_answer() && !self.replanning() && !self.stopping.is_suspending() && self.fault.is_none();
         // The next wake of another kind reports what was refused.
         let due = due && !self.is_idle();
         if due {
@@ -354,7 +354,7 @@ impl RunMachine {
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
             let output = self.failed(FailureCode::ModelUnavailable, message, self.repair_model(conclusion.hint.clone()));
-            return self.leave(output, out);
+            return self.suspend(output, out);
         }
         if self.input.plan_only && self.state.version > 0 {
             return self.keep_plan(conclusion.text(), out);

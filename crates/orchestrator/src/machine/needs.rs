@@ -118,7 +118,7 @@ impl RunMachine {
 
     /// Handles a question that nobody answers now. A person who resumes a blocked run lets it go on, with or without words.
     pub(super) fn deferred(&mut self, question: &QuestionId, out: &mut Out) {
-        if self.people.has_resumed(question) && !self.stopping.is_leaving() {
+        if self.people.has_resumed(question) && !self.stopping.is_suspending() {
             return self.person_answered(question, NOTHING_SAID, out);
         }
         self.advance(out);

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::NextStep;
 
-/// The end of a run, or the way it was left.
+/// The end of a run, or the way it was suspended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOutput {
     /// Its status.
     pub status: RunStatus,
-    /// The reason, if it did not reach its goal or was left.
+    /// The reason, if it did not reach its goal or was suspended.
     pub error: Option<RunFailure>,
 }
 

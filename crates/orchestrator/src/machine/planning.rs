@@ -96,7 +96,7 @@ impl RunMachine {
             }
             Planning::ModelFailed { message, hint } => {
                 let output = self.failed(FailureCode::ModelUnavailable, message, self.repair_model(hint));
-                self.leave(output, out);
+                self.suspend(output, out);
             }
         }
     }
@@ -139,7 +139,7 @@ impl RunMachine {
             if let Some(comments) = self.input.comments.clone() {
                 return self.review_plan(&comments, out);
             }
-            return self.leave(RunOutput { status: self.state.status, error: None }, out);
+            return self.suspend(RunOutput { status: self.state.status, error: None }, out);
         }
         self.set_status(RunStatus::Executing, None, out);
         self.phase = Phase::Executing;

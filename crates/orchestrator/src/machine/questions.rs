@@ -52,7 +52,7 @@ impl RunMachine {
             let (id, task, kind, question) = (id.clone(), task.cloned(), kind.to_owned(), text.clone());
             self.emit(ProgressEvent::QuestionAsked { id, task, kind, question }, out);
         }
-        if self.stopping.is_leaving() {
+        if self.stopping.is_suspending() {
             // Asking a person now would delay the stop. The question is asked when the run continues.
             return;
         }

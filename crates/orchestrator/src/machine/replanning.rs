@@ -88,7 +88,7 @@ impl RunMachine {
 
     /// Evaluates the triggers and requests a patch when one is wanted and allowed.
     pub(super) fn consider(&mut self, out: &mut Out) {
-        if self.stopping.is_leaving() || self.replanning() || self.escalated() {
+        if self.stopping.is_suspending() || self.replanning() || self.escalated() {
             return;
         }
         // Searching for reasons visits the whole plan, so it happens only if a reason could have an effect.
@@ -168,7 +168,7 @@ impl RunMachine {
                     self.replans.growth_mut().lost();
                 }
                 let output = self.failed(FailureCode::ModelUnavailable, message.clone(), self.repair_model(hint.clone()));
-                self.leave(output, out);
+                self.suspend(output, out);
             }
         }
     }

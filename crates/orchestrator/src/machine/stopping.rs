@@ -15,7 +15,7 @@ const CUT_OFF: &str = "the run was cut off before its end";
 /// The result of a call that another run made, from which this one was forked.
 const NOT_BEGUN: &str = "not begun: the run was forked before it";
 
-/// The state of a run that is being left, with the given-up parts of its plan.
+/// The state of a run that is being suspended, with the given-up parts of its plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct StopState {
     /// The output of the run once everything under way has stopped.
@@ -31,19 +31,19 @@ pub(super) struct StopState {
 }
 
 impl StopState {
-    pub(super) const fn is_leaving(&self) -> bool {
+    pub(super) const fn is_suspending(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// Begins to leave the run with `output`, unless it is being left already. Returns whether it begins.
-    fn leave(&mut self, output: RunOutput) -> bool {
+    /// Begins to suspend the run with `output`, unless it is being suspended already. Returns true if it begins.
+    fn suspend(&mut self, output: RunOutput) -> bool {
         let begins = self.leaving.is_none();
         self.leaving.get_or_insert(output);
         begins
     }
 
-    /// Returns whether the run can be left for another reason than the current one. A run that is being left to wait
-    /// for a person can, and its reason is then dropped. Any other run is left in any case.
+    /// Returns whether the run can be suspended for another reason than the current one. A run that is being suspended to wait
+    /// for a person can, and its reason is then dropped. Any other run can be suspended.
     pub(super) fn supersede(&mut self) -> bool {
         let can = self.leaving.as_ref().is_none_or(|output| output.status == RunStatus::WaitingForHuman);
         if can {
@@ -53,7 +53,7 @@ impl StopState {
     }
 
     /// Cancels leaving the run.
-    pub(super) fn cancel_leaving(&mut self) {
+    pub(super) fn cancel_suspending(&mut self) {
         self.leaving = None;
     }
 
@@ -114,19 +114,19 @@ impl RunMachine {
         self.emit(ProgressEvent::RunInterrupted { reason: reason.clone() }, out);
         let next = self.resumable().map(|run| NextStep::Resume { run });
         let error = Some(RunFailure::new(FailureCode::Interrupted, reason.clone(), next));
-        self.leave(RunOutput { status: RunStatus::Interrupted, error }, out);
+        self.suspend(RunOutput { status: RunStatus::Interrupted, error }, out);
     }
 
-    /// Stops everything under way. The run is left with `output` once all of it is acknowledged.
-    pub(super) fn leave(&mut self, output: RunOutput, out: &mut Out) {
-        if self.stopping.leave(output) {
+    /// Stops everything under way. The run is suspended with `output` once all of it is acknowledged.
+    pub(super) fn suspend(&mut self, output: RunOutput, out: &mut Out) {
+        if self.stopping.suspend(output) {
             self.effects.ids().for_each(|id| out.revoke(id.clone(), Reason::Stopped));
         }
     }
 
-    /// Returns the output once the run is being left and nothing is in progress. A run that was to wait continues if it
-    /// has nothing left to wait for.
-    pub(super) fn finish_leaving(&mut self, out: &mut Out) -> Option<RunOutput> {
+    /// Returns the output once the run is being suspended and nothing is in progress. A run that was to wait continues if it
+    /// waits for nothing else.
+    pub(super) fn finish_suspending(&mut self, out: &mut Out) -> Option<RunOutput> {
         loop {
             if !self.effects.is_empty() {
                 return None;
@@ -167,11 +167,11 @@ impl RunMachine {
         if self.cancellations.is_stopping(task) {
             return self.decide_if_ready(out);
         }
-        if self.lead.takes_hold(task) && !self.stopping.is_leaving() {
+        if self.lead.takes_hold(task) && !self.stopping.is_suspending() {
             self.hold_stopped(task, out);
             return self.advance(out);
         }
-        if !self.stopping.is_ended() || self.stopping.is_leaving() {
+        if !self.stopping.is_ended() || self.stopping.is_suspending() {
             self.cut_off(task, Some(id), out);
         }
         self.advance(out);
@@ -234,7 +234,7 @@ impl RunMachine {
             }
             return;
         }
-        self.stopping.cancel_leaving();
+        self.stopping.cancel_suspending();
         self.budgets.resume(self.now, bounds);
         self.emit(ProgressEvent::RunResumed {}, out);
         self.revoke_open((CallOutcome::InDoubt, CUT_OFF), true, out);
@@ -257,7 +257,7 @@ impl RunMachine {
         self.carry_out_requests(out);
         self.carry_out_shelved(out);
         // A cancellation from before the stop may end the run at once.
-        if self.is_led() && self.lead.is_awake() && !self.stopping.is_leaving() && self.phase == Phase::Executing {
+        if self.is_led() && self.lead.is_awake() && !self.stopping.is_suspending() && self.phase == Phase::Executing {
             self.wake_again(out);
         }
         self.advance(out);
@@ -294,7 +294,7 @@ impl RunMachine {
                     self.lead_stopped(out);
                 }
                 let output = self.failed(FailureCode::Internal, message.clone(), None);
-                self.leave(output, out);
+                self.suspend(output, out);
             }
         }
     }
@@ -314,15 +314,15 @@ mod tests {
             [(None, true), (Some(RunStatus::WaitingForHuman), true), (Some(RunStatus::Failed), false), (Some(RunStatus::Executing), false)];
         for (leaving, expected) in cases {
             let mut stop = StopState { leaving: leaving.map(output), ..StopState::default() };
-            assert_eq!((stop.supersede(), stop.is_leaving()), (expected, !expected), "{leaving:?}");
+            assert_eq!((stop.supersede(), stop.is_suspending()), (expected, !expected), "{leaving:?}");
         }
     }
 
     #[test]
     fn the_first_reason_to_leave_counts() {
         let mut stop = StopState::default();
-        assert!(stop.leave(output(RunStatus::Failed)) && !stop.leave(output(RunStatus::Completed)));
+        assert!(stop.suspend(output(RunStatus::Failed)) && !stop.suspend(output(RunStatus::Completed)));
         assert_eq!(stop.take_output(), Some(output(RunStatus::Failed)));
-        assert!(!stop.is_leaving());
+        assert!(!stop.is_suspending());
     }
 }

@@ -25,11 +25,11 @@ impl RunMachine {
     /// the run.
     pub(super) fn advance(&mut self, out: &mut Out) {
         // The lead may ask before there is a plan.
-        if self.phase == Phase::Planning && !self.stopping.is_leaving() && self.waits_for_person() {
+        if self.phase == Phase::Planning && !self.stopping.is_suspending() && self.waits_for_person() {
             let output = self.waiting();
-            return self.leave(output, out);
+            return self.suspend(output, out);
         }
-        if self.stopping.is_leaving() || self.phase != Phase::Executing || self.fault.is_some() {
+        if self.stopping.is_suspending() || self.phase != Phase::Executing || self.fault.is_some() {
             return;
         }
         if self.stopping.is_ended() {
@@ -101,7 +101,7 @@ impl RunMachine {
             }
             for task in ready {
                 self.start_task(&task, out);
-                if self.stopping.is_leaving() || self.fault.is_some() {
+                if self.stopping.is_suspending() || self.fault.is_some() {
                     return;
                 }
             }
@@ -153,7 +153,7 @@ impl RunMachine {
     fn return_result(&mut self, task: &TaskId, missing: &str, out: &mut Out) -> bool {
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Actor) else { return false };
         let before = self.executions.returned(task).map_or(0, |returned| returned.number);
-        if self.stopping.is_leaving() || before >= self.input.settings.triggers.max_retries {
+        if self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
         }
         let attempt = known.attempts;
@@ -392,7 +392,7 @@ impl RunMachine {
             known.after_failure(self.input.settings.triggers.max_retries) == AfterFailure::Retry
         };
         let again = match conclusion.cause {
-            // The run is left, and the task is tried again when it is resumed.
+            // The run is suspended, and the task is tried again when it is resumed.
             Some(FailureCause::Model) => true,
             Some(cause) if cause.is_final() => false,
             // The actor had as many tries in its conversation.
@@ -412,7 +412,7 @@ impl RunMachine {
         }
         if conclusion.cause == Some(FailureCause::Model) {
             let output = self.failed(FailureCode::ModelUnavailable, error, self.repair_model(conclusion.hint.clone()));
-            self.leave(output, out);
+            self.suspend(output, out);
         }
     }
 

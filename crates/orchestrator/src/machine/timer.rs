@@ -11,7 +11,7 @@ impl RunMachine {
     /// Sets the timer for the next moment at which a trigger or the time bound could change the decision. The time
     /// bound applies in every phase, including planning and writing the answer.
     pub(super) fn watch_time(&mut self, out: &mut Out) {
-        if self.stopping.is_leaving() || self.phase == Phase::Over || self.stop_at_deadline(out) {
+        if self.stopping.is_suspending() || self.phase == Phase::Over || self.stop_at_deadline(out) {
             return;
         }
         let (history, now) = (self.replans.history(), self.now);

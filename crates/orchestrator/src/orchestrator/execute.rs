@@ -1,4 +1,4 @@
-//! Execution of a run from its start or its current state until it ends or is left.
+//! Execution of a run from its start or its current state until it ends or is suspended.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -146,7 +146,7 @@ impl Orchestrator {
         Ok(result)
     }
 
-    /// Records the status of a left run in the list of runs. The write starts at once; the future waits for it.
+    /// Records the status of a suspended run in the list of runs. The write starts at once; the future waits for it.
     pub(super) fn list(&self, run: &RunId, state: &ProgressState) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), state.status.word())
     }

@@ -277,7 +277,7 @@ impl KeptFiles {
         spawn_blocking(move || recorder.since_begin(&path)).await.ok().flatten()
     }
 
-    /// Finishes the recording when the run ends or is left. Returns the reasons if it has stopped before.
+    /// Finishes the recording when the run ends or is suspended. Returns the reasons if it has stopped before.
     pub(crate) async fn finish(&self) -> Vec<Message> {
         let Some(recorder) = self.recorder.clone() else { return Vec::new() };
         let finished = spawn_blocking(move || {

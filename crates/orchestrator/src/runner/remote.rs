@@ -142,7 +142,7 @@ impl RemoteEffects {
         fact.without_secrets(self.redactor())
     }
 
-    /// Finishes a run that ends for good (`over`) or is left: stores its snapshot and its plan, and calls the hooks.
+    /// Finishes a run that ends for good (`over`) or is suspended: stores its snapshot and its plan, and calls the hooks.
     /// Returns notes for the result.
     pub async fn end(&self, mut result: RunResult, state: &ProgressState, over: bool) -> Vec<Message> {
         let parts = &self.runner.parts;

@@ -49,7 +49,7 @@ pub struct HooksConfig {
     /// After a tool call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after_tool: Vec<HookConfig>,
-    /// At the end of a run, or when it is left.
+    /// At the end of a run, or when it is suspended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stop: Vec<HookConfig>,
 }

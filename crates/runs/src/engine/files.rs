@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use aime_messages::message;
 use aime_orchestrator::RunView;
 use aime_progress_management::{ProgressEvent, RunId};
-use aime_temporal::{ImportOutcome, Side, Tree, Trees, importer};
+use aime_temporal::{ImportOutcome, Side, WorkspaceSnapshot, WorkspaceStore, import_author};
 use aime_undo::{Author, Change, UndoData};
 
 use super::{EngineOptions, EngineRuns, access};
@@ -23,17 +23,17 @@ pub struct FolderConflict {
 }
 
 /// Returns the working folder with its states, which are stored outside the reach of commands in the folder.
-pub(super) async fn trees(side: Side, options: &EngineOptions, setup: &Setup) -> Result<Trees, RunsError> {
+pub(super) async fn trees(side: Side, options: &EngineOptions, setup: &Setup) -> Result<WorkspaceStore, RunsError> {
     let Some(state) = setup.places.state_folder().filter(|state| !state.starts_with(&setup.folder)) else {
         return Err(RunsError::usage(message!("engine-no-state-folder")).hint(message!("engine-no-state-folder-hint")));
     };
     let path = setup.environment.text("PATH").unwrap_or_default().into();
-    Ok(Trees::open(side, &setup.folder, &state.join("trees"), path, access::blobs(options, setup)?).await?)
+    Ok(WorkspaceStore::open(side, &setup.folder, &state.join("trees"), path, access::blobs(options, setup)?).await?)
 }
 
 impl EngineRuns<'_> {
     /// Returns the folder's content as the initial state of a run; none if the run works in this folder itself.
-    pub(super) async fn hand_over(&self, run: &RunId) -> Result<Option<Tree>, RunsError> {
+    pub(super) async fn hand_over(&self, run: &RunId) -> Result<Option<WorkspaceSnapshot>, RunsError> {
         if !self.options.git_handoff {
             return Ok(None);
         }
@@ -42,7 +42,7 @@ impl EngineRuns<'_> {
     }
 
     /// Brings a run's changes to its folder into this one. The caller gets a notice if the run started elsewhere.
-    pub(super) async fn take_back(&self, run: &RunId, tree: &Tree) -> Result<Option<FolderConflict>, RunsError> {
+    pub(super) async fn take_back(&self, run: &RunId, tree: &WorkspaceSnapshot) -> Result<Option<FolderConflict>, RunsError> {
         let setup = self.setup();
         let trees = trees(Side::Client, self.options, setup).await?;
         // The changes are recorded like any other work, so that they can be undone.
@@ -62,7 +62,7 @@ impl EngineRuns<'_> {
         Ok(None)
     }
 
-    /// Checks that this folder has the record of the file changes of a left run, which it needs for an undo of the run or of `task`. The
+    /// Checks that this folder has the record of the file changes of a suspended run, which it needs for an undo of the run or of `task`. The
     /// record is in the folder where the run worked or, if that travelled between hosts, in the folder into which it was brought back.
     pub fn check_undo(&self, run: &RunId, seen: &RunView, task: Option<&str>) -> Result<(), RunsError> {
         if seen.output.is_none() {
@@ -73,7 +73,7 @@ impl EngineRuns<'_> {
         if data.is_none() && may_have_changed_files(seen) {
             return Err(RunsError::usage(message!("engine-kept-elsewhere", run)).hint(Hint::Engine(EngineStep::UndoElsewhere)));
         }
-        let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == importer());
+        let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == import_author());
         if task.is_some() && data.is_some_and(|data| data.changes().any(of_nobody)) {
             return Err(RunsError::usage(message!("engine-as-one", run)).hint(message!("engine-as-one-hint")));
         }

@@ -127,7 +127,7 @@ impl EngineRuns<'_> {
     }
 }
 
-async fn record(engine: &aime_temporal::Runs, listed: ListedRun, silent: &AtomicUsize) -> RunListing {
+async fn record(engine: &aime_temporal::RunsClient, listed: ListedRun, silent: &AtomicUsize) -> RunListing {
     let ListedRun { run, status, since, ended } = listed;
     let (since, ended) = (since.map(millis), ended.map(millis));
     let history = Some(HistoryTimes { since, ended });
@@ -146,7 +146,7 @@ async fn record(engine: &aime_temporal::Runs, listed: ListedRun, silent: &Atomic
 }
 
 /// Returns the status of a run, in the words of a folder's list, and its state.
-async fn status_and_state(engine: &aime_temporal::Runs, run: &RunId) -> Option<(String, ProgressState)> {
+async fn status_and_state(engine: &aime_temporal::RunsClient, run: &RunId) -> Option<(String, ProgressState)> {
     let seen = engine.watch(run, usize::MAX).await.ok()?;
     let state = engine.progress(run).await.ok()??;
     let status = match seen.result {
@@ -162,7 +162,7 @@ fn millis(time: SystemTime) -> UnixMillis {
 }
 
 /// Fills in the start times of the newest runs. The engine lists a run with a new history as new.
-async fn add_start_times(engine: &aime_temporal::Runs, listed: &mut Vec<ListedRun>) {
+async fn add_start_times(engine: &aime_temporal::RunsClient, listed: &mut Vec<ListedRun>) {
     listed.sort_by_key(|run| Reverse(run.since));
     listed.truncate(NEWEST);
     for run in listed {

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{EngineRuns, LOOK};
 use crate::{
-    Cancelled, Delivery, RunsError, has_ended,
-    service::{asks_nothing, hearer, not_driven, part_of},
+    Cancelled, Delivery, RunsError, ended_error,
+    service::{cancellable_task, no_open_question_error, not_driven_error, recipient},
 };
 
 /// Time to wait for the end of a cancelled run. Actors have 10 seconds to end.
@@ -21,10 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Run that receives a message.
 struct Target<'a> {
-    engine: &'a aime_temporal::Runs,
+    engine: &'a aime_temporal::RunsClient,
     /// State of the run; none if no worker can report it.
     view: Option<RunView>,
-    /// True if the run was left or is a fork, so that nothing drives it now.
+    /// True if the run was suspended or is a fork, so that nothing drives it now.
     is_left: bool,
 }
 
@@ -58,7 +58,7 @@ impl EngineRuns<'_> {
         if let Some(seen) = &target.view {
             let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.is_over);
             let more = seen.state.questions.iter().any(|question| question.answer.is_some());
-            let open = open.ok_or_else(|| asks_nothing(run, more))?;
+            let open = open.ok_or_else(|| no_open_question_error(run, more))?;
             if open.kind == "approval" {
                 text = Consent::recorded(text);
             }
@@ -73,7 +73,7 @@ impl EngineRuns<'_> {
     pub async fn message(&self, run: &RunId, task: Option<&str>, text: String) -> Result<Delivery, RunsError> {
         let target = self.target(run).await?;
         let task = match &target.view {
-            Some(seen) => hearer(run, seen, task)?,
+            Some(seen) => recipient(run, seen, task)?,
             None => task.map(task_id).transpose()?,
         };
         let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(RunsError::internal)?;
@@ -84,7 +84,7 @@ impl EngineRuns<'_> {
     pub async fn pause(&self, run: &RunId) -> Result<(), RunsError> {
         let target = self.target(run).await?;
         if target.is_left {
-            return Err(not_driven(run));
+            return Err(not_driven_error(run));
         }
         self.send(&target, run, RunFact::StopRequested { reason: message!("paused-by-person") }).await.map(drop)
     }
@@ -94,10 +94,10 @@ impl EngineRuns<'_> {
         let target = self.target(run).await?;
         if let Some(seen) = &target.view {
             if seen.is_over {
-                return Err(has_ended(run, &seen.state));
+                return Err(ended_error(run, &seen.state));
             }
             if let Some(task) = task {
-                part_of(run, seen, &[], task)?;
+                cancellable_task(run, seen, &[], task)?;
             }
         }
         let task = task.map(task_id).transpose()?;

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use aime_messages::{Describe as _, message};
 use aime_orchestrator::{PublishedEvent, RunFact, RunResult};
 use aime_progress_management::{RunId, Timestamp};
-use aime_temporal::{EngineError, Tree, WatchReply};
+use aime_temporal::{EngineError, WatchReply, WorkspaceSnapshot};
 
 use super::{EngineRuns, FolderConflict, LOOK};
 use crate::{Consents, RunUpdate, RunsError, WatchedRun, remember};
@@ -29,7 +29,7 @@ pub struct EngineWatch<'a> {
     /// Time until the next poll.
     pause: Duration,
     stop: Stop,
-    ended: Option<(RunResult, Option<Tree>)>,
+    ended: Option<(RunResult, Option<WorkspaceSnapshot>)>,
 }
 
 /// Request to stop the run.
@@ -82,7 +82,7 @@ impl<'a> EngineWatch<'a> {
         }
     }
 
-    /// Returns the next event or note; none once the run has ended or was left. It may be cancelled.
+    /// Returns the next event or note; none once the run has ended or was suspended. It may be cancelled.
     pub async fn next(&mut self) -> Result<Option<RunUpdate>, RunsError> {
         loop {
             if let Some(update) = self.updates.pop_front() {

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Runs, has_ended, remember, settings_of};
+use super::{Runs, ended_error, remember, settings_of};
 use crate::{ErrorKind, Hint, RunsError, Setup};
 
 /// Options for driving a run: its models, the person who answers questions, and the previous conversation.
@@ -38,7 +38,7 @@ impl Drive {
         Self { models: Some(models), ..self }
     }
 
-    /// Sets the person who answers questions. Without one the run waits for an answer and is left.
+    /// Sets the person who answers questions. Without one the run waits for an answer and is suspended.
     #[must_use]
     pub fn human(self, human: Arc<dyn HumanChannel>) -> Self {
         Self { human: Some(human), ..self }
@@ -249,7 +249,7 @@ impl Runs {
             return Err(RunsError::usage(message!("run-driven", run)).hint(message!("run-driven-hint")));
         }
         let seen = self.resumable(run)?;
-        if seen.is_over { Err(has_ended(run, &seen.state)) } else { Ok(()) }
+        if seen.is_over { Err(ended_error(run, &seen.state)) } else { Ok(()) }
     }
 }
 

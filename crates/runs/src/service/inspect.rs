@@ -98,7 +98,7 @@ impl Runs {
         for unused in &seen.unused {
             self.setup.note(message!("from-beginning", reason = Message::text(unused)));
         }
-        if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen.state)) } else { Ok(seen) }
+        if seen.state.status == RunStatus::Cancelled { Err(ended_error(run, &seen.state)) } else { Ok(seen) }
     }
 
     /// Returns true if a process drives the run, that is, holds its lock.
@@ -250,7 +250,7 @@ pub fn state_of_version(run: &RunId, seen: &RunView, version: u32) -> Result<Pro
     state_at(seen, version).ok_or_else(|| OrchestratorError::no_version(run, version, seen.state.version).into())
 }
 
-/// Returns the outcome of a run, or its present status. A run that is neither over nor left, and that no process drives, was cut off.
+/// Returns the outcome of a run, or its present status. A run that is neither over nor suspended, and that no process drives, was cut off.
 pub fn outcome(run: &RunId, seen: &RunView, driven: bool) -> RunOutput {
     match &seen.output {
         Some(output) => output.clone(),
@@ -264,7 +264,7 @@ pub fn outcome(run: &RunId, seen: &RunView, driven: bool) -> RunOutput {
 }
 
 /// Returns the error for a message to an ended run.
-pub fn has_ended(run: &RunId, state: &ProgressState) -> RunsError {
+pub fn ended_error(run: &RunId, state: &ProgressState) -> RunsError {
     let (status, version) = (state.status, state.version);
     let ended = if status == RunStatus::Cancelled { message!("run-cancelled", run) } else { message!("run-ended", run) };
     RunsError::usage(ended).hint(after_end(run, version))

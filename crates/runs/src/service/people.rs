@@ -11,7 +11,7 @@ use aime_tools::Consent;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Runs, has_ended};
+use super::{Runs, ended_error};
 use crate::{Hint, RunsError};
 
 /// Interval of the checks whether the driving process has released the run.
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct AnswerReceipt {
     /// The question.
     pub question: Question,
-    /// True if the run had been left waiting for the answer.
+    /// True if the run had been suspended waiting for the answer.
     pub was_left: bool,
 }
 
@@ -42,7 +42,7 @@ pub enum Cancelled {
 impl Runs {
     /// Sends a message to a run, or to the actor of one task.
     pub async fn message(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
-        let task = hearer(run, &self.view(run)?, task)?;
+        let task = recipient(run, &self.view(run)?, task)?;
         self.put(run, &InboxMessage::Say { task, text: text.to_owned() }).await
     }
 
@@ -50,7 +50,7 @@ impl Runs {
     pub async fn pause(&self, run: &RunId) -> Result<(), RunsError> {
         self.view(run)?;
         if !self.is_driven(run) {
-            return Err(not_driven(run));
+            return Err(not_driven_error(run));
         }
         self.put(run, &InboxMessage::Pause {}).await
     }
@@ -67,7 +67,7 @@ impl Runs {
             if question.is_some() {
                 return Err(RunsError::usage(message!("run-asked", run = run)).hint(message!("run-asked-hint")));
             }
-            return Err(asks_nothing(run, !answered.is_empty()));
+            return Err(no_open_question_error(run, !answered.is_empty()));
         };
         let text = if asked.kind == "approval" { Consent::recorded(text) } else { text };
         self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text }).await?;
@@ -79,12 +79,12 @@ impl Runs {
     pub async fn cancel(&self, run: &RunId, task: Option<&str>) -> Result<Cancelled, RunsError> {
         let seen = self.view(run)?;
         if seen.is_over && seen.output.is_some() {
-            return Err(has_ended(run, &seen.state));
+            return Err(ended_error(run, &seen.state));
         }
         let Some(task) = task else { return self.cancel_run(run).await };
         // A task with an unread cancel in the inbox counts as cancelled.
         let before: Vec<TaskId> = self.inbox(run)?.into_iter().filter_map(cancelled_by).collect();
-        let task = part_of(run, &seen, &before, task)?;
+        let task = cancellable_task(run, &seen, &before, task)?;
         self.put(run, &InboxMessage::Cancel { task: Some(task.clone()) }).await?;
         Ok(Cancelled::Task(task))
     }
@@ -135,10 +135,10 @@ fn cancelled_by(message: InboxMessage) -> Option<TaskId> {
 }
 
 /// Returns the task whose actor gets a message; none if the run itself does.
-pub(crate) fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
+pub(crate) fn recipient(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
     let task = task.map(|task| open_task(run, seen, task)).transpose()?.map(|task| &task.spec);
     if seen.is_over {
-        return Err(has_ended(run, &seen.state));
+        return Err(ended_error(run, &seen.state));
     }
     if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {
         return Err(RunsError::usage(message!("task-no-actor", task = task.id)).hint(Hint::TellRun(run.to_string())));
@@ -160,18 +160,18 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
 }
 
 /// Returns the error for a pause of a run that no process drives.
-pub(crate) fn not_driven(run: &RunId) -> RunsError {
+pub(crate) fn not_driven_error(run: &RunId) -> RunsError {
     RunsError::usage(message!("run-nobody", run = run)).hint(Hint::ShowRun(run.to_string()))
 }
 
 /// Returns the error for an answer without an open question; `more` if there was one that is answered by now.
-pub(crate) fn asks_nothing(run: &RunId, more: bool) -> RunsError {
+pub(crate) fn no_open_question_error(run: &RunId, more: bool) -> RunsError {
     RunsError::usage(if more { message!("run-asks-no-more", run) } else { message!("run-asks-nothing", run) })
         .hint(Hint::ShowRun(run.to_string()))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.
-pub(crate) fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
+pub(crate) fn cancellable_task(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {
         return Err(RunsError::usage(message!("run-all", task = task, run = run)).hint(Hint::CancelRun(run.to_string())));

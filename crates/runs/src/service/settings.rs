@@ -49,7 +49,7 @@ pub fn settings_of(config: &Config) -> RunSettings {
 }
 
 /// Returns the bounds of a resumed run: a bound that was reached and that no flag sets is raised to the configured one.
-pub fn raised(mut bounds: Bounds, reached: &BTreeSet<String>, run: &RunConfig) -> Bounds {
+pub fn raise_reached_bounds(mut bounds: Bounds, reached: &BTreeSet<String>, run: &RunConfig) -> Bounds {
     for bound in reached {
         match bound.as_str() {
             "tool_calls" => bounds.max_tool_calls = bounds.max_tool_calls.max(run.max_tool_calls),

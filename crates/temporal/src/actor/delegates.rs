@@ -13,12 +13,12 @@ use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCanc
 
 use super::{ActorDriver, ActorWorkflow, failed};
 use crate::{
-    ActorBegin, ActorEnd, Capability, DelegateCreation, DelegateOrder, Effects, Handover, MachineStart, RunningEffect, StoppedActor,
-    TaskWork, Tree, Wire,
+    ActorEnd, ActorWorkflowInput, Capability, DelegateCreation, DelegateInput, Effects, Handover, MachineStart, RunningEffect,
+    StoppedActor, TaskWork, Wire, WorkspaceSnapshot,
     child::drive_child,
     effect::lost,
-    tree::{conflict_message, merge_reply, tree_now},
     workflow_context::now,
+    workflow_workspace::{conflict_message, current_workspace, merge_reply},
 };
 
 /// A part of the work, on its way to another actor.
@@ -29,7 +29,7 @@ struct Delegation {
     request: DelegateTask,
     origins: Vec<Origin>,
     /// Initial state of the calling actor, without its past.
-    by: ActorBegin,
+    by: ActorWorkflowInput,
     /// The name of the other one's journal.
     name: String,
     /// Fires when the actor is no longer needed.
@@ -43,11 +43,11 @@ impl ActorDriver {
             return RunningEffect::working(async move { vec![failed(id, &Message::text("this is no work to delegate"))] });
         };
         let begin = MachineStart { journal: None, ..self.begin.begin.clone() };
-        let by = ActorBegin { begin, run_context: self.context.clone(), created: None, ..self.begin.clone() };
+        let by = ActorWorkflowInput { begin, run_context: self.context.clone(), created: None, ..self.begin.clone() };
         let (ctx, stop, delegates, name) =
             (self.ctx.clone(), self.cancels.token(&id), Rc::clone(&self.delegates), self.delegate_name(&call));
         let delegation = Delegation { ctx, id, call, request, origins, by, name, stop, delegates };
-        RunningEffect::working(delegation.go().map(|fact| vec![fact]))
+        RunningEffect::working(delegation.execute().map(|fact| vec![fact]))
     }
 
     /// Returns the name of the journal of the actor that answers a call.
@@ -74,12 +74,12 @@ impl ActorDriver {
 }
 
 impl Delegation {
-    async fn go(self) -> ActorFact {
+    async fn execute(self) -> ActorFact {
         let begun = now(&self.ctx);
         let ended = self.ctx.state(|actor| actor.stopped.get(&self.name).and_then(|known| Some((known.ended.clone()?, known.text_limit))));
         let (conclusion, text_limit) = match ended {
             Some(ended) => ended,
-            None => match self.driven().await {
+            None => match self.drive_delegate().await {
                 Ok(ended) => ended,
                 Err(fact) => return *fact,
             },
@@ -91,10 +91,10 @@ impl Delegation {
     }
 
     /// Returns the conclusion of the delegated actor, and the limit of the text that its caller receives.
-    async fn driven(&self) -> Result<(Conclusion, Option<usize>), Box<ActorFact>> {
+    async fn drive_delegate(&self) -> Result<(Conclusion, Option<usize>), Box<ActorFact>> {
         let private = self.ctx.state(|actor| actor.stopped.get(&self.name).and_then(|known| known.private.clone()));
         let is_private = private.is_some();
-        let begin = self.other(private).await?;
+        let begin = self.start_input(private).await?;
         let text_limit = begin.text_limit;
         let workflow = format!("{}/{}", self.by.run, self.name);
         self.delegates.borrow_mut().insert(workflow.clone());
@@ -109,7 +109,7 @@ impl Delegation {
             let work = TaskWork::new(self.by.input.run(), &self.by.begin.input.what.spec.task, &self.name);
             let work = TaskWork { is_partial, ..work };
             let from = Some(&from).filter(|_| !is_private);
-            let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
+            let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::WorkspaceSnapshot { tree }), work).await;
             let taken = taken.map_err(|why| failed(&why))?;
             if !is_partial && taken.private.is_some() {
                 return Err(failed(&conflict_message(&taken.conflicts)));
@@ -126,24 +126,24 @@ impl Delegation {
     }
 
     /// Returns the delegated actor in its suspended state, or a new one.
-    async fn other(&self, private: Option<Tree>) -> Result<ActorBegin, Box<ActorFact>> {
-        let tree = private.or_else(|| tree_now(&self.ctx));
+    async fn start_input(&self, private: Option<WorkspaceSnapshot>) -> Result<ActorWorkflowInput, Box<ActorFact>> {
+        let tree = private.or_else(|| current_workspace(&self.ctx));
         if let Some(StoppedActor { mut begin, reports, text_limit, .. }) = self.ctx.state_mut(|actor| actor.stopped.remove(&self.name)) {
             if let Some(journal) = &mut begin.journal {
                 journal.then = vec![ActorFact::Resumed {}];
             }
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|actor| actor.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            return Ok(ActorBegin { begin, reports, tree, stopped, text_limit, ..self.by.clone() });
+            return Ok(ActorWorkflowInput { begin, reports, tree, stopped, text_limit, ..self.by.clone() });
         }
         let failed = |why: &Message| Box::new(failed(self.id.clone(), why));
         let Some(order) = self.by.order.clone() else {
             return Err(failed(&Message::text("a version of aime that cannot delegate began this actor: do the work yourself")));
         };
-        let ActorBegin { run, input, run_context, queues, begin, .. } = &self.by;
+        let ActorWorkflowInput { run, input, run_context, queues, begin, .. } = &self.by;
         let queue = queues.name(Capability::Planner);
         let options = queues.options(Capability::Planner, &self.id, self.stop.clone());
-        let order = DelegateOrder {
+        let order = DelegateInput {
             run_context: run_context.clone(),
             run: run.clone(),
             order,
@@ -158,7 +158,7 @@ impl Delegation {
                 let begin = MachineStart::<ActorMachine>::fresh(now(&self.ctx), made.actor.input);
                 let created = Some(made.actor.created);
                 let text_limit = made.text_limit;
-                Ok(ActorBegin { begin, reports: 0, created, tree, stopped: Vec::new(), text_limit, ..self.by.clone() })
+                Ok(ActorWorkflowInput { begin, reports: 0, created, tree, stopped: Vec::new(), text_limit, ..self.by.clone() })
             }
             Ok(Wire(DelegateCreation::Refused { why })) => Err(failed(&why.into())),
             Err(ActivityExecutionError::Cancelled(_)) => Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped })),

@@ -11,11 +11,11 @@ use temporalio_client::{
 };
 use temporalio_common::protos::temporal::api::{common::v1::WorkflowExecution, workflowservice::v1::DeleteWorkflowExecutionRequest};
 
-use super::{EngineError, Runs};
+use super::{EngineError, RunsClient};
 use crate::run_workflow;
 
-impl Runs {
-    /// Deletes a run that has ended or was left, with all its histories and those of its actors. The engine removes
+impl RunsClient {
+    /// Deletes a run that has ended or was suspended, with all its histories and those of its actors. The engine removes
     /// them soon after this returns. Blobs are kept, because other runs may have the same.
     ///
     /// # Errors

@@ -9,8 +9,11 @@ use aime_progress_management::{Outcome, PlanId, ProgressEvent, RunId};
 use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 
-use super::{EngineError, Runs, unqueried};
-use crate::{ActorJournaled, ActorWorkflow, MachineStart, PartialJournal, RunBegin, StoppedActor, Timestamped, Tree, Wire, run_workflow};
+use super::{EngineError, RunsClient, unqueried};
+use crate::{
+    ActorJournalPage, ActorWorkflow, JournalResume, MachineStart, RunWorkflowInput, StoppedActor, Timestamped, Wire, WorkspaceSnapshot,
+    run_workflow,
+};
 
 /// Work of actors up to the moment of the fork.
 #[derive(Default)]
@@ -21,7 +24,7 @@ struct AtWork {
     undelivered_reports: Vec<ActorReport>,
 }
 
-impl Runs {
+impl RunsClient {
     /// Creates a run in the state in which `run` reached version `version` of its plan. It waits until a person
     /// resumes it. Tasks completed by then are completed in the fork, and actors continue from their work so far.
     /// Files are used in their current state; if the folder moves between hosts, the fork begins from `tree`.
@@ -29,7 +32,7 @@ impl Runs {
     /// # Errors
     /// [`EngineError::ActorForgotten`]; [`EngineError::Past`] for a version that the plan never had;
     /// [`EngineError::RunExists`], and errors of the engine.
-    pub async fn fork(&self, run: &RunId, version: u32, new: &RunId, tree: Option<Tree>) -> Result<(), EngineError> {
+    pub async fn fork(&self, run: &RunId, version: u32, new: &RunId, tree: Option<WorkspaceSnapshot>) -> Result<(), EngineError> {
         let (input, facts) = self.journal(run).await?;
         let (input, mut facts) = forked(input, &facts, version, new)?;
         let until = facts.last().map_or(input.at, |fact| fact.at);
@@ -45,9 +48,9 @@ impl Runs {
         }
         let events = view_of(input.clone(), &facts).events.len();
         let facts = facts.into_iter().map(Timestamped::from).collect();
-        let journal = PartialJournal { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
+        let journal = JournalResume { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
         let (begin, queues) = (MachineStart { input: input.into(), journal: Some(journal) }, self.queues.clone());
-        self.begin(RunBegin { begin, queues, stopped, tree, is_waiting: true, seeks_lead: false }).await
+        self.begin(RunWorkflowInput { begin, queues, stopped, tree, is_waiting: true, seeks_lead: false }).await
     }
 
     /// Returns the work up to that moment of the actors, and of their delegates, of a run in the state `machine`.
@@ -107,10 +110,10 @@ impl Runs {
     }
 
     /// Returns all facts of an actor; `None` if it never began, or if its history was removed.
-    async fn actor(&self, run: &RunId, name: &str) -> Result<Option<ActorJournaled>, EngineError> {
+    async fn actor(&self, run: &RunId, name: &str) -> Result<Option<ActorJournalPage>, EngineError> {
         let workflow = format!("{}/{name}", run_workflow(run.as_str()));
         let actor = self.client.get_workflow_handle::<ActorWorkflow>(workflow);
-        let mut known: Option<ActorJournaled> = None;
+        let mut known: Option<ActorJournalPage> = None;
         loop {
             let from = known.as_ref().map_or(0, |known| known.facts.len());
             match actor.query(ActorWorkflow::journal, from, WorkflowQueryOptions::default()).await {
@@ -147,8 +150,8 @@ struct PastActor {
 
 impl PastActor {
     /// Returns the work of a plan's actor up to the time `until`; `None` if it did not exist yet.
-    fn of(journaled: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
-        let ActorJournaled { input, created, first, text_limit, facts, .. } = journaled;
+    fn of(journaled: ActorJournalPage, plan: &PlanId, until: UnixMillis) -> Option<Self> {
+        let ActorJournalPage { input, created, first, text_limit, facts, .. } = journaled;
         let mut input: Recorded<ActorInput> = input.into();
         if input.at > until {
             return None;
@@ -180,7 +183,7 @@ impl PastActor {
     fn stopped(self) -> StoppedActor {
         let reports = u64::try_from(self.events.len()).unwrap_or(u64::MAX).saturating_add(self.first);
         let facts = self.facts.into_iter().map(Timestamped::from).collect();
-        let journal = PartialJournal { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
+        let journal = JournalResume { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
         let begin = MachineStart { input: self.input.into(), journal: Some(journal) };
         StoppedActor { begin, reports, ended: self.ended, text_limit: self.text_limit, private: None, conflicts: Vec::new() }
     }

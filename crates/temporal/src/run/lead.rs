@@ -13,14 +13,14 @@ use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{END_WITHIN, Ledger, RunDriver, RunWorkflow};
 use crate::{
-    ActorBegin, ActorEnd, Capability, Effects, Handover, MachineStart, Queues, RestOrder, RunningEffect, StoppedActor, TaskWork,
-    WakeComposition, WakeOrder, Wire,
+    ActorEnd, ActorWorkflowInput, Capability, Effects, Handover, LeadCheckInput, MachineStart, Queues, RunningEffect, StoppedActor,
+    TaskWork, WakeComposition, WakeInput, Wire,
     child::drive_child,
     effect::attempt_failed,
     lead_workflow,
-    orders::RunInput,
-    tree::{MergeReply, merge_reply, tree_now},
+    messages::RunInput,
     workflow_context::now,
+    workflow_workspace::{MergeReply, current_workspace, merge_reply},
 };
 
 /// One wake of the lead.
@@ -48,21 +48,21 @@ impl RunDriver {
             queues: self.queues.clone(),
             actors: Rc::clone(&self.actors),
         };
-        RunningEffect::working(wake.go())
+        RunningEffect::working(wake.execute())
     }
 }
 
 impl ActiveWake {
-    async fn go(self) -> Vec<RunFact> {
+    async fn execute(self) -> Vec<RunFact> {
         let known = self.ctx.state(|run| run.stopped.get(LEAD_PREFIX).cloned());
         if let Some(lead) = &known
             && let Some(rest) = rest_of(&lead.begin).filter(|rest| rest.wake >= self.order.wake.number)
         {
             // The run was stopped before it took in the end of this wake.
-            return vec![self.rested(rest, &lead.conflicts).await];
+            return vec![self.check_lead_work(rest, &lead.conflicts).await];
         }
         let (is_private, conflicts) = known.as_ref().map_or((false, Vec::new()), |lead| (lead.private.is_some(), lead.conflicts.clone()));
-        let begin = match self.lead(known).await {
+        let begin = match self.start_input(known).await {
             Ok(begin) => begin,
             Err(fact) => return vec![fact],
         };
@@ -86,7 +86,7 @@ impl ActiveWake {
                 let work = TaskWork::new(self.input.run(), &task, &format!("lead-{}", self.order.wake.number));
                 let work = TaskWork { conflicts, is_partial: rest.is_none(), is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::WorkspaceSnapshot { tree }), work).await
             }
             _ => Ok(MergeReply::default()),
         };
@@ -102,7 +102,7 @@ impl ActiveWake {
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
         let ended = match rest {
-            Some(rest) => self.rested(rest, &conflicts).await,
+            Some(rest) => self.check_lead_work(rest, &conflicts).await,
             None if self.stop.is_cancelled() => RunMachine::revoked(&self.id, &Reason::Stopped),
             None => RunFact::EffectFailed { id: self.id, message: conclusion.explanation() },
         };
@@ -110,13 +110,13 @@ impl ActiveWake {
     }
 
     /// Returns the lead with its conversation so far and the message of this wake, or a new one.
-    async fn lead(&self, known: Option<StoppedActor>) -> Result<ActorBegin, RunFact> {
+    async fn start_input(&self, known: Option<StoppedActor>) -> Result<ActorWorkflowInput, RunFact> {
         let run_context = self.ledger.borrow().context.clone();
-        let tree = known.as_ref().and_then(|lead| lead.private.clone()).or_else(|| tree_now(&self.ctx));
+        let tree = known.as_ref().and_then(|lead| lead.private.clone()).or_else(|| current_workspace(&self.ctx));
         let facts = known.iter().flat_map(|lead| &lead.begin.journal).flat_map(|journal| &journal.facts);
         // A wake that was stopped goes on where it was.
         let is_woken = known.is_some() && last_wake(facts.map(|dated| &dated.what)) >= self.order.wake.number;
-        let woken = if is_woken { None } else { Some(self.woken(known.is_none()).await?) };
+        let woken = if is_woken { None } else { Some(self.compose_wake(known.is_none()).await?) };
         let (goes_on, new) =
             woken.map_or((ActorFact::Resumed {}, None), |PreparedLeadWake { wake, lead }| (ActorFact::Woken { wake }, lead));
         let (begin, reports, created) = match (known, new) {
@@ -136,13 +136,13 @@ impl ActiveWake {
         };
         let (run, input, queues) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.queues.clone());
         let (stopped, order, text_limit) = (Vec::new(), None, None);
-        Ok(ActorBegin { begin, run, input, run_context, queues, reports, created, tree, order, stopped, text_limit })
+        Ok(ActorWorkflowInput { begin, run, input, run_context, queues, reports, created, tree, order, stopped, text_limit })
     }
 
-    async fn woken(&self, is_new: bool) -> Result<PreparedLeadWake, RunFact> {
+    async fn compose_wake(&self, is_new: bool) -> Result<PreparedLeadWake, RunFact> {
         let queue = self.queues.name(Capability::Planner);
         let run_context = self.ledger.borrow().context.clone();
-        let order = WakeOrder { run_context, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
+        let order = WakeInput { run_context, order: self.order.clone(), is_new, tree: current_workspace(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::wake, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(WakeComposition::Woken { lead })) => Ok(lead),
@@ -152,10 +152,10 @@ impl ActiveWake {
     }
 
     /// Returns the end of the wake. Open conflicts of the lead's work count as a check that does not hold.
-    async fn rested(&self, rest: LeadRest, conflicts: &[FoundConflict]) -> RunFact {
+    async fn check_lead_work(&self, rest: LeadRest, conflicts: &[FoundConflict]) -> RunFact {
         let queue = self.queues.name(Capability::Planner);
         let run_context = self.ledger.borrow().context.clone();
-        let order = RestOrder { run_context, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
+        let order = LeadCheckInput { run_context, id: self.id.clone(), rest, tree: current_workspace(&self.ctx) };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::check, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(mut fact)) => {

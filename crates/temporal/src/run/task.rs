@@ -16,13 +16,13 @@ use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{Ledger, RunDriver, RunWorkflow};
 use crate::{
-    ActorBegin, ActorCreation, ActorEnd, Capability, Effects, Handover, JudgeOrder, MachineStart, MakeOrder, Queues, RunningEffect,
-    StoppedActor, TaskWork, Tree, Wire, actor_workflow,
+    ActorCreation, ActorEnd, ActorWorkflowInput, Capability, Effects, Handover, JudgeInput, MachineStart, MakeActorInput, Queues,
+    RunningEffect, StoppedActor, TaskWork, Wire, WorkspaceSnapshot, actor_workflow,
     child::drive_child,
     effect::attempt_failed,
-    orders::RunInput,
-    tree::{MergeReply, merge_reply, tree_now},
+    messages::RunInput,
     workflow_context::{now, until},
+    workflow_workspace::{MergeReply, current_workspace, merge_reply},
 };
 
 /// End of an actor, with the conflicts of its work.
@@ -60,12 +60,12 @@ impl RunDriver {
             actors: Rc::clone(&self.actors),
             name,
         };
-        RunningEffect::working(attempt.go())
+        RunningEffect::working(attempt.execute())
     }
 }
 
 impl Attempt {
-    async fn go(self) -> Vec<RunFact> {
+    async fn execute(self) -> Vec<RunFact> {
         let (ctx, id) = (self.ctx.clone(), self.id.clone());
         let facts = self.work().await;
         ctx.state_mut(|run| run.writer.take_if(|writer| *writer == id));
@@ -84,19 +84,19 @@ impl Attempt {
         if again.is_none()
             && let Some(Ended { conclusion, conflicts }) = self.ended_before()
         {
-            return vec![self.ended(conclusion, conflicts, 0).await];
+            return vec![self.judge_attempt(conclusion, conflicts, 0).await];
         }
         let (private, conflicts) = self
             .ctx
             .state(|run| run.stopped.get(&self.name).map(|actor| (actor.private.clone(), actor.conflicts.clone())).unwrap_or_default());
         let is_private = private.is_some();
-        let begin = match self.actor(private, again).await {
+        let begin = match self.start_input(private, again).await {
             Ok(begin) => begin,
             Err(fact) => return vec![fact],
         };
         if begin.tree.is_none()
             && takes_turns(self.input.settings(), begin.begin.input.what.spec.tools.iter().map(AsRef::as_ref))
-            && !self.has_turn().await
+            && !self.wait_for_turn().await
         {
             return vec![RunMachine::revoked(&self.id, &Reason::Stopped)];
         }
@@ -119,7 +119,7 @@ impl Attempt {
                 let work = TaskWork::new(self.input.run(), &self.order.task, &name);
                 let work = TaskWork { conflicts, is_partial, is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::WorkspaceSnapshot { tree }), work).await
             }
             _ => Ok(MergeReply::default()),
         };
@@ -139,13 +139,13 @@ impl Attempt {
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
-        let ended = self.ended(conclusion, conflicts, duration_ms).await;
+        let ended = self.judge_attempt(conclusion, conflicts, duration_ms).await;
         merged.into_iter().chain([ended]).collect()
     }
 
     /// Waits until no other actor that may write works in the folder, and tells the run that the task does so. Returns false if the attempt is
     /// stopped meanwhile.
-    async fn has_turn(&self) -> bool {
+    async fn wait_for_turn(&self) -> bool {
         let awaited = |is_over| {
             let fact = RunFact::FolderAwaited { task: self.order.task.clone(), is_over };
             self.ctx.state_mut(|run| run.inbox.push(fact));
@@ -178,7 +178,7 @@ impl Attempt {
 
     /// Returns the actor in its suspended state, with the fact `again` that runs it again, or a new one. It works in the state `private` of the
     /// folder, if its earlier work is not merged.
-    async fn actor(&self, private: Option<Tree>, again: Option<ActorFact>) -> Result<ActorBegin, RunFact> {
+    async fn start_input(&self, private: Option<WorkspaceSnapshot>, again: Option<ActorFact>) -> Result<ActorWorkflowInput, RunFact> {
         let (run, input, run_context) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().context.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
@@ -188,16 +188,33 @@ impl Attempt {
             if let Some(journal) = &mut begin.journal {
                 journal.then = undelivered.into_iter().chain([ActorFact::Resumed {}]).collect();
             }
-            let tree = private.or_else(|| tree_now(&self.ctx));
+            let tree = private.or_else(|| current_workspace(&self.ctx));
             let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
             let text_limit = None;
-            return Ok(ActorBegin { begin, run, input, run_context, queues, reports, created: None, tree, order, stopped, text_limit });
+            return Ok(ActorWorkflowInput {
+                begin,
+                run,
+                input,
+                run_context,
+                queues,
+                reports,
+                created: None,
+                tree,
+                order,
+                stopped,
+                text_limit,
+            });
         }
         let queue = self.queues.name(Capability::Planner);
-        let tree = tree_now(&self.ctx);
+        let tree = current_workspace(&self.ctx);
         let messages = run_context.messages_to(&self.order.task, self.is_alone());
-        let order =
-            MakeOrder { run_context: run_context.clone(), id: self.id.clone(), order: self.order.clone(), messages, tree: tree.clone() };
+        let order = MakeActorInput {
+            run_context: run_context.clone(),
+            id: self.id.clone(),
+            order: self.order.clone(),
+            messages,
+            tree: tree.clone(),
+        };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::make, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(ActorCreation::Made { actor })) => {
@@ -208,7 +225,7 @@ impl Attempt {
                 let created = Some(actor.created);
                 let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
                 let (stopped, text_limit) = (Vec::new(), None);
-                Ok(ActorBegin { begin, run, input, run_context, queues, reports: 0, created, tree, order, stopped, text_limit })
+                Ok(ActorWorkflowInput { begin, run, input, run_context, queues, reports: 0, created, tree, order, stopped, text_limit })
             }
             Ok(Wire(ActorCreation::Ended { fact })) => Err(*fact),
             Err(error) => Err(attempt_failed(&self.id, &queue, &error)),
@@ -229,7 +246,7 @@ impl Attempt {
     }
 
     /// Returns the end of the attempt. Open conflicts come before the criteria of the task.
-    async fn ended(&self, conclusion: Conclusion, conflicts: Vec<FoundConflict>, duration_ms: u64) -> RunFact {
+    async fn judge_attempt(&self, conclusion: Conclusion, conflicts: Vec<FoundConflict>, duration_ms: u64) -> RunFact {
         if conclusion.outcome != Outcome::Interrupted
             && let Some(fact) = conflict_ended(&self.id, &conclusion, &conflicts, duration_ms)
         {
@@ -240,8 +257,8 @@ impl Attempt {
             let ledger = self.ledger.borrow();
             (ledger.context.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
         };
-        let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
-        let order = JudgeOrder { run_context, id, spec, conclusion, calls, conflicts, duration_ms, tree };
+        let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), current_workspace(&self.ctx));
+        let order = JudgeInput { run_context, id, spec, conclusion, calls, conflicts, duration_ms, tree };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::judge, (self.input.clone(), Wire(order)), options).await {
             Ok(fact) => fact.0,

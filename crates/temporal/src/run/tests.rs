@@ -35,7 +35,7 @@ fn who_answers_a_run_that_waits_moves_it_on_and_who_answers_one_that_was_paused_
         (message("a"), false, false),
         (stop(), false, false),
     ] {
-        assert_eq!((moves_on(&fact, true), moves_on(&fact, false)), (waiting, paused), "{fact:?}");
+        assert_eq!((resumes_run(&fact, true), resumes_run(&fact, false)), (waiting, paused), "{fact:?}");
     }
 }
 
@@ -76,7 +76,7 @@ fn it_goes_on_once_with_all_that_was_said_in_its_order() {
         ("it is given up", vec![message("a")], vec![resumed(None), cancel()], vec![cancel()]),
         ("what was answered as it was left", vec![], vec![], vec![resumed(None)]),
     ] {
-        assert_eq!(going_on(inbox, undelivered, true), then, "{what}");
+        assert_eq!(resume_facts(inbox, undelivered, true), then, "{what}");
     }
 }
 
@@ -203,7 +203,7 @@ fn only_an_idle_actor_runs_again() {
         ("failed", Some(vec![broken()]), Err(ActorStatus::Error)),
     ] {
         let facts = facts.map(|facts| facts.into_iter().map(|what| Timestamped { at: 1, what }).collect());
-        let journal = facts.map(|facts| PartialJournal { facts, events: 0, not_begun: Default::default(), then: Vec::new() });
+        let journal = facts.map(|facts| JournalResume { facts, events: 0, not_begun: Default::default(), then: Vec::new() });
         let begin = MachineStart::<ActorMachine> { input: Timestamped { at: 0, what: input.clone() }, journal };
         let returned = ReturnedResult { number: 1, missing: "b".to_owned(), answer: false };
         let found = task::run_again(&begin, Some(&returned)).map_err(|refused| refused.from);

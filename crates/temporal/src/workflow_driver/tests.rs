@@ -12,7 +12,7 @@ use aime_durable::{
 use futures::{FutureExt as _, future::poll_fn};
 
 use super::{DriveOutcome, RunningEffect, WorkflowDriver, drive_workflow};
-use crate::{MachineStart, PartialJournal, Timestamped};
+use crate::{JournalResume, MachineStart, Timestamped};
 
 /// WorkflowDriver that runs the effects of toys in place. The order of polls alone decides which result comes first.
 struct Here {
@@ -153,7 +153,7 @@ fn left_and_ended(input: ToyInput, continue_after: usize, defers: bool) -> bool 
         None => panic!("it waits for ever"),
     };
     let journal =
-        PartialJournal { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+        JournalResume { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
     let mut second = Here::new(MachineStart { journal: Some(journal), ..fresh() });
     let Some(DriveOutcome::Ended(ended)) = second.go() else { panic!("it has not ended") };
     assert_eq!(ended.output, input.expected());

@@ -10,7 +10,7 @@ use aime_durable::{
     Recorded,
     contract::{self, BEGUN, ContractViolation, Hosts, INPUT, Opened, StoredToy, Sum, Toy, World},
 };
-use aime_temporal::{BlobCodec, Blobs, MachineStart, PartialJournal, Timestamped};
+use aime_temporal::{BlobCodec, Blobs, JournalResume, MachineStart, Timestamped};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, Url, WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowHandle,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowStartOptions, errors::WorkflowInteractionError,
@@ -132,7 +132,7 @@ impl Opened for ToyRun {
             None => MachineStart::fresh(BEGUN, INPUT),
             Some(StoredToy { input, facts, events }) => MachineStart {
                 input: input.clone().into(),
-                journal: Some(PartialJournal {
+                journal: Some(JournalResume {
                     facts: facts.iter().cloned().map(Timestamped::from).collect(),
                     events: events.len(),
                     not_begun: Default::default(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aime_progress_management::RunId;
-use aime_temporal::{Access, Blobs, Certificates, Client, EngineError, Queues, Runs, connect, run_workflow};
+use aime_temporal::{Access, Blobs, Certificates, Client, EngineError, Queues, RunsClient, connect, run_workflow};
 use temporalio_client::{
     UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowListOptions, WorkflowStartOptions, WorkflowTerminateOptions,
     errors::WorkflowInteractionError,
@@ -61,7 +61,7 @@ macro_rules! until {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_is_forgotten_with_its_actors_once_it_has_ended() {
     let client = client().await;
-    let runs = Runs::new(client.clone(), Queues::default());
+    let runs = RunsClient::new(client.clone(), Queues::default());
     let run: RunId = format!("gone-{}-{}", std::process::id(), aime_durable::Clock::now(&aime_durable::SystemClock)).parse().unwrap();
     assert!(matches!(runs.delete(&run).await, Err(EngineError::NoSuchRun { .. })));
 

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use aime_temporal::{Access, Blobs, Certificates, EngineError, Queues, Runs, connect};
+use aime_temporal::{Access, Blobs, Certificates, EngineError, Queues, RunsClient, connect};
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use tokio::{
     io::copy_bidirectional,
@@ -107,7 +107,7 @@ async fn both_sides_show_who_they_are() {
         let connected = connect(Access { address, blobs: Blobs::in_folder("blobs"), api_key: None, certificates }).await;
         assert!(matches!((&connected, lets_in), (Ok(_), true) | (Err(EngineError::Connect { .. }), false)), "{case}");
         if let Ok(client) = connected {
-            Runs::new(client, Queues::default()).list().await.unwrap();
+            RunsClient::new(client, Queues::default()).list().await.unwrap();
         }
     }
 }

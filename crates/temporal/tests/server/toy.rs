@@ -11,7 +11,8 @@ use aime_durable::{
     contract::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, World},
 };
 use aime_temporal::{
-    DriveOutcome, EffectOrder, MachineStart, PartialJournal, RunningEffect, Timestamped, WorkflowDriver, drive_workflow, options, perform,
+    DriveOutcome, EffectInput, JournalResume, MachineStart, RunningEffect, Timestamped, WorkflowDriver, drive_workflow, effect_options,
+    run_effect_activity,
 };
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use serde::{Deserialize, Serialize};
@@ -60,7 +61,7 @@ impl ToyWorkflow {
             Ok(DriveOutcome::Ended(ended)) => Ok(ended.output),
             Ok(DriveOutcome::Continued { not_begun, then }) => {
                 let ToyJournal { facts, events } = ctx.state_mut(|toy| std::mem::take(&mut toy.journal));
-                let journal = PartialJournal { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
+                let journal = JournalResume { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
                 ctx.continue_as_new(MachineStart { journal: Some(journal), ..begin }, ContinueAsNewOptions::default())?;
                 unreachable!("it goes on in a new history")
             }
@@ -105,8 +106,8 @@ impl WorkflowDriver<Toy> for ToyDriver {
             return RunningEffect::waiting(timer);
         }
         let activity = async move {
-            let options = options(ctx.task_queue(), &id, cancel);
-            let order = EffectOrder { id: id.clone(), effect, begun_before };
+            let options = effect_options(ctx.task_queue(), &id, cancel);
+            let order = EffectInput { id: id.clone(), effect, begun_before };
             match ctx.execute_activity(ToyActivities::effect, order, options).await {
                 Ok(facts) => facts,
                 Err(ActivityExecutionError::Cancelled(_)) => vec![ToyFact::Revoked { id, why: Reason::Cancelled }],
@@ -160,7 +161,7 @@ impl ToyActivities {
     pub(crate) async fn effect(
         self: Arc<Self>,
         context: ActivityContext,
-        order: EffectOrder<ToyEffect>,
+        order: EffectInput<ToyEffect>,
     ) -> Result<Vec<ToyFact>, ActivityError> {
         let mut facts = perform::<Toy, World>(&context, Arc::clone(&self.world), order).await;
         if self.world.duplicates {

@@ -139,7 +139,7 @@ impl RunMachine {
 
     /// Decides on the change that was put aside, as far as it still fits.
     pub(in crate::machine) fn carry_out_shelved(&mut self, out: &mut Out) {
-        if self.replans.is_deciding() || self.stopping.is_leaving() {
+        if self.replans.is_deciding() || self.stopping.is_suspending() {
             return;
         }
         let Some(shelved) = self.lead.shelved.take() else { return };

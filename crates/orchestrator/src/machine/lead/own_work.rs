@@ -40,7 +40,7 @@ impl RunMachine {
         let main = main_id();
         let failed = self.numbered_faults(checks);
         let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
-        if failed.is_empty() || self.stopping.is_leaving() || before >= self.input.settings.triggers.max_retries {
+        if failed.is_empty() || self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
         }
         let task = self.works_itself().then_some(&main);

@@ -38,7 +38,7 @@ impl RunMachine {
 
     /// Ends the planning after a wake of the lead, unless the lead has to correct its change.
     pub(super) fn end_review(&mut self, out: &mut Out) {
-        if self.stopping.is_leaving() || self.phase == Phase::Over {
+        if self.stopping.is_suspending() || self.phase == Phase::Over {
             return;
         }
         if self.lead.gave_up && self.input.comments.is_some() {
@@ -46,7 +46,7 @@ impl RunMachine {
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
         if !self.answer_lead(out) {
-            self.leave(RunOutput { status: self.state.status, error: None }, out);
+            self.suspend(RunOutput { status: self.state.status, error: None }, out);
         }
     }
 }

@@ -180,7 +180,7 @@ impl World {
         for (id, under_way) in &self.under_way {
             assert!(self.machine.effects.contains(id) || under_way.revoked.is_some(), "the machine has forgotten {id}");
             let may_go_on = matches!(under_way.effect, RunEffect::Timer { .. } | RunEffect::Remember { .. });
-            let leaving = self.machine.stopping.is_leaving() && !may_go_on;
+            let leaving = self.machine.stopping.is_suspending() && !may_go_on;
             assert!(!leaving || under_way.revoked.is_some(), "the run is being left, and {id} holds it up");
         }
         for task in self.state().tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group) {

@@ -23,8 +23,8 @@ use self::{
     imported_work::{as_one, import, work},
 };
 pub use self::{
-    imported_work::importer,
-    merging::{MergeOrder, MergeOutcome, TaskWork},
+    imported_work::import_author,
+    merging::{MergeInput, MergeOutcome, TaskWork},
 };
 use crate::{BlobError, Blobs};
 
@@ -39,7 +39,7 @@ const VERSION: u32 = 1;
 
 /// State of a working folder, by names alone: the form in which it is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tree {
+pub struct WorkspaceSnapshot {
     /// The state.
     pub commit: Commit,
     /// Name of the blob with the additions to the previous state.
@@ -55,7 +55,7 @@ struct Header {
     version: u32,
     /// State that it builds on.
     #[serde(default)]
-    onto: Option<Tree>,
+    onto: Option<WorkspaceSnapshot>,
 }
 
 /// State of a folder after work was done in it.
@@ -63,9 +63,9 @@ struct Header {
 #[serde(tag = "handover", rename_all = "snake_case")]
 pub enum Handover {
     /// This state.
-    Tree {
+    WorkspaceSnapshot {
         /// State of the folder.
-        tree: Tree,
+        tree: WorkspaceSnapshot,
     },
     /// The state could not be handed back.
     Lost {
@@ -137,7 +137,7 @@ impl Describe for TreeError {
 
 /// A folder of this host with its states, and where those are that come from other hosts. Cheap to clone; clones take turns.
 #[derive(Debug, Clone)]
-pub struct Trees {
+pub struct WorkspaceStore {
     folder: WorkTree,
     blobs: Blobs,
     /// Held by the one that uses the files of the folder. It is locked before `states`.
@@ -157,7 +157,7 @@ pub enum Side {
     Worker,
 }
 
-impl Trees {
+impl WorkspaceStore {
     /// Opens a folder and its states. The states are kept beneath `state`, a place that programs in the folder cannot
     /// write to. `path` is the `PATH` on which `git` is found. States of this folder and repositories of other
     /// folders are deleted after 90 days without use.
@@ -203,7 +203,7 @@ impl Trees {
     ///
     /// # Errors
     /// [`TreeError`].
-    pub async fn hand_over(&self, run: &str) -> Result<Tree, TreeError> {
+    pub async fn hand_over(&self, run: &str) -> Result<WorkspaceSnapshot, TreeError> {
         let (_turn, _states) = (self.turn.lock().await, self.states.lock().await);
         let _held = self.folder.lock(true).await?;
         let commit = self.folder.record(None, &[]).await?;
@@ -216,7 +216,7 @@ impl Trees {
     ///
     /// # Errors
     /// [`TreeError`], for example if a file is in the way of one that the run has made; then nothing has changed.
-    pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<ImportOutcome, TreeError> {
+    pub async fn take_back(&self, run: &str, tree: &WorkspaceSnapshot, kept: Option<Arc<Recorder>>) -> Result<ImportOutcome, TreeError> {
         let (_turn, _states) = (self.turn.lock().await, self.states.lock().await);
         let _held = self.folder.lock(true).await?;
         let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(ImportOutcome::Elsewhere) };
@@ -255,7 +255,7 @@ impl Trees {
     }
 
     /// Fetches a state, with those that it builds on.
-    async fn fetch(&self, tree: &Tree) -> Result<(), TreeError> {
+    async fn fetch(&self, tree: &WorkspaceSnapshot) -> Result<(), TreeError> {
         let mut missing = Vec::new();
         let mut next = Some(tree.clone());
         while let Some(tree) = next {
@@ -273,7 +273,7 @@ impl Trees {
     }
 
     /// Stores a commit for other hosts.
-    async fn stored(&self, commit: Commit, after: Option<&Tree>) -> Result<Tree, TreeError> {
+    async fn stored(&self, commit: Commit, after: Option<&WorkspaceSnapshot>) -> Result<WorkspaceSnapshot, TreeError> {
         let onto = after.filter(|onto| onto.links + 1 < WHOLE_EVERY);
         let (bundle, onto) = match self.folder.bundle(&commit, onto.map(|onto| &onto.commit)).await {
             // The changes may be small enough to send when the whole history is not.
@@ -287,7 +287,7 @@ impl Trees {
         bytes.push(b'\n');
         bytes.extend(bundle);
         let bundle = self.blobs.put(bytes).await?;
-        Ok(Tree { commit, bundle, links: onto.map_or(0, |onto| onto.links + 1) })
+        Ok(WorkspaceSnapshot { commit, bundle, links: onto.map_or(0, |onto| onto.links + 1) })
     }
 
     async fn read(&self, bundle: &str) -> Result<(Header, Vec<u8>), TreeError> {

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    Handover, Tree, TreeError, Trees,
-    imported_work::{WorkAuthor, import, importer, pieces},
+    Handover, TreeError, WorkspaceSnapshot, WorkspaceStore,
+    imported_work::{WorkAuthor, import, import_author, pieces},
 };
 
 /// Checked-out state, for the time of the work on it. It locks the folder for all other work.
@@ -30,8 +30,8 @@ pub(crate) struct Checkout {
 /// Data of a checked-out state.
 #[derive(Debug)]
 struct CheckoutRecord {
-    trees: Trees,
-    tree: Tree,
+    trees: WorkspaceStore,
+    tree: WorkspaceSnapshot,
     run: String,
     /// Author of the work on it.
     author: Option<Author>,
@@ -52,9 +52,9 @@ struct Undo {
     broken: Option<Message>,
 }
 
-impl Trees {
+impl WorkspaceStore {
     /// Waits until the folder is free, and checks out a state for the work of an author.
-    pub(crate) async fn check_out(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Checkout, TreeError> {
+    pub(crate) async fn check_out(&self, tree: &WorkspaceSnapshot, run: &str, by: Option<Author>) -> Result<Checkout, TreeError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         self.folder.free().await?;
         {
@@ -89,14 +89,14 @@ impl Checkout {
             return Handover::Lost { why: undo_cut_off() };
         }
         match self.folder.state().await {
-            Ok(tree) => Handover::Tree { tree },
+            Ok(tree) => Handover::WorkspaceSnapshot { tree },
             Err(error) => Handover::Lost { why: Message::from(&error) },
         }
     }
 }
 
 impl CheckoutRecord {
-    async fn state(&self) -> Result<Tree, TreeError> {
+    async fn state(&self) -> Result<WorkspaceSnapshot, TreeError> {
         if let Some(why) = self.undo().broken.take() {
             return Err(TreeError::Broken { why });
         }
@@ -109,7 +109,7 @@ impl CheckoutRecord {
         // Later calls read the long outputs that tools have stored.
         let kept = PathBuf::from(format!(".aime/runs/{}", self.run));
         let undoes = self.undo().scope.clone();
-        let by = WorkAuthor { author: self.author.clone().unwrap_or_else(importer), undoes };
+        let by = WorkAuthor { author: self.author.clone().unwrap_or_else(import_author), undoes };
         self.trees.folder.record_for(Some(&self.tree.commit), &[kept], &by.line()).await
     }
 

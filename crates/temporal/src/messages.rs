@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The input of a run.
 pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
-use crate::{EffectOrder, Handover, MachineStart, PartialJournal, Queues, Timestamped, Tree};
+use crate::{EffectInput, Handover, JournalResume, MachineStart, Queues, Timestamped, WorkspaceSnapshot};
 
 /// Value on its way through the engine. Its messages keep their ids, so that each reader gets them in its own language.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -29,7 +29,7 @@ impl<T: Serialize> Serialize for Wire<T> {
 
 /// Input of a run's workflow.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct RunBegin {
+pub struct RunWorkflowInput {
     /// The run: its input, or its journal so far.
     pub begin: MachineStart<RunMachine>,
     /// Queues of its effects.
@@ -40,7 +40,7 @@ pub struct RunBegin {
     pub stopped: Vec<(String, StoppedActor)>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
     /// True if the run waits until a person resumes it, as a fork does.
     #[serde(default)]
     pub is_waiting: bool,
@@ -51,7 +51,7 @@ pub struct RunBegin {
 
 /// The end of a run for good, or of a part of it, for a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EndOrder {
+pub struct EndRunInput {
     /// Result of the run.
     pub result: RunResult,
     /// True if it has ended for good.
@@ -60,7 +60,7 @@ pub struct EndOrder {
     pub run_context: RunContext,
     /// The state of the working folder, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// Actor that was stopped and may continue, or that has ended and whose end the run has not taken in.
@@ -79,7 +79,7 @@ pub struct StoppedActor {
     pub text_limit: Option<usize>,
     /// State of the folder in which the actor goes on, if its work is not merged: it conflicts with that of others.
     #[serde(default)]
-    pub private: Option<Tree>,
+    pub private: Option<WorkspaceSnapshot>,
     /// Conflicts of its work, in their current state.
     #[serde(default)]
     pub conflicts: Vec<FoundConflict>,
@@ -87,7 +87,7 @@ pub struct StoppedActor {
 
 /// Input of an actor's workflow.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct ActorBegin {
+pub struct ActorWorkflowInput {
     /// The actor: its input, or its journal so far.
     pub begin: MachineStart<ActorMachine>,
     /// The workflow of its run, which hears of all that it does.
@@ -107,7 +107,7 @@ pub struct ActorBegin {
     pub created: Option<ProgressEvent>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
     /// Order for the actor that works for the plan; its delegates are created by the same order.
     #[serde(default)]
     pub order: Option<ActorOrder>,
@@ -126,12 +126,12 @@ pub struct ActorEnd {
     pub conclusion: Conclusion,
     /// Journal with which it can continue if it was stopped or its result is not accepted.
     #[serde(default)]
-    pub journal: Option<PartialJournal<ActorMachine>>,
+    pub journal: Option<JournalResume<ActorMachine>>,
     /// Number of its reports.
     pub reports: u64,
     /// Final state of the working folder, if it moves between hosts.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
     /// Its delegates that were stopped before their end, by their names.
     #[serde(default)]
     pub delegates: Vec<(String, StoppedActor)>,
@@ -140,19 +140,19 @@ pub struct ActorEnd {
 /// Effect of a run, for a worker. The run's input is a separate argument: it is the same for all effects, and stored
 /// once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RunOrder {
+pub struct RunEffectInput {
     /// The run so far.
     pub run_context: RunContext,
     /// The effect.
-    pub order: EffectOrder<RunEffect>,
+    pub order: EffectInput<RunEffect>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// An actor that is to be made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct MakeOrder {
+pub struct MakeActorInput {
     /// The run so far.
     pub run_context: RunContext,
     /// Effect that requests it.
@@ -164,7 +164,7 @@ pub struct MakeOrder {
     pub messages: Vec<PersonMessage>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// Result of creating an actor.
@@ -185,7 +185,7 @@ pub enum ActorCreation {
 
 /// An actor that is to do a part of the work of another one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DelegateOrder {
+pub struct DelegateInput {
     /// The run so far.
     pub run_context: RunContext,
     /// The workflow of the run.
@@ -202,7 +202,7 @@ pub struct DelegateOrder {
     pub origins: Vec<Origin>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// Result of creating an actor.
@@ -223,7 +223,7 @@ pub enum DelegateCreation {
 
 /// An attempt whose criteria are to be looked at.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct JudgeOrder {
+pub struct JudgeInput {
     /// The run so far.
     pub run_context: RunContext,
     /// The effect that began it.
@@ -241,12 +241,12 @@ pub struct JudgeOrder {
     pub duration_ms: u64,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// A wake of the lead, for a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct WakeOrder {
+pub struct WakeInput {
     /// The run so far.
     pub run_context: RunContext,
     /// The wake.
@@ -255,7 +255,7 @@ pub struct WakeOrder {
     pub is_new: bool,
     /// The state of the working folder, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// Result of composing a wake.
@@ -276,7 +276,7 @@ pub enum WakeComposition {
 
 /// A pause of the lead's conversation, for a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RestOrder {
+pub struct LeadCheckInput {
     /// The run so far.
     pub run_context: RunContext,
     /// The effect that woke the lead.
@@ -285,21 +285,21 @@ pub struct RestOrder {
     pub rest: LeadRest,
     /// The state of the working folder, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// An effect of an actor, for a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ActOrder {
+pub struct ActorEffectInput {
     /// The run so far, with what the actor itself has spent since.
     pub run_context: RunContext,
     /// The workflow of the run, which hears what happens on the way.
     pub run: String,
     /// The effect.
-    pub order: EffectOrder<aime_actor_factory::ActorEffect>,
+    pub order: EffectInput<aime_actor_factory::ActorEffect>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// Answer to a call, and the resulting state of the folder.
@@ -327,7 +327,7 @@ pub struct WatchReply {
     pub events: Vec<Timestamped<ProgressEvent>>,
     /// Number of events so far.
     pub all: usize,
-    /// Result of the run, once it has ended or is left.
+    /// Result of the run, once it has ended or is suspended.
     pub result: Option<RunResult>,
     /// True if it has ended for good.
     pub is_over: bool,
@@ -336,12 +336,12 @@ pub struct WatchReply {
     pub bounds: Option<Bounds>,
     /// Current state of the working folder, if it moves between hosts.
     #[serde(default)]
-    pub tree: Option<Tree>,
+    pub tree: Option<WorkspaceSnapshot>,
 }
 
 /// A part of a run's journal.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Journaled {
+pub struct JournalPage {
     /// Input of the run; `None` before it has begun.
     pub input: Option<Timestamped<RunInput>>,
     /// Facts from the requested number on.
@@ -352,7 +352,7 @@ pub struct Journaled {
 
 /// Input of an actor, and a part of its journal.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct ActorJournaled {
+pub struct ActorJournalPage {
     /// Input of the actor.
     pub input: Timestamped<ActorInput>,
     /// First report, that it was created, unless the run has received it before this history.
@@ -396,7 +396,7 @@ pub fn lead_workflow(run: &str) -> String {
 /// person, answers it or removes a task from its plan. If the run was paused or is out of bounds, other facts wait
 /// until a person resumes it, as in a folder.
 #[must_use]
-pub const fn moves_on(fact: &RunFact, waits: bool) -> bool {
+pub const fn resumes_run(fact: &RunFact, waits: bool) -> bool {
     match fact {
         RunFact::Resumed { .. } | RunFact::CancelRequested { task: None, .. } => true,
         RunFact::PersonAnswered { .. } | RunFact::CancelRequested { .. } => waits,

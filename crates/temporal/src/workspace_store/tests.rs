@@ -6,22 +6,24 @@ use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Checkout, Handover, ImportOutcome, MergeOrder, MergeOutcome, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{
+    Checkout, Handover, ImportOutcome, MergeInput, MergeOutcome, Side, TaskWork, TreeError, WHOLE_EVERY, WorkspaceSnapshot, WorkspaceStore,
+};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
 struct World {
     root: tempfile::TempDir,
-    client: Trees,
-    hosts: [Trees; 2],
+    client: WorkspaceStore,
+    hosts: [WorkspaceStore; 2],
 }
 
 #[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
-async fn trees(root: &Path, name: &str) -> Trees {
+async fn trees(root: &Path, name: &str) -> WorkspaceStore {
     fs::create_dir(root.join(name)).unwrap();
     let path = std::env::var_os("PATH").unwrap();
     let folder = WorkTree::open(&root.join(name), &root.join(format!("{name}.git")), path).await.unwrap();
-    Trees::new(folder, Blobs::in_folder(root.join("blobs")))
+    WorkspaceStore::new(folder, Blobs::in_folder(root.join("blobs")))
 }
 
 async fn world() -> World {
@@ -43,12 +45,12 @@ impl World {
     }
 
     /// Work on a host that writes one file.
-    async fn work(&self, host: usize, tree: &Tree, file: &str, text: &str) -> Tree {
+    async fn work(&self, host: usize, tree: &WorkspaceSnapshot, file: &str, text: &str) -> WorkspaceSnapshot {
         self.work_by(host, tree, None, file, text).await
     }
 
     /// Does the same for a task.
-    async fn work_by(&self, host: usize, tree: &Tree, task: Option<&str>, file: &str, text: &str) -> Tree {
+    async fn work_by(&self, host: usize, tree: &WorkspaceSnapshot, task: Option<&str>, file: &str, text: &str) -> WorkspaceSnapshot {
         let by = task.map(|task| Author::new(Some(task), "write_file"));
         let checkout = self.hosts[host].check_out(tree, "r", by).await.unwrap();
         self.write(&format!("{host}/{file}"), text);
@@ -56,21 +58,37 @@ impl World {
     }
 
     /// Merges the work of the task `b` on a host.
-    async fn merge(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> MergeOutcome {
+    async fn merge(
+        &self,
+        host: usize,
+        (from, ours, theirs): (&WorkspaceSnapshot, &WorkspaceSnapshot, &WorkspaceSnapshot),
+        conflicts: Vec<FoundConflict>,
+    ) -> MergeOutcome {
         let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
         let work = TaskWork { is_shown: true, conflicts, ..work };
         let from = Some(from.clone()).filter(|_| work.conflicts.is_empty());
-        self.hosts[host].merge(&MergeOrder { work, from, ours: ours.clone(), theirs: theirs.clone() }).await.unwrap()
+        self.hosts[host].merge(&MergeInput { work, from, ours: ours.clone(), theirs: theirs.clone() }).await.unwrap()
     }
 
-    async fn merged(&self, host: usize, from: &Tree, ours: &Tree, theirs: &Tree) -> Tree {
+    async fn merged(
+        &self,
+        host: usize,
+        from: &WorkspaceSnapshot,
+        ours: &WorkspaceSnapshot,
+        theirs: &WorkspaceSnapshot,
+    ) -> WorkspaceSnapshot {
         match self.merge(host, (from, ours, theirs), Vec::new()).await {
             MergeOutcome::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
             merged => panic!("{merged:?}"),
         }
     }
 
-    async fn conflict(&self, host: usize, states: (&Tree, &Tree, &Tree), known: Vec<FoundConflict>) -> (Tree, Tree, Vec<FoundConflict>) {
+    async fn conflict(
+        &self,
+        host: usize,
+        states: (&WorkspaceSnapshot, &WorkspaceSnapshot, &WorkspaceSnapshot),
+        known: Vec<FoundConflict>,
+    ) -> (WorkspaceSnapshot, WorkspaceSnapshot, Vec<FoundConflict>) {
         match self.merge(host, states, known).await {
             MergeOutcome::Conflict { tree, private, conflicts } => (tree, private, conflicts),
             merged => panic!("{merged:?}"),
@@ -85,7 +103,7 @@ impl World {
     }
 
     /// Takes it into the client's folder, where it is kept for an undo.
-    async fn take_back(&self, tree: &Tree) -> ImportOutcome {
+    async fn take_back(&self, tree: &WorkspaceSnapshot) -> ImportOutcome {
         let recorder = self.recorder();
         let taken = self.client.take_back("r", tree, Some(Arc::clone(&recorder))).await.unwrap();
         recorder.finish();
@@ -99,9 +117,9 @@ impl World {
     }
 }
 
-async fn handed_back(checkout: Checkout) -> Tree {
+async fn handed_back(checkout: Checkout) -> WorkspaceSnapshot {
     match checkout.hand_back().await {
-        Handover::Tree { tree } => tree,
+        Handover::WorkspaceSnapshot { tree } => tree,
         Handover::Lost { why } => panic!("{why}"),
     }
 }
@@ -189,7 +207,7 @@ async fn one_worker_at_a_time_has_a_folder() {
     let root = tempfile::tempdir().unwrap();
     let (work, state, path) = (root.path().join("work"), root.path().join("state"), std::env::var_os("PATH").unwrap());
     fs::create_dir(&work).unwrap();
-    let open = |side| Trees::open(side, &work, &state, path.clone(), Blobs::in_folder(root.path().join("blobs")));
+    let open = |side| WorkspaceStore::open(side, &work, &state, path.clone(), Blobs::in_folder(root.path().join("blobs")));
     let first = open(Side::Worker).await.unwrap();
     assert!(matches!(open(Side::Worker).await, Err(TreeError::WorkTree(WorkTreeError::InUse { .. }))));
     let client = open(Side::Client).await.unwrap();
@@ -250,7 +268,7 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
     let one = world.work_by(0, &begun, Some("one"), "a", "1").await;
     let two = world.work_by(1, &one, Some("two"), "b", "2").await;
     let three = world.work_by(0, &two, Some("three"), "a", "3").await;
-    let back = async |host: usize, tree: &Tree, task: &str| {
+    let back = async |host: usize, tree: &WorkspaceSnapshot, task: &str| {
         let checkout = world.hosts[host].check_out(tree, "r", Some(Author::new(Some("back"), "undo_task"))).await.unwrap();
         let (passing, folder) = (checkout.passing(), world.root.path().join(host.to_string()));
         let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
@@ -362,10 +380,10 @@ async fn work_that_was_stopped_waits_where_it_conflicts() {
     let begun = world.client.hand_over("r").await.unwrap();
     let (one, two, three) =
         (world.work(0, &begun, "a", "1").await, world.work(1, &begun, "a", "2").await, world.work(1, &begun, "b", "3").await);
-    let partial = async |theirs: &Tree| {
+    let partial = async |theirs: &WorkspaceSnapshot| {
         let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
         let work = TaskWork { is_partial: true, ..work };
-        let order = MergeOrder { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
+        let order = MergeInput { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
         world.hosts[0].merge(&order).await.unwrap()
     };
     assert_eq!(partial(&two).await, MergeOutcome::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });

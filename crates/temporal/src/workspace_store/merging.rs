@@ -8,7 +8,7 @@ use aime_undo::line_diff;
 use aime_work_tree::{Blob, Changed, Commit, FileConflict, WorkMerged, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
 
-use super::{Tree, TreeError, Trees};
+use super::{TreeError, WorkspaceSnapshot, WorkspaceStore};
 
 /// Folder of aime's own files, which people are not shown.
 const OWN: &str = ".aime";
@@ -23,15 +23,15 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Work that is to be merged into the state of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MergeOrder {
+pub struct MergeInput {
     /// The work.
     pub work: TaskWork,
     /// State that the work began from, if all of it is in the state since.
-    pub from: Option<Tree>,
+    pub from: Option<WorkspaceSnapshot>,
     /// Current state of the folder.
-    pub ours: Tree,
+    pub ours: WorkspaceSnapshot,
     /// State with the work.
-    pub theirs: Tree,
+    pub theirs: WorkspaceSnapshot,
 }
 
 /// Work on a task, of an actor or of a call.
@@ -58,7 +58,7 @@ pub enum MergeOutcome {
     /// The work is in the state of the folder.
     Clean {
         /// State of the folder.
-        tree: Tree,
+        tree: WorkspaceSnapshot,
         /// Number of changed files.
         files: usize,
         /// Changes of the first of these files.
@@ -69,18 +69,18 @@ pub enum MergeOutcome {
     /// Others changed the same parts of some files.
     Conflict {
         /// State of the folder, which keeps the work's own versions of these files.
-        tree: Tree,
+        tree: WorkspaceSnapshot,
         /// State in which the conflicts can be resolved.
-        private: Tree,
+        private: WorkspaceSnapshot,
         /// The conflicts.
         conflicts: Vec<FoundConflict>,
     },
 }
 
-impl Trees {
+impl WorkspaceStore {
     /// Merges work into the state of a folder. The folder of this host is not touched.
-    pub(crate) async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, TreeError> {
-        let MergeOrder { work, from, ours, theirs } = order;
+    pub(crate) async fn merge(&self, order: &MergeInput) -> Result<MergeOutcome, TreeError> {
+        let MergeInput { work, from, ours, theirs } = order;
         let _states = self.states.lock().await;
         self.fetch(ours).await?;
         self.fetch(theirs).await?;

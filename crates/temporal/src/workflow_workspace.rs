@@ -6,19 +6,21 @@ use aime_orchestrator::{FoundConflict, RunFact};
 use aime_progress_management::{RunId, TaskId};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Capability, Effects, Handover, MergeOrder, MergeOutcome, Queues, TaskWork, Tree, Wire, effect::lost, workflow_context::now};
+use crate::{
+    Capability, Effects, Handover, MergeInput, MergeOutcome, Queues, TaskWork, Wire, WorkspaceSnapshot, effect::lost, workflow_context::now,
+};
 
 /// A workflow whose folder goes from host to host.
-pub(crate) trait HasTree {
+pub(crate) trait HasWorkspace {
     /// Returns its current state; `None` if the folder does not move.
-    fn tree(&self) -> &Option<Tree>;
+    fn tree(&self) -> &Option<WorkspaceSnapshot>;
 
     /// Sets a later state.
-    fn set_tree(&mut self, tree: Tree);
+    fn set_tree(&mut self, tree: WorkspaceSnapshot);
 }
 
 /// Returns the current state.
-pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
+pub(crate) fn current_workspace<W: HasWorkspace>(ctx: &WorkflowContext<W>) -> Option<WorkspaceSnapshot> {
     ctx.state(|workflow| workflow.tree().clone())
 }
 
@@ -30,7 +32,7 @@ pub(crate) struct MergeReply {
     /// Conflicts of the work: open ones, or those that it has resolved.
     pub(crate) conflicts: Vec<FoundConflict>,
     /// State in which the work goes on, if it is not merged.
-    pub(crate) private: Option<Tree>,
+    pub(crate) private: Option<WorkspaceSnapshot>,
 }
 
 impl TaskWork {
@@ -47,15 +49,15 @@ impl TaskWork {
 ///
 /// # Errors
 /// Reason why the work is left out. The state is as it was.
-pub(crate) async fn merge_reply<W: HasTree + 'static>(
+pub(crate) async fn merge_reply<W: HasWorkspace + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,
-    (from, handover): (Option<&Tree>, Handover),
+    (from, handover): (Option<&WorkspaceSnapshot>, Handover),
     work: TaskWork,
 ) -> Result<MergeReply, Message> {
     let theirs = match handover {
-        Handover::Tree { tree } => tree,
+        Handover::WorkspaceSnapshot { tree } => tree,
         Handover::Lost { why } => return Err(message!("work-not-handed-back", reason = why)),
     };
     if from.is_some_and(|from| from.commit == theirs.commit) && work.conflicts.is_empty() {
@@ -63,20 +65,20 @@ pub(crate) async fn merge_reply<W: HasTree + 'static>(
     }
     let begun = now(ctx);
     loop {
-        let Some(ours) = tree_now(ctx) else { return Ok(MergeReply::default()) };
+        let Some(ours) = current_workspace(ctx) else { return Ok(MergeReply::default()) };
         if !work.is_shown && work.conflicts.is_empty() && from == Some(&ours) {
             ctx.state_mut(|workflow| workflow.set_tree(theirs));
             return Ok(MergeReply::default());
         }
         let queue = queues.name(Capability::Files);
         let options = queues.options(Capability::Files, id, WorkflowCancellationToken::new());
-        let order = MergeOrder { work: work.clone(), from: from.cloned(), ours: ours.clone(), theirs: theirs.clone() };
+        let order = MergeInput { work: work.clone(), from: from.cloned(), ours: ours.clone(), theirs: theirs.clone() };
         let merged = ctx
             .execute_activity(Effects::merge, Wire(order), options)
             .await
             .map_err(|error| message!("work-not-merged", reason = lost(&queue, &error)))?;
         // Others may have been quicker: then it is merged with theirs.
-        if tree_now(ctx).as_ref() != Some(&ours) {
+        if current_workspace(ctx).as_ref() != Some(&ours) {
             continue;
         }
         let duration_ms = u64::try_from(now(ctx).saturating_sub(begun)).unwrap_or_default();

@@ -40,13 +40,13 @@ impl WorkAuthor {
 
 /// Returns the author of changes without a recorded author: the run as a whole.
 #[must_use]
-pub fn importer() -> Author {
+pub fn import_author() -> Author {
     Author::new(None, "trees")
 }
 
 /// Returns the authors of a step, and the scope that it undid.
 fn step_authors(step: &Step) -> (Vec<Author>, Option<Scope>) {
-    let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| WorkAuthor { author: importer(), undoes: None });
+    let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| WorkAuthor { author: import_author(), undoes: None });
     let mut all: Vec<WorkAuthor> = step.authors.iter().map(read).collect();
     let undoes = if let [by] = all.as_mut_slice() { by.undoes.take() } else { None };
     (authors(all.into_iter().map(|by| by.author)), undoes)
@@ -115,7 +115,7 @@ pub(super) async fn work(
 /// Returns the changes to a folder as one piece of work, if the authors are not known.
 pub(super) async fn as_one(folder: &WorkTree, now: &Commit, both: &Commit) -> Result<Vec<ImportedWork>, WorkTreeError> {
     let changes = folder.changed(now, both).await?.into_iter().map(|changed| (changed.path, None)).collect();
-    Ok(vec![ImportedWork { authors: vec![importer()], undoes: None, changes }])
+    Ok(vec![ImportedWork { authors: vec![import_author()], undoes: None, changes }])
 }
 
 /// Has work come into a folder, and keeps it.
@@ -125,7 +125,7 @@ pub(super) async fn import(
     come: impl Future<Output = Result<(), WorkTreeError>> + Send + 'static,
 ) -> Result<(), TreeError> {
     let runtime = Handle::current();
-    let came = spawn_blocking(move || recorder.import(&importer(), &work, || runtime.block_on(come)));
+    let came = spawn_blocking(move || recorder.import(&import_author(), &work, || runtime.block_on(come)));
     Ok(came.await.map_err(|error| TreeError::Broken { why: Message::text(error) })??)
 }
 
