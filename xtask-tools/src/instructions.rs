@@ -28,7 +28,7 @@ const LOOPS: [Loop; 4] = [
 
 /// Largest ratio of the cost per item between the upper and the lower range. Work that is linear over a long run grows by a few per cent at
 /// most, because maps become deeper.
-const MOST_GROWTH: f64 = 1.3;
+const MAX_GROWTH: f64 = 1.3;
 
 /// Features to build with.
 #[derive(Args)]
@@ -52,8 +52,8 @@ pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
         let (before, after) = (each(first, second, more - few), each(second, third, most - more));
         let growth = after / before.max(1.0);
         write!(table, "\n| {name}, {few} to {more} to {most} | {before:.0} | {after:.0} | × {growth:.2} |")?;
-        if growth > MOST_GROWTH {
-            faults.push(format!("{name} costs {growth:.2} times as much among twice as many; at most {MOST_GROWTH} is meant"));
+        if growth > MAX_GROWTH {
+            faults.push(format!("{name} costs {growth:.2} times as much among twice as many; at most {MAX_GROWTH} is meant"));
         }
         eprintln!("counted: {name}");
     }

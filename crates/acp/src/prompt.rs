@@ -10,7 +10,7 @@ use url::Url;
 use crate::Refusal;
 
 /// The longest prompt, in bytes.
-const LONGEST: usize = 100_000;
+const MAX_PROMPT_BYTES: usize = 100_000;
 
 /// A prompt as aime takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Prompt {
         }
         match text.trim() {
             "" => Err(Refusal::Invalid("the prompt is empty".to_owned())),
-            _ if text.len() > LONGEST => Err(Refusal::Invalid(format!("the prompt is longer than {LONGEST} bytes"))),
+            _ if text.len() > MAX_PROMPT_BYTES => Err(Refusal::Invalid(format!("the prompt is longer than {MAX_PROMPT_BYTES} bytes"))),
             trimmed => Ok(Self { text: trimmed.to_owned(), images }),
         }
     }
@@ -106,7 +106,7 @@ mod tests {
             (vec![say("see "), link("https://example.org/a")], Ok("see https://example.org/a")),
             (vec![say(" ")], Err("empty")),
             (vec![], Err("empty")),
-            (vec![say(&"x".repeat(LONGEST + 1))], Err("longer")),
+            (vec![say(&"x".repeat(MAX_PROMPT_BYTES + 1))], Err("longer")),
             (vec![say("what is"), image("aGk=")], Err("no. 1 is not a PNG, JPEG, GIF or WebP image")),
             (vec![say("what is"), image("?")], Err("no. 1 is not written in base64")),
             (vec![image(GIF)], Err("empty")),

@@ -16,11 +16,11 @@ const SHORT: usize = 200;
 /// Length of the beginning that remains of a removed result, in characters.
 const BEGINNING: usize = 100;
 /// Maximum number of dropped reads that a compacted conversation lists.
-const MOST_READS: usize = 40;
+const MAX_READS: usize = 40;
 /// Length of a dropped read in that list, in characters.
 const READ: usize = 160;
 /// Smallest length to which compaction cuts a tool result, in characters.
-const LEAST: usize = 400;
+const MIN_RESULT_CHARS: usize = 400;
 
 /// Conversation: system prompt, task, then all later messages. It grows only at its end, except for [`History::compact`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -202,7 +202,7 @@ impl History {
             }
             drop_to = at + 1;
         }
-        dropped.drain(..dropped.len().saturating_sub(MOST_READS));
+        dropped.drain(..dropped.len().saturating_sub(MAX_READS));
         self.dropped = dropped;
         if drop_to == HEAD {
             return;
@@ -245,7 +245,7 @@ impl History {
             _ => 0,
         };
         let long: Vec<(usize, usize)> = self.messages.iter().enumerate().map(|(at, message)| (at, length(at, message))).collect();
-        let long: Vec<(usize, usize)> = long.into_iter().filter(|(_, length)| *length > LEAST).collect();
+        let long: Vec<(usize, usize)> = long.into_iter().filter(|(_, length)| *length > MIN_RESULT_CHARS).collect();
         let held: u64 = long.iter().filter_map(|(at, _)| self.messages.get(*at)).map(|message| message_tokens(message)).sum();
         if held == 0 {
             return;
@@ -256,7 +256,7 @@ impl History {
             self.change_result(
                 at,
                 |_| true,
-                |_, result| Some(cut_marked(result, share.max(LEAST))).filter(|shorter| shorter.len() < result.len()),
+                |_, result| Some(cut_marked(result, share.max(MIN_RESULT_CHARS))).filter(|shorter| shorter.len() < result.len()),
             );
         }
         self.count();

@@ -13,7 +13,7 @@ const SESSION: &str = "session id";
 /// Beginning of the last message of an agent that could not do the task.
 const ENDS: [(&str, &str); 2] = [("FAILURE:", "failure"), ("BLOCKED:", "blocked")];
 /// Longest message at the end, in characters.
-const LONGEST: usize = 16_000;
+const MAX_CHARS: usize = 16_000;
 
 /// Returns an answer with these calls.
 pub(crate) fn calls(name: &str, calls: Vec<ToolCall>) -> ChatResponse {
@@ -43,7 +43,7 @@ pub(crate) fn session_of(request: &ChatRequest) -> (Option<String>, u32) {
 
 /// Returns the parameters of `terminate` for the end of a turn.
 pub(crate) fn conclusion(name: &str, ended: &Result<PromptResponse, Error>, text: &str) -> Value {
-    let text: String = text.trim().chars().take(LONGEST).collect();
+    let text: String = text.trim().chars().take(MAX_CHARS).collect();
     let failed = |why: &str| {
         let message = if text.is_empty() { format!("{name} {why}") } else { format!("{name} {why}. Its last words: {text}") };
         json!({"status": "failure", "message": message})

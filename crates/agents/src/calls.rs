@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 use crate::{
     AgentWork,
     consent::Consents,
-    terminal::{LONGEST_OUTPUT, Terminal, command_line, status},
+    terminal::{MAX_OUTPUT, Terminal, command_line, status},
 };
 
 /// Most entries of a TODO list.
 const ENTRIES: usize = 20;
 /// Longest line of an agent that people see, such as the title of a call, in characters.
-pub(crate) const LONGEST_LINE: usize = 300;
+pub(crate) const MAX_LINE: usize = 300;
 const LOST: &str = "there is no such terminal";
 
 /// Message of an agent.
@@ -105,7 +105,7 @@ impl Requests {
                 let call = self.call("bash", &json!({"command": command_line(&request, work), "background": true}));
                 let id = TerminalId::new(call.id.clone());
                 let limit = request.output_byte_limit.and_then(|limit| usize::try_from(limit).ok());
-                let limit = limit.map_or(LONGEST_OUTPUT, |limit| limit.min(LONGEST_OUTPUT));
+                let limit = limit.map_or(MAX_OUTPUT, |limit| limit.min(MAX_OUTPUT));
                 self.terminals.insert(call.id.clone(), Terminal { limit, ..Terminal::default() });
                 self.waiting.insert(call.id.clone(), Waiting::News(id.clone(), None));
                 sent(responder.respond(CreateTerminalResponse::new(id)));
@@ -269,7 +269,7 @@ pub(crate) fn todos(plan: &[schema::PlanEntry]) -> Value {
 
 /// Returns the first characters of a text, in one line.
 pub(crate) fn shortened(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_LINE).collect()
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_LINE).collect()
 }
 
 /// Returns true if a path of the folder of the task has no file.

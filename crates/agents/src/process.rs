@@ -29,11 +29,11 @@ use crate::{AgentSettings, AgentWork, calls::AgentMessage};
 /// Maximum bytes kept of the program's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
 /// Maximum bytes of one message of the agent, such as a file that it writes. A longer one ends the connection.
-const LONGEST_LINE: usize = 16 * 1024 * 1024;
+const MAX_LINE: usize = 16 * 1024 * 1024;
 /// Maximum number of messages that wait for the actor. After that the agent waits until some are read.
 const QUEUE: usize = 64;
 /// Time that a program has to exit by itself.
-const PATIENCE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reason why an agent cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +108,7 @@ impl AgentProcess {
         let (output, input) = service.streams().ok_or_else(|| failed("it has no streams".to_owned()))?;
         let (asks, asked) = mpsc::channel(QUEUE);
         let (connected, connection) = oneshot::channel();
-        let output = FramedRead::new(output, LinesCodec::new_with_max_length(LONGEST_LINE)).map(|line| line.map_err(io::Error::other));
+        let output = FramedRead::new(output, LinesCodec::new_with_max_length(MAX_LINE)).map(|line| line.map_err(io::Error::other));
         let input = SinkExt::<String>::sink_map_err(FramedWrite::new(input, LinesCodec::new()), io::Error::other);
         let running = tokio::spawn(connect(Lines::new(input, output), asks.clone(), connected));
         let gone = |service: &Service| {
@@ -176,7 +176,7 @@ impl AgentProcess {
     pub(crate) async fn end(self) {
         self.connection.abort();
         // Its input is closed now, which asks it to end. Dropping it kills what is left.
-        let until = tokio::time::Instant::now() + PATIENCE;
+        let until = tokio::time::Instant::now() + EXIT_TIMEOUT;
         while self.service.lock().unwrap_or_else(PoisonError::into_inner).is_running() && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

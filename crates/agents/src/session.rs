@@ -19,20 +19,20 @@ use tokio::time::timeout;
 
 use crate::{
     AgentError, AgentSettings, AgentWork,
-    calls::{AgentMessage, LONGEST_LINE, Requests, shortened, todos},
+    calls::{AgentMessage, MAX_LINE, Requests, shortened, todos},
     process::AgentProcess,
 };
 
 /// Most progress reports of one process. Further ones are dropped.
 const REPORTS: u32 = 500;
 /// Maximum bytes that are kept of a message of the agent.
-const LONGEST_TEXT: usize = 256 * 1024;
+const MAX_TEXT: usize = 256 * 1024;
 /// Maximum number of messages that are read before their calls are made.
 const AT_ONCE: usize = 64;
 /// Maximum number of tool calls of the agent whose titles are kept.
-const MOST_TITLES: usize = 10_000;
+const MAX_TITLES: usize = 10_000;
 /// Time that an agent has to end a turn that was cancelled.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Next step of an agent.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
@@ -273,7 +273,7 @@ impl Session {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
                 if let ContentBlock::Text(text) = chunk.content {
-                    let room = LONGEST_TEXT.saturating_sub(self.text.len());
+                    let room = MAX_TEXT.saturating_sub(self.text.len());
                     self.text.push_str(text.text.get(..text.text.floor_char_boundary(room)).unwrap_or_default());
                 }
                 None
@@ -315,7 +315,7 @@ impl Session {
     }
 
     fn keep_title(&mut self, id: String, title: &str) {
-        if self.titles.len() < MOST_TITLES && id.len() <= LONGEST_LINE {
+        if self.titles.len() < MAX_TITLES && id.len() <= MAX_LINE {
             self.titles.insert(id, title.to_owned());
         }
     }
@@ -341,7 +341,7 @@ impl Session {
             }
         };
         // An agent that does not end its turn is killed.
-        let _late = timeout(PATIENCE, ended).await;
+        let _late = timeout(CANCEL_TIMEOUT, ended).await;
         self.end(work).await;
     }
 

@@ -11,7 +11,7 @@ use aime_tools::CommandState;
 use crate::{AgentWork, calls::sent};
 
 /// Maximum bytes of a terminal's output that are kept, also if the agent asks for more.
-pub(crate) const LONGEST_OUTPUT: usize = 1024 * 1024;
+pub(crate) const MAX_OUTPUT: usize = 1024 * 1024;
 
 /// A command that the agent has started. It runs in the background of its actor.
 #[derive(Default)]

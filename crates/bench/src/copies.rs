@@ -21,7 +21,7 @@ const IN_A_FOLDER: usize = 100;
 /// Number of lines in each file, some 2 KB.
 const LINES: usize = 40;
 /// Time limit of one command.
-const LONGEST: Duration = Duration::from_secs(600);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Makes a repository of this many files with the `git` on `path`, then in turn a clone of it, the private folders of two tasks, and merges of a file that one of them
 /// has changed, and of nothing.
@@ -82,7 +82,7 @@ async fn git(path: &OsString, folder: &Path, arguments: Vec<OsString>) -> Result
         working_folder: folder.to_owned(),
         environment: BTreeMap::from([("PATH".into(), path.clone()), ("HOME".into(), folder.into())]),
         input: Vec::new(),
-        time_limit: LONGEST,
+        time_limit: COMMAND_TIMEOUT,
         output_limit: 1 << 16,
         confinement: Confinement::off(),
     };

@@ -22,9 +22,9 @@ use crate::{
 };
 
 /// Polling interval: other processes write the journal.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Largest number of events that are read at once.
-const MOST: usize = 500;
+const MAX_EVENTS: usize = 500;
 
 /// Returns the number of the last event that the client has: `Last-Event-ID`, which browsers send, or else `?after=N`.
 fn last_event_id(head: &HeaderMap, query: Option<&str>) -> Option<u64> {
@@ -68,7 +68,7 @@ struct Place {
 impl Place {
     async fn read(&mut self) -> Result<(), Refusal> {
         let (run, seen) = (self.run.clone(), self.last_event);
-        let found = reading(&self.shared, move |runs| runs.events(&run, seen, MOST)).await?;
+        let found = reading(&self.shared, move |runs| runs.events(&run, seen, MAX_EVENTS)).await?;
         // An event after a gap must wait, or the gap would be skipped forever.
         for event in found {
             if event.seq != self.last_event + 1 {
@@ -86,7 +86,7 @@ impl Place {
             if let Some(event) = self.ready.pop_front() {
                 return Some(Sent::default().id(event.seq.to_string()).data(event.document.to_string()));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             self.read().await.ok()?;
         }
     }
@@ -140,7 +140,7 @@ impl Page {
                 let document = json!({"whole": whole, "over": looked.is_settled(), "changes": changes});
                 return Some(Sent::default().id(looked.seq.to_string()).event("changes").data(document.to_string()));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             if self.has_moved().await.ok()? {
                 self.details = Some(load_details(&self.shared, &self.run).await.ok()?);
             }

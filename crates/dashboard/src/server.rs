@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Largest request body, in bytes.
-pub(crate) const LARGEST: usize = 256 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;
 
 /// Headers of every answer: browsers load and run only the dashboard's own content, do not frame it, and store nothing.
 const GUARDS: [(&str, &str); 7] = [
@@ -149,8 +149,9 @@ async fn admit(access: &Access, request: Request) -> Result<Admission, Response>
         return Err(denied(Denied::Token));
     }
     let (parts, body) = request.into_parts();
-    let body =
-        axum::body::to_bytes(body, LARGEST).await.map_err(|_| (StatusCode::PAYLOAD_TOO_LARGE, "that is too much").into_response())?;
+    let body = axum::body::to_bytes(body, MAX_BODY_BYTES)
+        .await
+        .map_err(|_| (StatusCode::PAYLOAD_TOO_LARGE, "that is too much").into_response())?;
     let is_form =
         parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
     let form =

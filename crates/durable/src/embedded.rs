@@ -32,7 +32,7 @@ pub use sink::{FencedWriter, MemoryStream, Sink};
 /// is large enough to share the fixed cost of a commit.
 const BATCH: usize = 256;
 /// Interval of the check if a source of outside facts still exists.
-const IDLE_LOOK: Duration = Duration::from_secs(1);
+const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that a revoked effect has to end by itself.
 const REVOKE_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -228,7 +228,7 @@ where
                 }
             } else if self.running.is_empty() {
                 // Only outside senders are left, and nothing wakes us when the last of them goes.
-                drop(timeout(IDLE_LOOK, facts).await);
+                drop(timeout(IDLE_POLL_INTERVAL, facts).await);
             } else {
                 facts.await;
             }

@@ -25,7 +25,7 @@ pub(crate) struct Nameable {
 }
 
 /// Maximum number of enumerated names, because servers limit the size of a schema.
-const MOST_NAMES: usize = 100;
+const MAX_NAMES: usize = 100;
 
 /// Returns the schema `aime_route`.
 pub(crate) fn route() -> Value {
@@ -239,7 +239,7 @@ fn pair(first: &str, second: &str) -> Value {
 fn one_of(names: &[String]) -> Option<Value> {
     match names.len() {
         0 => None,
-        1..=MOST_NAMES => Some(json!({"type": "string", "enum": names})),
+        1..=MAX_NAMES => Some(json!({"type": "string", "enum": names})),
         _ => Some(json!({"type": "string"})),
     }
 }
@@ -288,8 +288,8 @@ mod tests {
 
     #[test]
     fn of_very_many_tasks_the_names_are_not_enumerated() {
-        let many: Vec<String> = (0..=MOST_NAMES).map(|at| format!("t{at}")).collect();
+        let many: Vec<String> = (0..=MAX_NAMES).map(|at| format!("t{at}")).collect();
         assert_eq!(schema(&many, &[])["$defs"]["waiting"], json!({"type": "string"}));
-        assert_eq!(schema(&many[1..], &[])["$defs"]["waiting"]["enum"].as_array().unwrap().len(), MOST_NAMES);
+        assert_eq!(schema(&many[1..], &[])["$defs"]["waiting"]["enum"].as_array().unwrap().len(), MAX_NAMES);
     }
 }

@@ -21,7 +21,7 @@ use crate::{
 /// Additional time beyond its time limit before a run is killed.
 const GRACE: Duration = Duration::from_secs(60);
 /// Interval of checks for the first tool call.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum bytes of a run's output that are kept, up to its end, where the result is.
 pub(crate) const PRINTED: usize = 32 << 20;
 
@@ -322,7 +322,7 @@ pub fn remove_tree(place: &Path) -> io::Result<()> {
 async fn come_late(task: &Task, variant: &Variant, work: &Path) -> Infallible {
     if variant.fault == Some(Fault::LateInformation) {
         while !work.join(".aime/called").exists() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         tokio::time::sleep(Duration::from_secs(task.bounds.late_seconds)).await;
         // A run may have made its folder read-only: that is its own fault, and does not end other trials.

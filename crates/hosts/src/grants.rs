@@ -16,7 +16,7 @@ use crate::{host_fits, is_public};
 /// Ports of a grant without ports: those of the web.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 /// The longest entry, in bytes: more than any name of a host with a port.
-const LONGEST: usize = 300;
+const MAX_ENTRY_BYTES: usize = 300;
 
 /// The hosts that may be reached: `crates.io`, `*.example.org`, `example.org:8080`, `127.0.0.1:9000`, `[::1]:9000`, `*`.
 ///
@@ -112,7 +112,7 @@ pub fn check_single(text: &str) -> Result<(), UnreadableGrant> {
 }
 
 fn unreadable(text: &str, reason: Message) -> UnreadableGrant {
-    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, hint: message!("no-host-grant") }
+    UnreadableGrant { text: text.chars().take(MAX_ENTRY_BYTES).collect(), reason, hint: message!("no-host-grant") }
 }
 
 impl HostGrants {
@@ -175,7 +175,7 @@ impl Grant {
     fn read(text: &str) -> Result<Self, UnreadableGrant> {
         let fault = |reason| unreadable(text, reason);
         let trimmed = text.trim();
-        if trimmed.is_empty() || trimmed.len() > LONGEST {
+        if trimmed.is_empty() || trimmed.len() > MAX_ENTRY_BYTES {
             return Err(fault(message!("host-empty")));
         }
         if trimmed.contains(['/', '@', '?', '#', '\\']) {

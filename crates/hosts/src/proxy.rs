@@ -27,14 +27,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::{
     answer::{Tunnel, answer},
-    watched::Watched,
+    watched::IdleTrackedStream,
 };
 use crate::{Denied, HostGrants};
 
 /// Refusals that are kept, each once.
-const MOST_REFUSALS: usize = 20;
+const MAX_REFUSALS: usize = 20;
 /// Wait after a failed accept, for example for lack of file descriptors.
-const AGAIN: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Limits of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Shared {
     fn refuse(&self, denied: &Denied) -> String {
         let text = format!("{denied}; the user can allow it: add \"{}\" to {}.", denied.remedy(), self.setting);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() < MOST_REFUSALS && !refused.contains(&text) {
+        if refused.len() < MAX_REFUSALS && !refused.contains(&text) {
             refused.push(text.clone());
         }
         text
@@ -171,7 +171,7 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>) {
             }
             Err(error) => {
                 tracing::debug!(%error, "a connection to the proxy could not be taken");
-                sleep(AGAIN).await;
+                sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
@@ -180,7 +180,7 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>) {
 /// Serves one connection until it ends or is idle for too long.
 async fn connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemaphorePermit) {
     let bounds = shared.bounds;
-    let (stream, quiet) = Watched::new(stream, bounds.idle);
+    let (stream, quiet) = IdleTrackedStream::new(stream, bounds.idle);
     let tunnel: Tunnel = Arc::default();
     let work = async {
         let within = Arc::clone(&tunnel);
@@ -201,6 +201,6 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemapho
     };
     tokio::select! {
         ended = work => if let Err(error) = ended { tracing::debug!(%error, "a connection to the proxy has broken") },
-        () = quiet => tracing::debug!("nothing has passed for too long"),
+        () = quiet => tracing::debug!("connection closed: idle for too long"),
     }
 }

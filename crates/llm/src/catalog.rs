@@ -34,7 +34,7 @@ const PROVIDERS: [&str; 13] = [
 ];
 
 /// The longest answer where a server states no bound below its window, in tokens. Some servers reserve credit for the whole answer.
-const LONGEST_ANSWER: u32 = 65_536;
+const MAX_ANSWER: u32 = 65_536;
 
 /// The kind of entry that facts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl ModelFacts {
 /// repeats the window there.
 fn answer(limits: ModelLimits) -> u32 {
     let ModelLimits { context_tokens, max_output_tokens, .. } = limits;
-    if max_output_tokens > context_tokens / 2 { (context_tokens / 4).min(LONGEST_ANSWER) } else { max_output_tokens }
+    if max_output_tokens > context_tokens / 2 { (context_tokens / 4).min(MAX_ANSWER) } else { max_output_tokens }
 }
 
 /// An entry of the catalog.

@@ -12,7 +12,7 @@ use crate::{Image, NativeTurn};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// Standing instructions.
+    /// System prompt.
     System {
         /// The text.
         content: String,
@@ -54,7 +54,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Standing instructions.
+    /// System prompt.
     #[must_use]
     pub fn system(content: impl Into<String>) -> Self {
         Self::System { content: content.into() }
@@ -383,8 +383,8 @@ impl ChatRequest {
 }
 
 impl ChatResponse {
-    /// Returns an answer of plain text, for models of one's own. No tokens are counted: set `usage` where they are
-    /// known.
+    /// Returns an answer of plain text, for custom implementations of `ChatModel`. No tokens are counted: set `usage` if they
+    /// are known.
     #[must_use]
     pub fn text(model: impl Into<String>, content: impl Into<String>) -> Self {
         Self {
@@ -402,7 +402,7 @@ impl ChatResponse {
         }
     }
 
-    /// Returns an answer that calls tools, for models of one's own.
+    /// Returns an answer that calls tools, for custom implementations of `ChatModel`.
     #[must_use]
     pub fn calls(model: impl Into<String>, calls: impl IntoIterator<Item = ToolCall>) -> Self {
         Self { tool_calls: calls.into_iter().collect(), finish: FinishReason::ToolCalls, ..Self::text(model, "") }

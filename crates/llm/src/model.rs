@@ -1,4 +1,4 @@
-//! The seam to a model.
+//! The [`ChatModel`] trait, its limits and its errors.
 
 use std::{fmt, time::Duration};
 
@@ -76,7 +76,7 @@ pub fn in_one_part<'a>(
 }
 
 /// Longest wait that a server asks for and that is still worth a retry. A longer one means a used-up quota.
-const LONGEST_RETRY: Duration = Duration::from_secs(300);
+const MAX_RETRY: Duration = Duration::from_secs(300);
 
 /// Reason why a model gave no answer.
 #[derive(Debug, Clone)]
@@ -284,7 +284,7 @@ impl ModelError {
         match self {
             Self::GaveUp { error, .. } => error.quota_wait(),
             Self::AllFailed { errors } => errors.iter().filter_map(Self::quota_wait).min(),
-            Self::RateLimited { retry_after: Some(wait), .. } if *wait > LONGEST_RETRY => Some(*wait),
+            Self::RateLimited { retry_after: Some(wait), .. } if *wait > MAX_RETRY => Some(*wait),
             _ => None,
         }
     }

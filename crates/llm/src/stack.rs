@@ -236,10 +236,10 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
         }
         inner
     };
-    let seat = |candidate: &Candidate| Slot { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
+    let slot = |candidate: &Candidate| Slot { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
     let mut inner = match stack.others.as_slice() {
         [] => alone(&stack.first),
-        others => Arc::new(Fallback::new(seat(&stack.first), others.iter().map(seat).collect())),
+        others => Arc::new(Fallback::new(slot(&stack.first), others.iter().map(slot).collect())),
     };
     inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
     if let Some(hook) = caller.hook.clone() {

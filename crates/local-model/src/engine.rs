@@ -1,7 +1,7 @@
 //! Thread that owns the weights and answers requests.
 //!
 //! It computes prompts one after another, in pieces, so that a later prompt can reuse a prefix that it shares with an earlier one. Up to
-//! [`MOST_AT_ONCE`] answers are generated together: a pass over the weights, which dominates the cost of a token, adds one token (or the
+//! [`MAX_CONCURRENT`] answers are generated together: a pass over the weights, which dominates the cost of a token, adds one token (or the
 //! tokens that a schema forces) to each of them. A dropped request ends before the next pass.
 
 mod load;
@@ -24,7 +24,7 @@ use crate::vocabulary::Vocabulary;
 use turn::{Turn, TurnState};
 
 /// Number of answers that are generated together.
-const MOST_AT_ONCE: usize = 4;
+const MAX_CONCURRENT: usize = 4;
 /// Number of prompt tokens in one pass: enough to use the processor, few enough to stop soon.
 const PIECE: usize = 128;
 
@@ -94,7 +94,7 @@ impl Engine {
 
     /// Starts the first waiting request, unless a prompt is still being computed or there is no room.
     fn admit(&mut self, waiting: &mut VecDeque<Job>, running: &mut Vec<Turn>, store: &mut Store) {
-        while running.len() < MOST_AT_ONCE && !running.iter().any(Turn::reads_prompt) {
+        while running.len() < MAX_CONCURRENT && !running.iter().any(Turn::reads_prompt) {
             let Some(job) = waiting.pop_front() else { return };
             let prepared = match self.prepare(&job.request) {
                 Ok(prepared) => prepared,

@@ -10,7 +10,7 @@ use toktrie::{InferenceCapabilities, TokEnv};
 use crate::template::CallStyle;
 
 /// Largest number of calls in one answer.
-const MOST_CALLS: usize = 4;
+const MAX_CALLS: usize = 4;
 
 /// Creates matchers for one vocabulary.
 pub(crate) struct Grammars {
@@ -41,7 +41,7 @@ impl Grammars {
         let (before, after) = style.around();
         let (before, after) = (json!(before), json!(after));
         let call = compact(call_schema(tools));
-        let more = format!("(\"\\n\" call){{0,{}}}", MOST_CALLS - 1);
+        let more = format!("(\"\\n\" call){{0,{}}}", MAX_CALLS - 1);
         self.matcher(TopLevelGrammar::from_lark(format!("start: call {more}\ncall: {before} object {after}\nobject: %json {call}\n")))
     }
 
@@ -52,7 +52,7 @@ impl Grammars {
         let (before, after) = (json!(before), json!(after.trim_start()));
         let mut call = call_schema(tools);
         set_spacing(&mut call, json!({"whitespace_flexible": true, "whitespace_pattern": "( |\\n {0,6})?", "lenient": true}));
-        let more = format!("(\"\\n\" {before} object SPACE {after}){{0,{}}}", MOST_CALLS - 1);
+        let more = format!("(\"\\n\" {before} object SPACE {after}){{0,{}}}", MAX_CALLS - 1);
         self.matcher(TopLevelGrammar::from_lark(format!(
             "start: LEAD object SPACE {after} {more}\nLEAD: /[^{{}}]*/\nSPACE: /[ \\n]?/\nobject: %json {call}\n"
         )))

@@ -11,7 +11,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::Texts;
 
 /// Longest progress message, in characters.
-const NEWS: usize = 300;
+const MAX_PROGRESS_CHARS: usize = 300;
 
 /// Returns the channel to the person who answers a run's questions.
 pub(crate) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
@@ -25,7 +25,7 @@ pub(crate) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
 pub(crate) fn event_reporter(texts: Texts, progress: Option<ProgressReporter>) -> impl Fn(PublishedEvent) {
     move |event: PublishedEvent| {
         if let (Some(progress), Some(line)) = (&progress, (texts.line)(&event)) {
-            progress.report(first_line(&line, NEWS));
+            progress.report(first_line(&line, MAX_PROGRESS_CHARS));
         }
     }
 }

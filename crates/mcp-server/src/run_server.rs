@@ -21,10 +21,10 @@ use crate::{
 /// Timeout of a tool call. The duration of a goal is unknown, so only the client's cancel limits it.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Longest goal or answer, in bytes.
-const LONGEST_TEXT: usize = 100_000;
+const MAX_TEXT: usize = 100_000;
 /// Number of runs in a list: the default and the maximum.
 const USUAL_RUNS: usize = 20;
-const MOST_RUNS: usize = 1_000;
+const MAX_RUNS: usize = 1_000;
 
 /// Mode in which a goal is worked on.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -341,7 +341,7 @@ async fn stop(offered: &Arc<RunServer>, parameters: OneRun, _: ToolContext) -> R
 }
 
 async fn list(offered: &Arc<RunServer>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
-    let limit = parameters.limit.unwrap_or(USUAL_RUNS).clamp(1, MOST_RUNS);
+    let limit = parameters.limit.unwrap_or(USUAL_RUNS).clamp(1, MAX_RUNS);
     let runs: Vec<Value> = list_document(offered.runs.list().map_err(failed)?).into_iter().take(limit).collect();
     let line = |run: &Value| {
         ["run_id", "status", "created", "goal"].map(|key| run.get(key).and_then(Value::as_str).unwrap_or_default()).join("  ")
@@ -358,7 +358,7 @@ async fn list(offered: &Arc<RunServer>, parameters: RunsParameters, _: ToolConte
 fn text_of(name: &str, text: String) -> Result<String, ToolError> {
     match text.trim() {
         "" => Err(ToolError::InvalidParameters(format!("`{name}` is empty."))),
-        _ if text.len() > LONGEST_TEXT => Err(ToolError::InvalidParameters(format!("`{name}` is longer than {LONGEST_TEXT} bytes."))),
+        _ if text.len() > MAX_TEXT => Err(ToolError::InvalidParameters(format!("`{name}` is longer than {MAX_TEXT} bytes."))),
         trimmed => Ok(trimmed.to_owned()),
     }
 }

@@ -7,13 +7,13 @@ use std::{
 
 use rusqlite::ErrorCode;
 
-/// Reason why a memory cannot be opened, read or written, or a knowledge folder cannot be indexed. Each text names
+/// Reason why a memory database cannot be opened, read or written, or a knowledge folder cannot be indexed. Each text names
 /// the place and the fix.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
     /// The folder of the file cannot be made.
-    #[error("cannot create the folder {} for the memory: check its permissions", path.display())]
+    #[error("cannot create the folder {} for the memory database: check its permissions", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum MemoryError {
         source: io::Error,
     },
     /// The file cannot be opened.
-    #[error("cannot open the memory {}: check that it is a file and that you may read and write it and its folder", path.display())]
+    #[error("cannot open the memory database {}: check that it is a file and that you may read and write it and its folder", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -31,13 +31,13 @@ pub enum MemoryError {
         source: rusqlite::Error,
     },
     /// The file is something else.
-    #[error("{} is not a memory of aime: move it away, or name another file", path.display())]
+    #[error("{} is not an aime memory database: move it away, or name another file", path.display())]
     NotAMemory {
         /// The file.
         path: PathBuf,
     },
     /// A later version of aime wrote the file.
-    #[error("the memory {} has schema {found}, and this version reads up to {known}: use the newer version that wrote it", path.display())]
+    #[error("the memory database {} has schema {found}, and this version reads up to {known}: use the newer version that wrote it", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum MemoryError {
     },
     /// The file is not as SQLite left it.
     #[error(
-        "the memory {} is damaged: copy what is left with `sqlite3 FILE .recover`, or move it away to begin anew (knowledge is then indexed again, memories are gone)",
+        "the memory database {} is damaged: copy what is left with `sqlite3 FILE .recover`, or move it away to begin anew (knowledge is then indexed again, memories are gone)",
         path.display()
     )]
     Damaged {
@@ -59,19 +59,19 @@ pub enum MemoryError {
         source: rusqlite::Error,
     },
     /// There is no room for the file to grow.
-    #[error("no room left to write the memory {}: free some disk space", path.display())]
+    #[error("no room left to write the memory database {}: free some disk space", path.display())]
     Full {
         /// The file.
         path: PathBuf,
     },
     /// The file may only be read.
-    #[error("the memory {} may only be read: make it and its folder writable", path.display())]
+    #[error("the memory database {} may only be read: make it and its folder writable", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
     },
     /// Another process has been writing for longer than the wait for it.
-    #[error("another process keeps the memory {} locked: wait for it or stop it", path.display())]
+    #[error("another process keeps the memory database {} locked: wait for it or stop it", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
@@ -86,7 +86,7 @@ pub enum MemoryError {
         source: io::Error,
     },
     /// Anything else.
-    #[error("the memory {} cannot be used", path.display())]
+    #[error("the memory database {} cannot be used", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,

@@ -27,13 +27,13 @@ pub struct KnowledgeSettings {
     pub max_file_bytes: u64,
     /// The most bytes of all documents together. One that goes beyond is skipped.
     pub max_total_bytes: u64,
-    /// The most tokens of a chunk, estimated; at least [`LEAST_CHUNK_TOKENS`](Self::LEAST_CHUNK_TOKENS).
+    /// The most tokens of a chunk, estimated; at least [`MIN_CHUNK_TOKENS`](Self::MIN_CHUNK_TOKENS).
     pub chunk_tokens: u64,
 }
 
 impl KnowledgeSettings {
     /// The smallest chunks, in tokens.
-    pub const LEAST_CHUNK_TOKENS: u64 = 50;
+    pub const MIN_CHUNK_TOKENS: u64 = 50;
 }
 
 impl Default for KnowledgeSettings {

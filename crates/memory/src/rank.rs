@@ -20,9 +20,9 @@ const RARE_WORDS: f64 = 6.0;
 /// The share that order by BM25 has in the score. The rest is coverage.
 const BM25: f64 = 0.3;
 /// Coverage below which a text is unrelated to the question.
-const LEAST_COVERAGE: f64 = 0.1;
+const MIN_COVERAGE: f64 = 0.1;
 /// Fraction of the best score below which a text would only waste room in a prompt.
-const LEAST_OF_BEST: f64 = 0.2;
+const MIN_OF_BEST: f64 = 0.2;
 
 /// A table of words.
 #[derive(Debug, Clone, Copy)]
@@ -100,12 +100,12 @@ pub(crate) fn rank(
     let mut hits: Vec<Hit> = candidates
         .iter()
         .map(|(number, bm25)| (*number, coverage.by(*number), bm25 / first))
-        .filter(|(_, coverage, _)| wanted == MemoryQuery::All || *coverage >= LEAST_COVERAGE)
+        .filter(|(_, coverage, _)| wanted == MemoryQuery::All || *coverage >= MIN_COVERAGE)
         .map(|(number, coverage, bm25)| Hit { number, score: coverage * (1.0 - BM25 + BM25 * bm25.clamp(0.0, 1.0)) })
         .collect();
     hits.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.number.cmp(&other.number)));
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    hits.retain(|hit| wanted == MemoryQuery::All || hit.score >= best * LEAST_OF_BEST);
+    hits.retain(|hit| wanted == MemoryQuery::All || hit.score >= best * MIN_OF_BEST);
     hits.truncate(limit);
     Ok(hits)
 }

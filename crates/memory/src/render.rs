@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The fewest tokens for which an entry's text is begun.
-const LEAST: u64 = 24;
+const MIN_ENTRY_TOKENS: u64 = 24;
 /// The most tokens of a line of origin.
 const ORIGIN: u64 = 80;
 
@@ -129,7 +129,7 @@ fn section(rendering: &mut Rendering, title: &str, entries: &[Entry<'_>], bound:
     let heads: Vec<String> = entries.iter().enumerate().map(|(number, entry)| format!("\n[{}] {}\n", number + 1, entry.head)).collect();
     let needs = entries.iter().zip(&heads).map(|(entry, head)| {
         let (head, text) = (estimate_tokens(head), needed(entry.text));
-        EntrySize { all: head + text, least: head + text.min(LEAST) }
+        EntrySize { all: head + text, least: head + text.min(MIN_ENTRY_TOKENS) }
     });
     // Sums of estimates are never less than the estimate of the sum.
     let shares = shares(&needs.collect::<Vec<_>>(), bound.saturating_sub(estimate_tokens(&title)));

@@ -10,7 +10,7 @@
 mod stop;
 
 /// Longer than any word: keys, hashes, encoded pictures.
-const LONGEST: usize = 64;
+const MAX_WORD_CHARS: usize = 64;
 /// The most terms of one question.
 const TERMS: usize = 128;
 /// The most characters of a question that are looked at.
@@ -176,7 +176,7 @@ fn pieces<'a>(text: &'a str, mut visit: impl FnMut(Piece<'a>)) {
         let length = rest.chars().skip(1).take_while(|c| class.goes_on_with(Class::of(*c))).map(char::len_utf8).sum::<usize>();
         let (piece, after) = rest.split_at(first.len_utf8() + length);
         match class {
-            Class::Word if piece.chars().count() <= LONGEST => visit(Piece::Word(piece)),
+            Class::Word if piece.chars().count() <= MAX_WORD_CHARS => visit(Piece::Word(piece)),
             Class::Dense => visit(Piece::Dense(piece)),
             Class::Emoji => visit(Piece::Emoji(first)),
             _ => {}

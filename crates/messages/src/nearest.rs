@@ -1,14 +1,14 @@
 //! Suggestions for misspelt names.
 
 /// Least similarity of a suggested name, from 0 to 1.
-const LEAST_SIMILARITY: f64 = 0.6;
+const MIN_SIMILARITY: f64 = 0.6;
 /// Similarity of names that have a word in common.
 const SHARED_WORD: f64 = 0.55;
 /// Least similarity of two words that count as one, such as `wriet` and `write`.
-const LEAST_WORD_SIMILARITY: f64 = 0.8;
+const MIN_WORD_SIMILARITY: f64 = 0.8;
 /// Least number of characters of a word in common, such as `old` of `old_str` and `old_text`, and of a beginning that suggests the whole
 /// name.
-const LEAST_BEGINNING: usize = 3;
+const MIN_BEGINNING: usize = 3;
 
 /// Returns the known name that is most similar to `wanted`, unless none is close: one with few other letters, one that `wanted` begins, or
 /// the only one with a word in common. The case of letters does not count.
@@ -22,7 +22,7 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     let scored = scored(wanted, known);
     let (similarity, name) = *scored.first()?;
     let is_only = || scored.get(1).is_none_or(|(other, _)| *other < SHARED_WORD);
-    (similarity >= LEAST_SIMILARITY || (similarity >= SHARED_WORD && is_only())).then_some(name)
+    (similarity >= MIN_SIMILARITY || (similarity >= SHARED_WORD && is_only())).then_some(name)
 }
 
 /// Sorts names by similarity to `wanted`. Equally similar names keep their order.
@@ -39,12 +39,11 @@ fn scored<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<(f6
 }
 
 fn similarity(wanted: &str, name: &str) -> f64 {
-    let begins = wanted.chars().count() >= LEAST_BEGINNING && name.starts_with(wanted);
-    let alike = |word: &str, other: &str| strsim::normalized_damerau_levenshtein(word, other) >= LEAST_WORD_SIMILARITY;
-    let shares =
-        || wanted.split('_').any(|word| word.chars().count() >= LEAST_BEGINNING && name.split('_').any(|other| alike(word, other)));
+    let begins = wanted.chars().count() >= MIN_BEGINNING && name.starts_with(wanted);
+    let alike = |word: &str, other: &str| strsim::normalized_damerau_levenshtein(word, other) >= MIN_WORD_SIMILARITY;
+    let shares = || wanted.split('_').any(|word| word.chars().count() >= MIN_BEGINNING && name.split('_').any(|other| alike(word, other)));
     let least = if begins {
-        LEAST_SIMILARITY
+        MIN_SIMILARITY
     } else if shares() {
         SHARED_WORD
     } else {

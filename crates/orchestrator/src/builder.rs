@@ -98,7 +98,7 @@ impl OrchestratorBuilder {
             kept_plans: None,
             memory: None,
             project: String::new(),
-            project_chars: project::MOST_CHARS,
+            project_chars: project::MAX_CHARS,
             undo: Some(UndoSettings::default()),
             trust_files: false,
             redactor: None,

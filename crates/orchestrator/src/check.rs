@@ -312,7 +312,7 @@ impl Checking<'_> {
     async fn private_folders(&mut self, keep: &Path, path: OsString, has_ended: bool) {
         let place = private_place(keep, self.run);
         let folder = keep.parent().filter(|_| self.repair);
-        if PrivateFolders::is_cut_off(&place).await {
+        if PrivateFolders::has_interrupted_merge(&place).await {
             let detail = message!("find-merge");
             let finished = match folder {
                 Some(folder) => PrivateFolders::open(folder, &place, path.clone()).await.map(drop),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{RunFact, RunMachine, messages::MessageChannel, questions::Answers};
 
 /// Interval between reads of the inbox.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A message to a run from another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub(crate) async fn read_inbox(
                 return;
             }
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
         let reader = read_inbox(journal.clone(), RunId::new("run").unwrap(), (Arc::default(), Arc::clone(&words)), sender);
         let reader = tokio::spawn(reader);
         let fact = facts.next().await.unwrap();
-        tokio::time::sleep(LOOK * 4).await;
+        tokio::time::sleep(POLL_INTERVAL * 4).await;
         assert_eq!(
             (journal.inbox("run").unwrap().len(), facts.ready()),
             (1, None),
@@ -113,7 +113,7 @@ mod tests {
         );
         words.put(&fact);
         while !journal.inbox("run").unwrap().is_empty() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         assert_eq!(facts.ready(), None);
         reader.abort();

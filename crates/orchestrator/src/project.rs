@@ -5,7 +5,7 @@ use aime_sandbox::{ConfinedFolder, FileError};
 /// Name of the file.
 const FILE: &str = "AGENTS.md";
 /// Default maximum number of its characters in a prompt: some 5,000 tokens.
-pub(crate) const MOST_CHARS: usize = 20_000;
+pub(crate) const MAX_CHARS: usize = 20_000;
 
 /// The part of an `AGENTS.md` that prompts contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

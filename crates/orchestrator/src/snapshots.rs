@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::RunMachine;
 
 /// Least number of facts between snapshots.
-const LEAST_FACTS: usize = 10_000;
+const MIN_FACTS: usize = 10_000;
 
 /// Returns the number of facts from a snapshot to the next one, if the snapshot has so many facts before it. A resume replays at most these and
 /// the few that arrive while a snapshot is taken.
@@ -20,7 +20,7 @@ const LEAST_FACTS: usize = 10_000;
 #[must_use]
 pub const fn facts_to_next_snapshot(before: usize) -> usize {
     let share = before / 4;
-    if share > LEAST_FACTS { share } else { LEAST_FACTS }
+    if share > MIN_FACTS { share } else { MIN_FACTS }
 }
 
 /// Counts facts, and signals when a snapshot is due.

@@ -6,9 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of origins that are kept of one text: the first ones, in order.
-pub(crate) const MOST: usize = 16;
+pub(crate) const MAX_ORIGINS: usize = 16;
 /// Maximum number of characters of a name, because the named party may have chosen it.
-const LONGEST: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// Source of a text: a tool's result, or the texts that it was made from. Written as one line, such as `files` or `web
 /// docs.rs`.
@@ -44,7 +44,7 @@ impl Origin {
         into.extend(origins.into_iter().cloned());
         into.sort();
         into.dedup();
-        into.truncate(MOST);
+        into.truncate(MAX_ORIGINS);
     }
 
     /// Formats origins in one line.
@@ -73,7 +73,7 @@ impl fmt::Display for Origin {
 
 /// Returns a name without characters that could end the mark around it.
 fn plain(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | ' ')).take(LONGEST).collect()
+    name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | ' ')).take(MAX_NAME_CHARS).collect()
 }
 
 impl From<String> for Origin {
@@ -155,6 +155,6 @@ mod tests {
         assert_eq!(Origin::line(&origins), "files, memory");
         let hosts: Vec<Origin> = (0..40).map(|number| Origin::Web(format!("h{number:02}"))).collect();
         Origin::merge(&mut origins, &hosts);
-        assert_eq!(origins.len(), MOST);
+        assert_eq!(origins.len(), MAX_ORIGINS);
     }
 }

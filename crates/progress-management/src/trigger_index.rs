@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
-use crate::{Evidence, Origin, ProgressEvent, ProgressState, Significance, Task, TaskKind, TaskStatus, origin::MOST};
+use crate::{Evidence, Origin, ProgressEvent, ProgressState, Significance, Task, TaskKind, TaskStatus, origin::MAX_ORIGINS};
 
 /// Index of the tasks that run, are blocked or have failed, of the evidence that is not used yet, and of the origins of
 /// conclusions.
@@ -115,7 +115,7 @@ impl TriggerIndex {
     /// Returns the untrusted origins of all conclusions, each once and in order, at most as many as [`Origin::merge`]
     /// keeps.
     pub fn origins(&self) -> impl Iterator<Item = &Origin> {
-        self.read.keys().take(MOST)
+        self.read.keys().take(MAX_ORIGINS)
     }
 
     fn count(&mut self, at: usize, task: &Task) {

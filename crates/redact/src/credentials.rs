@@ -63,8 +63,8 @@ const PARTS: &[&str] = &[
 /// Whole words of such names.
 const WORDS: &[&str] = &["pass", "pwd", "pat", "pin", "salt"];
 /// The fewest bytes of a value that is secret for its name, and of one that is so for its looks.
-const LEAST_NAMED: usize = 6;
-const LEAST_DENSE: usize = 12;
+const MIN_NAMED: usize = 6;
+const MIN_DENSE: usize = 12;
 
 /// Returns true if a path looks like that of a file of keys or passwords. Only the name counts: nothing is read.
 #[must_use]
@@ -111,7 +111,7 @@ pub fn private_keys_in(text: &str) -> Vec<String> {
     for line in text.lines().map(str::trim) {
         if line.starts_with("-----") {
             within = line.contains("BEGIN") && line.contains("PRIVATE KEY");
-        } else if within && line.len() >= LEAST_DENSE {
+        } else if within && line.len() >= MIN_DENSE {
             found.push(line.to_owned());
         }
     }
@@ -143,7 +143,7 @@ fn of_line(line: &str) -> Option<String> {
     let value = value.trim().trim_end_matches(',');
     let bare = value.trim_matches(['"', '\'', '`']);
     let bare = if bare == value { bare.split(" #").next().unwrap_or_default().trim() } else { bare };
-    let secret = if is_secret_name(name) || name.contains(':') { bare.len() >= LEAST_NAMED && !is_plain(bare) } else { is_dense(bare) };
+    let secret = if is_secret_name(name) || name.contains(':') { bare.len() >= MIN_NAMED && !is_plain(bare) } else { is_dense(bare) };
     secret.then(|| bare.to_owned())
 }
 
@@ -151,7 +151,7 @@ fn password_of_address(line: &str) -> Option<&str> {
     let (_, address) = line.split_once("://")?;
     let authority = address.split(['/', '?', '#', '"', '\'']).next()?;
     let (_, password) = authority.rsplit_once('@')?.0.split_once(':')?;
-    (password.len() >= LEAST_NAMED && !is_placeholder(password)).then_some(password)
+    (password.len() >= MIN_NAMED && !is_placeholder(password)).then_some(password)
 }
 
 /// Returns true if a value is one that many settings have.
@@ -166,7 +166,7 @@ fn is_place(value: &str) -> bool {
 /// Returns true if a value is one word that mixes letters and digits and is no address, path, date or version.
 fn is_dense(value: &str) -> bool {
     let count = |fits: fn(&char) -> bool| value.chars().filter(fits).count();
-    value.len() >= LEAST_DENSE
+    value.len() >= MIN_DENSE
         && !value.contains(char::is_whitespace)
         && !is_place(value)
         && count(char::is_ascii_digit) >= 2

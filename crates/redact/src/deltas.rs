@@ -5,12 +5,12 @@ use crate::{REDACTED, Redactor};
 /// Takes known values out of a text that comes in parts. A value may begin in one part and end in a later one: as much as could be the
 /// beginning of one is held back.
 #[derive(Debug)]
-pub struct Deltas {
+pub struct StreamRedactor {
     redactor: Redactor,
     buffer: String,
 }
 
-impl Deltas {
+impl StreamRedactor {
     /// Creates the state for one text.
     #[must_use]
     pub const fn new(redactor: Redactor) -> Self {
@@ -59,7 +59,7 @@ mod tests {
         #[test]
         fn parts_are_as_the_whole(cuts in proptest::collection::vec(0_usize..40, 0..8), text in "(.|x){0,10}(hunter22|hunter|é){0,3}(.|x){0,10}") {
             let redactor = Redactor::new(["hunter22"]);
-            let mut deltas = Deltas::new(redactor.clone());
+            let mut deltas = StreamRedactor::new(redactor.clone());
             let mut passed = String::new();
             let mut rest = text.as_str();
             for cut in cuts {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn without_secrets_nothing_is_held_back() {
-        let mut deltas = Deltas::new(Redactor::default());
+        let mut deltas = StreamRedactor::new(Redactor::default());
         assert_eq!(deltas.push("abc"), "abc");
         assert_eq!(deltas.finish(), "");
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Minimum length of a value whose encodings are removed. Encodings of shorter values occur too often by chance.
-const SHORTEST: usize = 10;
+const MIN_VALUE_BYTES: usize = 10;
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Returns the value, and its encodings.
@@ -11,7 +11,7 @@ pub(crate) fn writings(value: &str) -> Vec<String> {
     let mut writings = vec![value.to_owned()];
     let json = serde_json::Value::from(value).to_string();
     writings.push(json.trim_matches('"').to_owned());
-    if value.len() >= SHORTEST {
+    if value.len() >= MIN_VALUE_BYTES {
         for before in 0..3 {
             let within = base64_within(value.as_bytes(), before);
             // The alphabet for addresses.

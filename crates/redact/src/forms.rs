@@ -62,12 +62,12 @@ const ADDRESS: &str = "://";
 /// Words before a token of a request.
 const BEARER: [&str; 2] = ["Bearer ", "bearer "];
 /// The fewest characters of one.
-const LEAST_BEARER: usize = 20;
+const MIN_BEARER: usize = 20;
 
 /// Word before an entry of `.netrc`.
 const MACHINE: &str = "machine";
 /// The longest entry that is looked for, in bytes.
-const LONGEST_ENTRY: usize = 1024;
+const MAX_ENTRY: usize = 1024;
 
 /// Prefixes of all forms, in the order of [`KEYS`] and then the rest. Every command needs them for its first line, and the default kind
 /// takes four times as long to build.
@@ -78,11 +78,11 @@ static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 });
 
 /// The fewest bytes of a text that can hold one of these: `://n:p@`.
-const LEAST: usize = 7;
+const MIN_BYTES: usize = 7;
 
 /// Returns a text without the parts that have the form of a secret.
 pub(crate) fn without_forms(text: &str) -> Cow<'_, str> {
-    if text.len() < LEAST {
+    if text.len() < MIN_BYTES {
         return Cow::Borrowed(text);
     }
     let mut clean = String::new();
@@ -124,7 +124,7 @@ fn secret(text: &str, form: usize, start: usize) -> Option<(usize, usize)> {
     let token: usize =
         text.get(from..)?.chars().take_while(|c| c.is_ascii_alphanumeric() || "-._~+/=".contains(*c)).map(char::len_utf8).sum();
     let body = text.get(from..from + token)?;
-    (token >= LEAST_BEARER && body.contains(|c: char| c.is_ascii_digit())).then_some((from, from + token))
+    (token >= MIN_BEARER && body.contains(|c: char| c.is_ascii_digit())).then_some((from, from + token))
 }
 
 fn key(text: &str, start: usize, begins: &str, letters: Letters, least: usize) -> Option<(usize, usize)> {
@@ -154,7 +154,7 @@ fn entry(text: &str, start: usize) -> Option<(usize, usize)> {
     if !alone(text.get(..start)?.chars().next_back()) || !rest.get(MACHINE.len()..)?.starts_with(char::is_whitespace) {
         return None;
     }
-    let end = (0..=rest.len().min(LONGEST_ENTRY)).rev().find(|end| rest.is_char_boundary(*end))?;
+    let end = (0..=rest.len().min(MAX_ENTRY)).rev().find(|end| rest.is_char_boundary(*end))?;
     let first = netrc::passwords(rest.get(..end)?).into_iter().next()?;
     first.has_login.then_some((start + first.from, start + first.to))
 }

@@ -12,7 +12,7 @@ mod redactor;
 mod scan;
 
 pub use credentials::{is_credential_file, is_kept_copy, is_secret_name, private_keys_in, secrets_in};
-pub use deltas::Deltas;
+pub use deltas::StreamRedactor;
 pub use lines::redact;
 pub use ordinary::{is_ordinary, is_placeholder};
 pub use redactor::Redactor;

@@ -3,7 +3,7 @@
 use crate::{REDACTED as GONE, Redactor};
 
 /// Minimum length of a value that is removed. Shorter values occur too often by chance.
-const SHORTEST: usize = 6;
+const MIN_VALUE_BYTES: usize = 6;
 /// Parts of names whose value is a secret.
 const NAMES: &[&str] = &[
     "password",
@@ -54,7 +54,7 @@ fn without_values(line: &str) -> String {
             continue;
         }
         let bearer = word.trim_end_matches(':').eq_ignore_ascii_case("bearer");
-        let (clean, expects) = if named && word.chars().count() >= SHORTEST { (GONE.to_owned(), false) } else { word_without(word) };
+        let (clean, expects) = if named && word.chars().count() >= MIN_VALUE_BYTES { (GONE.to_owned(), false) } else { word_without(word) };
         kept.push_str(&clean);
         named = expects || bearer;
     }
@@ -72,7 +72,7 @@ fn word_without(word: &str) -> (String, bool) {
         let bare = value.trim_matches(['"', '\'', ',', ';', '`']);
         return match bare.chars().count() {
             0 => (word.to_owned(), true),
-            1..SHORTEST => (word.to_owned(), false),
+            1..MIN_VALUE_BYTES => (word.to_owned(), false),
             _ => (format!("{name}{sign}{GONE}"), false),
         };
     }

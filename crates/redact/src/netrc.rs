@@ -3,7 +3,7 @@
 use crate::ordinary::is_placeholder;
 
 /// The fewest bytes of a password that is taken for one.
-const LEAST: usize = 6;
+const MIN_PASSWORD_BYTES: usize = 6;
 
 /// A password of an entry, by its bytes in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) fn passwords(text: &str) -> Vec<Password> {
                 let value = words.next().map(|(from, to)| Password { from, to, has_login });
                 found.extend(value.filter(|value| {
                     let word = text.get(value.from..value.to).unwrap_or_default();
-                    word.len() >= LEAST && !is_placeholder(word) && !word.starts_with(['$', '<', '{', '['])
+                    word.len() >= MIN_PASSWORD_BYTES && !is_placeholder(word) && !word.starts_with(['$', '<', '{', '['])
                 }));
             }
             word if word.starts_with('#') => words.skip_line(),

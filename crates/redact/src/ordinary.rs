@@ -70,8 +70,8 @@ const PLACEHOLDERS: &[&str] = &[
 /// Separators of the words in a name.
 const PARTING: [char; 3] = ['-', '_', '.'];
 /// The most words, and letters of one, of a plain value: a passphrase has more, and so does most that was made by chance.
-const MOST_WORDS: usize = 2;
-const MOST_LETTERS: usize = 12;
+const MAX_WORDS: usize = 2;
+const MAX_LETTERS: usize = 12;
 /// Letters that follow `a`, `b` and so on in the 200 most common letter pairs of 12,000 words of English
 /// documentation. These make up nine tenths of all pairs there, and a third of the pairs of random letters.
 const FOLLOWERS: [&str; 26] = [
@@ -124,7 +124,7 @@ pub fn is_ordinary(value: &str) -> bool {
 
 fn reads_as_words(value: &str) -> bool {
     let words: Vec<&str> = value.split(PARTING).collect();
-    if words.len() > MOST_WORDS || !words.iter().all(|word| has_form_of_word(word)) {
+    if words.len() > MAX_WORDS || !words.iter().all(|word| has_form_of_word(word)) {
         return false;
     }
     let pairs: Vec<(u8, u8)> = words.iter().flat_map(|word| word.bytes().zip(word.bytes().skip(1))).collect();
@@ -134,7 +134,7 @@ fn reads_as_words(value: &str) -> bool {
 
 fn has_form_of_word(word: &str) -> bool {
     let small_behind = word.bytes().skip(1).all(|letter| letter.is_ascii_lowercase());
-    (1..=MOST_LETTERS).contains(&word.len())
+    (1..=MAX_LETTERS).contains(&word.len())
         && word.bytes().all(|letter| letter.is_ascii_alphabetic())
         && (small_behind || word.bytes().all(|letter| letter.is_ascii_uppercase()))
 }

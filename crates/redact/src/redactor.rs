@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Minimum length of a value that is removed. Shorter values occur too often by chance.
-const SHORTEST: usize = 6;
+const MIN_VALUE_BYTES: usize = 6;
 
 /// Removes secrets from texts. Cheap to clone; all clones share the known values. It never reveals them.
 #[derive(Clone, Default)]
@@ -50,7 +50,7 @@ impl Redactor {
         let new: Vec<String> = values
             .into_iter()
             .map(|value| value.as_ref().trim().to_owned())
-            .filter(|value| value.len() >= SHORTEST && !REDACTED.contains(value.as_str()) && !known.values.contains(value))
+            .filter(|value| value.len() >= MIN_VALUE_BYTES && !REDACTED.contains(value.as_str()) && !known.values.contains(value))
             .collect();
         if new.is_empty() {
             return;

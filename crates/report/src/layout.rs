@@ -9,7 +9,7 @@ const GAP: (f64, f64) = (26.0, 42.0);
 /// Width reserved for a line between boxes.
 const LINE: f64 = 14.0;
 /// Largest number of dummy points. A graph that needs more is not drawn.
-const MOST_POINTS: usize = 4_000;
+const MAX_POINTS: usize = 4_000;
 /// Number of passes for the order of layers, and for positions.
 const SWEEPS: usize = 8;
 
@@ -68,7 +68,7 @@ pub(crate) fn layered(count: usize, lines: &[(usize, usize)]) -> Option<Layout> 
             nodes.push(Node { layer, is_box: false, above: vec![], below: vec![], x: 0.0 });
         }
         way.push(to);
-        if nodes.len() > count + MOST_POINTS {
+        if nodes.len() > count + MAX_POINTS {
             return None;
         }
         for pair in way.windows(2) {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Largest number of tasks that are drawn.
-const MOST: usize = 300;
+const MAX_TASKS: usize = 300;
 /// Margin around the graph, in pixels.
 const MARGIN: f64 = 10.0;
 /// Width of a title in a box, in columns; it has two lines.
@@ -49,7 +49,7 @@ pub(crate) fn picture(graph: &Graph, what: &str, marked: &str) -> Markup {
         return html! { p.quiet { "There is no plan." } };
     }
     let lines: Vec<(usize, usize)> = graph.edges.iter().map(|line| (line.from, line.to)).collect();
-    let layout = if graph.nodes.len() > MOST { None } else { layered(graph.nodes.len(), &lines) };
+    let layout = if graph.nodes.len() > MAX_TASKS { None } else { layered(graph.nodes.len(), &lines) };
     let Some(layout) = layout else {
         let (tasks, lines) = (count(graph.nodes.len(), "task"), count(graph.edges.len(), "line"));
         return html! { p.quiet { "The picture of " (tasks) " and " (lines) " is left out: it is too large to be read. The tasks are listed below." } };

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Largest number of characters of all texts together.
-const ROOM: usize = 6_000_000;
+const MAX_CHARS: usize = 6_000_000;
 
 /// Text for display.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) const fn new(redactor: &'a Redactor) -> Self {
-        Self { redactor, room: Cell::new(ROOM) }
+        Self { redactor, room: Cell::new(MAX_CHARS) }
     }
 
     /// Reads a text of at most `most` characters.
@@ -162,7 +162,7 @@ mod tests {
         let reader = Reader::new(&redactor);
         let long = "word ".repeat(500_000);
         let shown: usize = (0..5).map(|_| reader.text(&long, usize::MAX).shown.len()).sum();
-        assert_eq!(shown, ROOM);
+        assert_eq!(shown, MAX_CHARS);
         assert_eq!(reader.text("more", 9), Text { shown: String::new(), left_out: 4 });
     }
 

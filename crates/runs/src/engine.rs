@@ -22,7 +22,7 @@ pub use self::{files::FolderConflict, watch::EngineWatch, worker::EngineWorker};
 use crate::{EngineStep, ErrorKind, Hint, Runs, RunsError, Setup, ended_error, raise_reached_bounds};
 
 /// Polling interval of a run.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Engine, and how this process reaches it.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl<'a> EngineRuns<'a> {
             engine.send_facts(run, vec![fact]).await?;
             // The engine withdraws the old result as soon as the run continues.
             while engine.watch(run, usize::MAX).await.is_ok_and(|now| now.all == seen.all && now.result.is_some()) {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
         Ok(EngineWatch::own(self, run.clone(), seen.all))

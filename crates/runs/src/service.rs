@@ -48,7 +48,7 @@ pub(crate) use self::{
 };
 
 /// Time that runs have to stop when their caller ends. Their actors have ten seconds.
-const PATIENCE: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Runs of one folder. Each run that is driven here has its own tokio task, so it ends properly even if nobody awaits it.
 pub struct Runs {
@@ -131,7 +131,7 @@ impl Runs {
         self.stop.cancel();
         let mut driven = std::mem::take(&mut *self.driven.lock().unwrap_or_else(PoisonError::into_inner));
         let stopped = async { while driven.join_next().await.is_some() {} };
-        if timeout(PATIENCE, stopped).await.is_err() {
+        if timeout(STOP_TIMEOUT, stopped).await.is_err() {
             self.setup.note("runs do not stop; they are left as they are");
         }
         self.setup.end_servers().await;

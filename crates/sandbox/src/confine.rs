@@ -4,7 +4,6 @@
 //! the user gives up each guarantee by name.
 
 mod explain;
-mod gate;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod launcher;
@@ -12,6 +11,7 @@ mod launcher;
 mod limits;
 mod places;
 mod private;
+mod proxy;
 mod rules;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
@@ -33,18 +33,18 @@ use std::{
 #[cfg(target_os = "linux")]
 pub use self::launcher::{LaunchError, launch};
 pub use self::settings::{ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
-pub(crate) use self::{
-    gate::{Door, Reach},
-    rules::Rules,
-};
-pub use self::{
-    gate::{Gate, Passage},
-    launcher::Launcher,
-};
 #[cfg(target_os = "linux")]
 pub(crate) use self::{
     kernel::{Kernel, confine_this_thread},
     launcher::{Call, Order},
+};
+pub use self::{
+    launcher::Launcher,
+    proxy::{ProxyFactory, RunningProxy},
+};
+pub(crate) use self::{
+    proxy::{Reach, ReservedProxy},
+    rules::Rules,
 };
 use aime_messages::{Describe, Message, message};
 
@@ -71,7 +71,7 @@ pub(crate) struct PreparedCommand {
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) reach: Reach,
     /// Connection to the command's proxy, if it gets one.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<ReservedProxy>,
 }
 
 /// State of an active confinement.
@@ -163,7 +163,7 @@ impl Confinement {
             return Err(ConfinementError::Unkept(refused));
         }
         if let Network::Hosts(gate) = &settings.network {
-            if !keeps_to_a_port() {
+            if !can_restrict_to_port() {
                 return Err(ConfinementError::Hosts(gate.hosts()));
             }
             if let Err(reason) = gate.check_host_isolation() {
@@ -326,7 +326,7 @@ impl Confined {
         }
         let (door, reach) = match &self.settings.network {
             Network::Hosts(gate) => {
-                let door = gate.door(!self.missing.contains(&Guarantee::NetworkNamespace))?;
+                let door = gate.reserve(!self.missing.contains(&Guarantee::NetworkNamespace))?;
                 door.announce(&mut environment);
                 let reach = Reach::Port(door.port());
                 (Some(door), reach)
@@ -396,10 +396,10 @@ pub(crate) fn unkept_here() -> Vec<Guarantee> {
 }
 
 /// Returns true if this machine can restrict a command to one port.
-pub(crate) fn keeps_to_a_port() -> bool {
+pub(crate) fn can_restrict_to_port() -> bool {
     #[cfg(target_os = "linux")]
     {
-        Kernel::of_this_machine().keeps_to_a_port()
+        Kernel::of_this_machine().can_restrict_to_port()
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -9,7 +9,8 @@ mod process;
 mod terminal;
 
 pub use confine::{
-    Confinement, ConfinementError, ConfinementSettings, Gate, Guarantee, Launcher, Network, Passage, ResourceLimits, UnknownGuarantee,
+    Confinement, ConfinementError, ConfinementSettings, Guarantee, Launcher, Network, ProxyFactory, ResourceLimits, RunningProxy,
+    UnknownGuarantee,
 };
 #[cfg(target_os = "linux")]
 pub use confine::{LaunchError, launch};

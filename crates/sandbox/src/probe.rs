@@ -6,7 +6,7 @@ use aime_messages::{Message, message};
 
 use crate::{
     Guarantee, Launcher,
-    confine::{all_without, keeps_to_a_port, means, unkept_here},
+    confine::{all_without, can_restrict_to_port, means, unkept_here},
 };
 
 /// One protection and its state.
@@ -38,7 +38,7 @@ pub fn probe(launcher: &Launcher) -> Vec<Protection> {
         protections.push(Protection { name: "resource limits", enforced: false, detail: message!("protection-unbounded") });
     }
     protections.push(confinement(&unkept_here()));
-    protections.push(hosts(keeps_to_a_port(), launcher.probe()));
+    protections.push(hosts(can_restrict_to_port(), launcher.probe()));
     protections
 }
 
@@ -53,8 +53,8 @@ fn confinement(unkept: &[Guarantee]) -> Protection {
 }
 
 /// Reports if a command can be restricted to single hosts.
-fn hosts(keeps_to_a_port: bool, tells_machines_apart: Result<(), String>) -> Protection {
-    let (enforced, detail) = match (keeps_to_a_port, tells_machines_apart) {
+fn hosts(can_restrict_to_port: bool, tells_machines_apart: Result<(), String>) -> Protection {
+    let (enforced, detail) = match (can_restrict_to_port, tells_machines_apart) {
         (true, Ok(())) => (true, message!("protection-hosts-yes")),
         (true, Err(reason)) => (false, message!("protection-hosts-refused", reason)),
         (false, _) => (false, message!("protection-hosts-none")),
@@ -98,7 +98,7 @@ mod tests {
             !shared.enforced && shared.detail.to_string().contains("not here") && shared.detail.to_string().contains("network-namespace"),
             "{shared:?}"
         );
-        assert!(probe(&nobody()).contains(&hosts(keeps_to_a_port(), nobody().probe())));
+        assert!(probe(&nobody()).contains(&hosts(can_restrict_to_port(), nobody().probe())));
     }
 
     /// Returns a launcher whose program does not exist.

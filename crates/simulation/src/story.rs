@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Maximum number of lives: every death, stop, question and bound ends one.
-const MOST_LIVES: u32 = 60;
+const MAX_LIVES: u32 = 60;
 /// Number of times that a bound is raised before the run is left.
 const RAISED: u32 = 3;
 /// Probability of a snapshot before a run is resumed, per 1,000 cases.
@@ -72,8 +72,8 @@ fn play_lives(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
     let mut beginning = Some(LifeStart::Fresh);
     while let Some(next) = beginning.take() {
         story.lives += 1;
-        if story.lives > MOST_LIVES {
-            world.fault(format!("it has not ended after {MOST_LIVES} lives"));
+        if story.lives > MAX_LIVES {
+            world.fault(format!("it has not ended after {MAX_LIVES} lives"));
             break;
         }
         if matches!(next, LifeStart::Resumed(_)) && world.chances.happens(&format!("snapshot/{}", story.lives), SNAPSHOTS) {

@@ -15,7 +15,7 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{Scenario, chance::Chances};
 
 /// Maximum number of random deaths in one run.
-const MOST_DEATHS: u64 = 4;
+const MAX_DEATHS: u64 = 4;
 
 /// A moment at which a run can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,10 +170,10 @@ impl World {
             return Some(cut.fate);
         }
         let odds = self.scenario.odds;
-        if self.deaths() < MOST_DEATHS && self.chances.happens(&format!("death/{at}"), odds.deaths) {
+        if self.deaths() < MAX_DEATHS && self.chances.happens(&format!("death/{at}"), odds.deaths) {
             return self.chances.of(&format!("fate/{at}")).choice([Fate::Unreported, Fate::Lost, Fate::Torn]);
         }
-        if self.deaths() < MOST_DEATHS && moment == Moment::Write && self.chances.happens(&format!("disk/{at}"), odds.disk_fails) {
+        if self.deaths() < MAX_DEATHS && moment == Moment::Write && self.chances.happens(&format!("disk/{at}"), odds.disk_fails) {
             let fate = self.chances.of(&format!("fate/{at}")).choice([Fate::Full, Fate::Broken, Fate::Twice]);
             self.refusals.fetch_add(u64::from(fate != Some(Fate::Twice)), Ordering::Relaxed);
             return fate;

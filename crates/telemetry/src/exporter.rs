@@ -37,15 +37,15 @@ use crate::{
 };
 
 /// Spans and records that wait to be sent, at most. More are dropped.
-const WAITING: usize = 4_096;
+const QUEUE_CAPACITY: usize = 4_096;
 /// Spans, or records, in one request, at most.
 const BATCH: usize = 512;
 /// Interval at which metrics are sent.
-const EVERY: Duration = Duration::from_secs(5);
+const METRICS_INTERVAL: Duration = Duration::from_secs(5);
 /// Time that a span or record waits for others in the same request.
-const TOGETHER: Duration = Duration::from_millis(500);
+const BATCH_DELAY: Duration = Duration::from_millis(500);
 /// Time that the end of the process waits for unsent data.
-const LAST: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reason why nothing can be sent at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct Telemetry {
     send: Mutex<Option<mpsc::Sender<Payload>>>,
     measures: Arc<Mutex<Measures>>,
     /// Number of spans and records that no receiver has accepted.
-    owed: Arc<AtomicU64>,
+    unsent: Arc<AtomicU64>,
     sending: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -85,14 +85,14 @@ pub struct WatchedRun {
     spans: Spans,
     send: Option<mpsc::Sender<Payload>>,
     measures: Arc<Mutex<Measures>>,
-    owed: Arc<AtomicU64>,
+    unsent: Arc<AtomicU64>,
 }
 
 impl Telemetry {
     /// Begins to send; within a tokio runtime. `providers` are those of the models, `version` is aime's own.
     ///
     /// # Errors
-    /// [`TelemetryError`] where no request can be made at all: no TLS, a header that is none.
+    /// [`TelemetryError`] where no request can be made at all: TLS is unavailable, or a header is invalid.
     pub fn begin(settings: TelemetrySettings, providers: impl Into<Providers>, version: &str) -> Result<Self, TelemetryError> {
         let providers = providers.into();
         let own = Resource {
@@ -104,8 +104,8 @@ impl Telemetry {
             InstrumentationScope { name: "aime".to_owned(), version: version.to_owned(), attributes, ..InstrumentationScope::default() };
         let receiver = |signal: Option<Signal>| signal.map(Receiver::new).transpose();
         let measures = Arc::new(Mutex::new(Measures::new(providers.clone())));
-        let owed = Arc::new(AtomicU64::new(0));
-        let (send, waiting) = mpsc::channel(WAITING);
+        let unsent = Arc::new(AtomicU64::new(0));
+        let (send, waiting) = mpsc::channel(QUEUE_CAPACITY);
         let sender = Sender {
             traces: receiver(settings.traces)?,
             metrics: receiver(settings.metrics)?,
@@ -114,10 +114,10 @@ impl Telemetry {
             scope,
             measures: Arc::clone(&measures),
             measured: Vec::new(),
-            owed: Arc::clone(&owed),
+            unsent: Arc::clone(&unsent),
         };
         let sending = Mutex::new(Some(tokio::spawn(sender.run(waiting))));
-        Ok(Self { providers, content: settings.content, send: Mutex::new(Some(send)), measures, owed, sending })
+        Ok(Self { providers, content: settings.content, send: Mutex::new(Some(send)), measures, unsent, sending })
     }
 
     /// Watches a run.
@@ -131,26 +131,26 @@ impl Telemetry {
             spans: Spans::new(run, self.providers.clone(), self.content),
             send,
             measures: Arc::clone(&self.measures),
-            owed: Arc::clone(&self.owed),
+            unsent: Arc::clone(&self.unsent),
         }
     }
 
-    /// Sends what is left, and ends. It waits five seconds at most; gives how many spans and records no receiver has taken.
+    /// Sends what is queued, and ends. Waits five seconds at most; returns the number of spans and records that no receiver has accepted.
     pub async fn end(&self) -> u64 {
         drop(self.send.lock().unwrap_or_else(PoisonError::into_inner).take());
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut sending) = sending
-            && timeout(LAST, &mut sending).await.is_err()
+            && timeout(SHUTDOWN_TIMEOUT, &mut sending).await.is_err()
         {
             sending.abort();
             tracing::warn!("the receiver of telemetry did not take all of it in time");
         }
-        self.owed.load(Ordering::Relaxed)
+        self.unsent.load(Ordering::Relaxed)
     }
 }
 
 impl WatchedRun {
-    /// Takes an event of the run in. It costs a look at the event, and never waits.
+    /// Observes an event of the run. Never blocks.
     pub fn observe(&mut self, event: &PublishedEvent) {
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).observe(event);
         let task = logs::task_of(&event.event);
@@ -160,12 +160,12 @@ impl WatchedRun {
         let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
         let place = if begins { self.spans.place(task) } else { before };
         let record = logs::record(&self.run, event, (&self.providers, self.content), place);
-        self.hand_on(ended.into_iter().map(Payload::Span).chain(record.map(Payload::Record)));
+        self.enqueue(ended.into_iter().map(Payload::Span).chain(record.map(Payload::Record)));
     }
 
-    fn hand_on(&self, all: impl IntoIterator<Item = Payload>) {
+    fn enqueue(&self, all: impl IntoIterator<Item = Payload>) {
         for payload in all {
-            self.owed.fetch_add(1, Ordering::Relaxed);
+            self.unsent.fetch_add(1, Ordering::Relaxed);
             if let Some(send) = &self.send {
                 // If the queue is full, the item counts as not accepted.
                 drop(send.try_send(payload));
@@ -177,7 +177,7 @@ impl WatchedRun {
 impl Drop for WatchedRun {
     fn drop(&mut self) {
         let ended = self.spans.finish();
-        self.hand_on(ended.into_iter().map(Payload::Span));
+        self.enqueue(ended.into_iter().map(Payload::Span));
     }
 }
 
@@ -191,12 +191,12 @@ struct Sender {
     measures: Arc<Mutex<Measures>>,
     /// The metrics as they were taken last.
     measured: Vec<opentelemetry_proto::tonic::metrics::v1::Metric>,
-    owed: Arc<AtomicU64>,
+    unsent: Arc<AtomicU64>,
 }
 
 impl Sender {
     async fn run(mut self, mut waiting: mpsc::Receiver<Payload>) {
-        let mut tick = interval(EVERY);
+        let mut tick = interval(METRICS_INTERVAL);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let open = tokio::select! {
@@ -247,7 +247,7 @@ impl Sender {
 
     /// Subtracts items that were accepted, or that no receiver is configured for.
     fn settled(&self, number: u64) {
-        self.owed.fetch_sub(number, Ordering::Relaxed);
+        self.unsent.fetch_sub(number, Ordering::Relaxed);
     }
 
     async fn send_metrics(&mut self) {
@@ -266,7 +266,7 @@ impl Sender {
 
 /// Waits briefly for further items of the same batch, with a fixed limit even if items keep arriving.
 async fn gather(waiting: &mut mpsc::Receiver<Payload>, batch: &mut Vec<Payload>) {
-    let until = Instant::now() + TOGETHER;
+    let until = Instant::now() + BATCH_DELAY;
     while batch.len() < BATCH {
         match timeout_at(until, waiting.recv()).await {
             Ok(Some(payload)) => batch.push(payload),

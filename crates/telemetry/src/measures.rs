@@ -60,7 +60,7 @@ impl Measures {
         Self { providers: providers.into(), ..Self::default() }
     }
 
-    /// Takes an event of a run in.
+    /// Observes an event of a run.
     pub fn observe(&mut self, published: &PublishedEvent) {
         self.last = self.last.max(nanos(published.at));
         self.since = if self.since == 0 { nanos(published.at) } else { self.since.min(nanos(published.at)) };

@@ -66,7 +66,7 @@ impl Signal {
 }
 
 impl TelemetrySettings {
-    /// Reads them. There are none where no endpoint is named: nothing is sent anywhere unasked. Also gives what was left out, in words.
+    /// Reads the settings. Returns none if no endpoint is set, so nothing is sent unasked, and notes on variables that were ignored.
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> (Option<Self>, Vec<String>) {
         let variable = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());

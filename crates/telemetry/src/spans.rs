@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Maximum number of notes of one run, as in OpenTelemetry's own SDKs. Further notes are only counted.
-const MOST_NOTES: usize = 128;
+const MAX_NOTES: usize = 128;
 
 /// Key of an open span.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ impl Spans {
         }
     }
 
-    /// Takes an event in; gives the spans that have ended with it.
+    /// Observes an event. Returns the spans that have ended with it.
     pub fn observe(&mut self, published: &PublishedEvent) -> Vec<Span> {
         use ProgressEvent as E;
 
@@ -250,10 +250,10 @@ impl Spans {
         }
     }
 
-    /// Notes a moment of the run, the first [`MOST_NOTES`] of each root.
+    /// Notes a moment of the run, the first [`MAX_NOTES`] of each root.
     fn note(&mut self, name: &str, attributes: Vec<KeyValue>) {
         let Some(root) = &mut self.root else { return };
-        if root.events.len() >= MOST_NOTES {
+        if root.events.len() >= MAX_NOTES {
             root.dropped_events_count = root.dropped_events_count.saturating_add(1);
             return;
         }

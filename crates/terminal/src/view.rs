@@ -20,7 +20,7 @@ pub use self::device::forget_typed;
 use crate::{Act, Key, Screen, Theme};
 
 /// Longest interval between two polls.
-const LOOK: Duration = Duration::from_millis(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 /// Interval of redraws if only the time has changed.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -173,7 +173,7 @@ impl ViewState {
         if !device::in_foreground() {
             // The foreground process owns the terminal.
             self.device.forget();
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
             return Ok(());
         }
         if stopped {
@@ -194,7 +194,7 @@ impl ViewState {
             self.drawn_at = Some(Instant::now());
             self.changed = false;
         }
-        self.keys(LOOK)
+        self.keys(POLL_INTERVAL)
     }
 
     /// Reads all queued keys while the screen is shown; waits for the first one.

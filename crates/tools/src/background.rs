@@ -11,10 +11,10 @@ use aime_sandbox::{BackgroundProcess, ProcessEnd};
 use crate::{ToolContext, ToolOutput, protected::WatchedCall};
 
 /// Time to wait for a process that has printed nothing new.
-const PATIENCE: Duration = Duration::from_secs(1);
-const BREATH: Duration = Duration::from_millis(50);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of background processes in one run.
-const MOST: usize = 16;
+const MAX_PROCESSES: usize = 16;
 
 /// Processes that calls of the run left running. Each belongs to the actor that started it. They end with the run. Cheap to clone; clones
 /// share the processes.
@@ -81,7 +81,7 @@ impl BackgroundProcesses {
     pub async fn ended(&self, id: &str) {
         let known = self.locked().iter().find(|running| running.id == id).map(Arc::clone);
         if let Some(running) = known {
-            while running.process.wait(PATIENCE).await.is_none() {}
+            while running.process.wait(OUTPUT_TIMEOUT).await.is_none() {}
         }
     }
 
@@ -89,7 +89,7 @@ impl BackgroundProcesses {
     pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<WatchedCall>) -> Result<String, BackgroundProcess> {
         let mut all = self.locked();
         all.retain(|running| running.process.end().is_none() || locked(&running.watched).is_some());
-        if all.len() >= MOST {
+        if all.len() >= MAX_PROCESSES {
             return Err(process);
         }
         let id = format!("p{}", process.number());
@@ -110,9 +110,9 @@ impl BackgroundProcesses {
         let end = match stop {
             true => running.process.stop().await,
             false => {
-                running.process.wait_for_output(PATIENCE).await;
+                running.process.wait_for_output(OUTPUT_TIMEOUT).await;
                 // Collect the output that follows at once, so that it is reported together.
-                running.process.wait(BREATH).await
+                running.process.wait(POLL_INTERVAL).await
             }
         };
         let printed = running.process.take_printed().text();

@@ -135,7 +135,7 @@ impl<'a> Permissions<'a> {
     #[must_use]
     pub fn decide(&self, spec: &ToolSpec, call: CheckedCall) -> Permission {
         if call.tool != spec.name() {
-            return Permission::Deny { reason: format!("a call of `{}` is no call of `{}`", call.tool, spec.name()) };
+            return Permission::Deny { reason: format!("a call of `{}` is not a call of `{}`", call.tool, spec.name()) };
         }
         let proposed = ProposedCall::new(self.approval, self.rules, spec, &call.parameters);
         let decided = match decide_permission(proposed) {

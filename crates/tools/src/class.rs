@@ -9,9 +9,9 @@ use crate::cut::MAX_SHOWN_CHARS;
 /// Approximate number of characters in a token.
 const CHARS_PER_TOKEN: usize = 4;
 /// Divisor of the context window: a result above [`MAX_SHOWN_CHARS`] fills at most an eighth of it.
-const LARGEST_PART: usize = 8;
+const MAX_PART: usize = 8;
 /// Maximum characters of files that one call shows, for any context window.
-const MOST_OF_FILES: usize = 100_000;
+const MAX_OF_FILES: usize = 100_000;
 
 /// Settings for each class of models.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -230,14 +230,14 @@ impl ModelClass {
     /// Returns the maximum number of characters of a result that a model with these limits sees.
     #[must_use]
     pub fn output_limit(&self, model: ModelLimits) -> usize {
-        self.output_characters.min((window(model) / LARGEST_PART).max(MAX_SHOWN_CHARS))
+        self.output_characters.min((window(model) / MAX_PART).max(MAX_SHOWN_CHARS))
     }
 
     /// Returns the maximum number of characters of files that one `read_file` call shows the model.
     #[must_use]
     pub fn file_limit(&self, model: ModelLimits) -> usize {
         let share = usize::try_from(part(self.file_share, model.context_tokens)).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
-        share.min(MOST_OF_FILES).max(self.output_limit(model))
+        share.min(MAX_OF_FILES).max(self.output_limit(model))
     }
 
     /// Returns the maximum number of tokens of results for which a lead may look in one wake, while others do the work.

@@ -19,8 +19,8 @@ use crate::{
 };
 
 /// Maximum number of new lines for the model, and maximum characters of each.
-const MOST_LINES: usize = 20;
-const MOST_CHARACTERS: usize = 300;
+const MAX_LINES: usize = 20;
+const MAX_CHARACTERS: usize = 300;
 /// Time limit of one command.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
@@ -46,7 +46,7 @@ struct PatternCommand {
 
 /// Error for an invalid file pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{pattern}` is no pattern of files: {reason}")]
+#[error("`{pattern}` is not a valid file pattern: {reason}")]
 pub struct DiagnosticPatternError {
     /// The pattern.
     pub pattern: String,
@@ -106,12 +106,12 @@ impl Diagnostics {
                 continue;
             }
             let _ = write!(text, "\nNew since this edit, by `{command}`:");
-            for line in new.iter().take(MOST_LINES) {
+            for line in new.iter().take(MAX_LINES) {
                 text.push('\n');
-                text.extend(line.chars().take(MOST_CHARACTERS));
+                text.extend(line.chars().take(MAX_CHARACTERS));
             }
-            if new.len() > MOST_LINES {
-                let _ = write!(text, "\n({} more lines)", new.len() - MOST_LINES);
+            if new.len() > MAX_LINES {
+                let _ = write!(text, "\n({} more lines)", new.len() - MAX_LINES);
             }
         }
         (!text.is_empty()).then_some(text)

@@ -54,8 +54,8 @@ pub use delegation::{DELEGATE_TASK, DelegateTask};
 pub use diagnostics::{DiagnosticPatternError, Diagnostics};
 #[cfg(feature = "mcp")]
 pub use mcp::{
-    McpClient, McpError, McpLoading, McpLogin, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings,
-    McpTool, McpTransport, NamePatternError, NamePatterns,
+    McpAbilities, McpClient, McpError, McpLoading, McpLogin, McpPlace, McpServeError, McpServerSettings, McpServers, McpService,
+    McpSettings, McpTool, McpTransport, NamePatternError, NamePatterns,
 };
 pub use permission::{
     PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, changes_repository, nearest_tool, tool_names,

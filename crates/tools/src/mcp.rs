@@ -27,7 +27,7 @@ mod tools;
 
 pub use self::{
     error::McpError,
-    listed::{McpOffer, McpTool},
+    listed::{McpAbilities, McpTool},
     serve::{McpServeError, McpService},
     servers::{McpPlace, McpServers},
     settings::{McpClient, McpLoading, McpLogin, McpServerSettings, McpSettings, McpTransport, NamePatternError, NamePatterns},

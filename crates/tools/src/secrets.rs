@@ -13,10 +13,10 @@ use crate::{ToolContext, ToolError, ToolOutput, ToolSpec, permission::CommandTex
 const DEPTH: usize = 4;
 const ENTRIES: usize = 20_000;
 /// Maximum size in bytes of a credential file that is read.
-const LARGEST: u64 = 256 * 1024;
+const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// Maximum length in bytes of a word in a call that is treated as a path, and maximum number of such words.
-const LONGEST_NAME: usize = 1_000;
-const MOST_NAMED: usize = 50;
+const MAX_NAME: usize = 1_000;
+const MAX_NAMED: usize = 50;
 /// Folders that the search skips, because they hold generated or third-party files.
 const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv", "venv", "__pycache__"];
 
@@ -43,7 +43,7 @@ fn walk(folder: &ConfinedFolder, depth: Option<usize>) -> impl Iterator<Item = D
 pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
     // A kept copy may be a copy of any file, so not every named value in it is a secret.
     if !is_kept_copy(&path.to_string_lossy())
-        && folder.facts(path).is_ok_and(|facts| facts.size <= LARGEST)
+        && folder.facts(path).is_ok_and(|facts| facts.size <= MAX_FILE_BYTES)
         && let Ok(bytes) = folder.read(path)
     {
         redactor.learn(secrets_in(&String::from_utf8_lossy(&bytes)));
@@ -52,9 +52,9 @@ pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
 
 /// Collects the secrets in the files that a call names: as a parameter, or as a word of a command or of code.
 pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext) {
-    let whole = parameters.values().flat_map(texts_of).filter(|text| text.len() < LONGEST_NAME && is_credential_file(text));
-    let words = key_files_named(parameters).filter(|word| word.len() < LONGEST_NAME);
-    for path in whole.chain(words).take(MOST_NAMED) {
+    let whole = parameters.values().flat_map(texts_of).filter(|text| text.len() < MAX_NAME && is_credential_file(text));
+    let words = key_files_named(parameters).filter(|word| word.len() < MAX_NAME);
+    for path in whole.chain(words).take(MAX_NAMED) {
         learn(&context.folder, Path::new(path.trim()), &context.redactor);
     }
 }

@@ -8,7 +8,7 @@ use std::{fmt::Write, time::SystemTime};
 use crate::ToolContext;
 
 /// Maximum number of changed files that are listed.
-const MOST_CHANGES: usize = 20;
+const MAX_CHANGES: usize = 20;
 
 /// Facts about the place where an actor works. They are read once before the actor begins, and are part of its input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Surroundings {
         if context.surroundings.is_some() {
             return "Nobody looked which files were changed since".to_owned();
         }
-        let (changed, more) = folder::changed_since(context, since, MOST_CHANGES).await;
+        let (changed, more) = folder::changed_since(context, since, MAX_CHANGES).await;
         let names: Vec<String> = changed.iter().map(|path| format!("`{path}`")).collect();
         match (names.is_empty(), more) {
             (true, _) => "No file of the working folder was changed since".to_owned(),
@@ -114,11 +114,11 @@ impl Surroundings {
 impl GitState {
     fn in_words(&self) -> String {
         let branch = &self.branch;
-        let shown = self.changes.iter().take(MOST_CHANGES).map(|change| format!("`{change}`")).collect::<Vec<_>>().join(", ");
+        let shown = self.changes.iter().take(MAX_CHANGES).map(|change| format!("`{change}`")).collect::<Vec<_>>().join(", ");
         match self.changes.len() {
             0 => format!("{branch}, nothing changed."),
             1 => format!("{branch}, 1 changed file: {shown}."),
-            all if all <= MOST_CHANGES => format!("{branch}, {all} changed files: {shown}."),
+            all if all <= MAX_CHANGES => format!("{branch}, {all} changed files: {shown}."),
             all => format!("{branch}, {all} changed files, among them {shown}."),
         }
     }

@@ -67,14 +67,14 @@ impl History {
             }
             Record::Undone { number, failed } => {
                 if let Some((begun, of, changes)) = self.unfinished.take().filter(|(begun, ..)| begun == number) {
-                    self.put_back(begun, &of, &changes, &failed.iter().map(PathBuf::as_path).collect());
+                    self.discard_effects(begun, &of, &changes, &failed.iter().map(PathBuf::as_path).collect());
                 }
             }
             Record::Lost { reason } => self.stop_reason = Some(reason.clone()),
         }
     }
 
-    fn put_back(&mut self, number: u64, of: &Scope, changes: &[Change], failed: &BTreeSet<&Path>) {
+    fn discard_effects(&mut self, number: u64, of: &Scope, changes: &[Change], failed: &BTreeSet<&Path>) {
         for Change { path, before, after } in changes.iter().filter(|change| !failed.contains(change.path.as_path())) {
             let chain = self.chains.entry(path.clone()).or_default();
             let restored = match of {

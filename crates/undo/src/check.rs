@@ -27,8 +27,8 @@ pub struct UndoFaults {
 ///
 /// # Errors
 /// [`UndoError`] for any other error of the system than a missing file.
-pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
-    let store = Store::new(keep);
+pub fn check(data_folder: &Path, run: &str) -> Result<UndoFaults, UndoError> {
+    let store = Store::new(data_folder);
     let path = store.log(run);
     let mut faults = UndoFaults::default();
     let text = match fs::read(&path) {
@@ -65,6 +65,6 @@ pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
 ///
 /// # Errors
 /// [`UndoError`] if the log cannot be read or written.
-pub fn repair(keep: &Path, run: &str) -> Result<(), UndoError> {
-    Log::open(&Store::new(keep).log(run)).map(drop)
+pub fn repair(data_folder: &Path, run: &str) -> Result<(), UndoError> {
+    Log::open(&Store::new(data_folder).log(run)).map(drop)
 }

@@ -9,7 +9,7 @@ const MAX_CHARS: usize = 300;
 /// Number of context lines around a change.
 const AROUND: usize = 3;
 /// Time limit of the exact comparison; after that the diff is approximate.
-const PATIENCE: Duration = Duration::from_millis(200);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Changes to the lines of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct LineDiff {
 pub fn line_diff(before: &[u8], after: &[u8], most_lines: usize) -> Option<LineDiff> {
     let text = |bytes| std::str::from_utf8(bytes).ok().filter(|text: &&str| !text.contains('\0'));
     let (before, after) = (text(before)?, text(after)?);
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(before, after);
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(DIFF_TIMEOUT).diff_lines(before, after);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
     let (added, removed) = (count(similar::ChangeTag::Insert), count(similar::ChangeTag::Delete));
     let unified = diff.unified_diff().context_radius(AROUND).missing_newline_hint(false).to_string();

@@ -40,7 +40,7 @@ pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     let text = String::deserialize(deserializer)?;
-    decode(&text).ok_or_else(|| D::Error::custom(format!("{text:?} is no path")))
+    decode(&text).ok_or_else(|| D::Error::custom(format!("{text:?} is not a valid path")))
 }
 
 /// Serialization of several paths.
@@ -55,7 +55,7 @@ pub(crate) mod several {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
         let texts = Vec::<String>::deserialize(deserializer)?;
-        texts.iter().map(|text| super::decode(text).ok_or_else(|| D::Error::custom(format!("{text:?} is no path")))).collect()
+        texts.iter().map(|text| super::decode(text).ok_or_else(|| D::Error::custom(format!("{text:?} is not a valid path")))).collect()
     }
 }
 

@@ -115,9 +115,10 @@ impl Drop for RecordingGuard {
 impl Recorder {
     /// Creates a recorder for a run that works in `folder`, with its data in `keep` (`.aime`).
     #[must_use]
-    pub fn new(folder: ConfinedFolder, keep: &Path, run: &str, settings: UndoSettings) -> Self {
-        let own = fs::canonicalize(keep).ok().and_then(|keep| Some(keep.strip_prefix(folder.path()).ok()?.to_path_buf()));
-        Self { folder, store: Store::new(keep), run: run.to_owned(), settings, own, state: Mutex::default() }
+    pub fn new(folder: ConfinedFolder, data_folder: &Path, run: &str, settings: UndoSettings) -> Self {
+        let own =
+            fs::canonicalize(data_folder).ok().and_then(|data_folder| Some(data_folder.strip_prefix(folder.path()).ok()?.to_path_buf()));
+        Self { folder, store: Store::new(data_folder), run: run.to_owned(), settings, own, state: Mutex::default() }
     }
 
     /// Returns an observer that records exactly the author's changes through a folder's own handle.
@@ -195,7 +196,7 @@ impl Recorder {
             live.first
         })?;
         self.record_step(state, |live, counts| {
-            self.without_the_gone(live);
+            self.drop_dead_windows(live);
             if live.since.keys().any(|window| !live.open.contains_key(window)) {
                 self.scan_folder(live, counts)?;
             }
@@ -214,7 +215,7 @@ impl Recorder {
 
     fn prune(&self) {
         if let Err(error) = prune(&self.store, &self.run, self.settings.max_store_bytes) {
-            tracing::warn!(%error, "what is no longer needed for an undo could not be removed");
+            tracing::warn!(%error, "cannot remove undo data that is no longer needed");
         }
     }
 
@@ -273,7 +274,7 @@ impl Recorder {
             Ok((live, turn)) => (work(live, counts), Some(turn)),
             Err(error) => (Err(error), None),
         };
-        let done = done.inspect_err(|error| lose(state, error, turn.as_ref())).ok()?;
+        let done = done.inspect_err(|error| stop_recording(state, error, turn.as_ref())).ok()?;
         turn.map(|turn| (done, turn))
     }
 
@@ -286,7 +287,7 @@ impl Recorder {
     ) -> Option<T> {
         let State { live, counts, .. } = state;
         let done = work(live.as_mut()?, counts);
-        done.inspect_err(|error| lose(state, error, Some(turn))).ok()
+        done.inspect_err(|error| stop_recording(state, error, Some(turn))).ok()
     }
 
     /// Opens the log if needed, and reads all records of the others. No one else writes before the turn is dropped.
@@ -298,7 +299,7 @@ impl Recorder {
         let live = live.as_mut().ok_or_else(|| UndoError::Lost { reason: message!("undo-not-recorded") })?;
         let turn = live.turns.take()?;
         self.catch_up(live)?;
-        self.take_up(live, counts)?;
+        self.finish_interrupted(live, counts)?;
         Ok((live, turn))
     }
 
@@ -340,7 +341,7 @@ impl Recorder {
         for record in live.log.new_records()? {
             if let Some(known) = &mut live.known {
                 let undo = live.history.unfinished.as_ref().map(|(_, _, changes)| changes.as_slice());
-                follow(known, &record, undo.unwrap_or_default());
+                apply_to_known(known, &record, undo.unwrap_or_default());
             }
             live.apply(record);
         }
@@ -352,7 +353,7 @@ impl Recorder {
             live.known = known_path::read(&path)?.map(|(mut known, count)| {
                 let mut undo: &[Change] = &[];
                 for record in live.records.iter().skip(count) {
-                    follow(&mut known, record, undo);
+                    apply_to_known(&mut known, record, undo);
                     if let Record::Undo { changes, .. } = record {
                         undo = changes;
                     }
@@ -363,8 +364,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Closes the windows of processes that are gone.
-    fn take_up(&self, live: &mut LogState, counts: &mut ScanCounts) -> Result<(), UndoError> {
+    /// Completes an undo or a file change that another process left unfinished.
+    fn finish_interrupted(&self, live: &mut LogState, counts: &mut ScanCounts) -> Result<(), UndoError> {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
             for change in changes {
@@ -387,7 +388,7 @@ impl Recorder {
     }
 
     /// Removes the windows of processes that are gone.
-    fn without_the_gone(&self, live: &mut LogState) {
+    fn drop_dead_windows(&self, live: &mut LogState) {
         let folder = self.store.of_run(&self.run);
         let LogState { open, open_locks: here, .. } = live;
         open.retain(|window, _| here.contains_key(window) || is_at_work(&folder, *window));
@@ -442,9 +443,9 @@ impl LogState {
 }
 
 /// Stops the recording, and notes it in the log if this recorder has the turn.
-fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
+fn stop_recording(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
     let reason = error.describe();
-    tracing::warn!(%error, "changes are no longer kept");
+    tracing::warn!(%error, "the recording of file changes has stopped");
     state.is_stopped = true;
     if let (Some(live), Some(_)) = (&mut state.live, turn) {
         // The log already says so, and nothing was recorded since.
@@ -458,7 +459,7 @@ fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
 }
 
 /// Applies a record to the known state. An undo takes effect with its end record, except for the failed paths.
-fn follow(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
+fn apply_to_known(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
     let (changes, failed) = match record {
         Record::Changed { changes, .. } => (changes.as_slice(), [].as_slice()),
         Record::Undone { failed, .. } => (undo, failed.as_slice()),

@@ -22,8 +22,8 @@ pub enum Scope {
         /// Number of the undo.
         number: u64,
     },
-    /// The last changes of one author alone: the effects of something that must leave none, such as a check. An undo of them is not put
-    /// back by a later one.
+    /// The last changes that one author made alone and that must not persist, such as those of a check. A redo ignores an undo of this
+    /// scope.
     Effects {
         /// The author.
         author: Author,

@@ -54,8 +54,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(keep: &Path) -> Self {
-        Self { runs: keep.join("runs"), root: keep.join("undo") }
+    pub(crate) fn new(data_folder: &Path) -> Self {
+        Self { runs: data_folder.join("runs"), root: data_folder.join("undo") }
     }
 
     /// Returns the folder shared by all runs.
@@ -124,8 +124,8 @@ impl Store {
 ///
 /// # Errors
 /// [`UndoError`] if the data cannot be read; then nothing is removed.
-pub fn clean(keep: &Path) -> Result<(), UndoError> {
-    let store = Store::new(keep);
+pub fn clean(data_folder: &Path) -> Result<(), UndoError> {
+    let store = Store::new(data_folder);
     let Some(alone) = alone(store.root())? else { return Ok(()) };
     alone.sweep(&store.wanted()?).map(drop)
 }
@@ -151,8 +151,8 @@ pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError
 ///
 /// # Errors
 /// [`UndoError`] if the data cannot be removed.
-pub fn forget(keep: &Path, run: &str) -> Result<(), UndoError> {
-    let folder = Store::new(keep).of_run(run);
+pub fn forget(data_folder: &Path, run: &str) -> Result<(), UndoError> {
+    let folder = Store::new(data_folder).of_run(run);
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(store(&folder, "removed")(error)),
         _ => Ok(()),

@@ -74,8 +74,8 @@ impl UndoData {
     ///
     /// # Errors
     /// [`UndoError`] if the data cannot be read.
-    pub fn read(keep: &Path, run: &str) -> Result<Option<Self>, UndoError> {
-        let store = Store::new(keep);
+    pub fn read(data_folder: &Path, run: &str) -> Result<Option<Self>, UndoError> {
+        let store = Store::new(data_folder);
         let records = log::read(&store.log(run))?;
         let kept =
             Self { history: History::of(&records), work: work(&records), before: before(&records), contents: contents(store.root()) };

@@ -21,7 +21,7 @@ use crate::{
 /// Name and address of who commits.
 const WHO: &str = "aime <aime@localhost>";
 /// Maximum size in bytes of a file that is not stored with Git LFS. Servers refuse larger ones.
-const LARGEST: u64 = 100 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 100 * 1024 * 1024;
 /// Filter of Git LFS.
 const LFS: &str = "lfs";
 /// Beginning of a pointer of Git LFS.
@@ -105,7 +105,7 @@ impl NewBranch {
         let git = Git { repository: as_path(&repository).to_owned(), folder: as_path(&outermost).to_owned(), index, ..plain };
         let head = git.run(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], Vec::new()).await?;
         let tip = (head.code == 0).then(|| line(head.stdout));
-        git.must(&["read-tree", tip.as_deref().unwrap_or("--empty")]).await?;
+        git.run_ok(&["read-tree", tip.as_deref().unwrap_or("--empty")]).await?;
         let folder = ConfinedFolder::open(folder)?;
         Ok(Some(Self { git, prefix: cut(&prefix.stdout), tip, commits: 0, folder, place }))
     }
@@ -136,17 +136,17 @@ impl NewBranch {
                 Err(reason) => drop(left_out.insert(path.clone(), reason)),
             }
         }
-        self.git.must_read(&["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
-        let tree = line(self.git.must(&["write-tree"]).await?);
+        self.git.run_ok_with_input(&["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
+        let tree = line(self.git.run_ok(&["write-tree"]).await?);
         if let Some(tip) = &self.tip {
-            let before = line(self.git.must(&["rev-parse", "--verify", &format!("{tip}^{{tree}}")]).await?);
+            let before = line(self.git.run_ok(&["rev-parse", "--verify", &format!("{tip}^{{tree}}")]).await?);
             if before == tree {
                 return Ok(left_out);
             }
         }
         let parent = self.tip.as_ref().map(|tip| format!("parent {tip}\n")).unwrap_or_default();
         let text = format!("tree {tree}\n{parent}author {WHO} {seconds} +0000\ncommitter {WHO} {seconds} +0000\n\n{}\n", message.trim());
-        let commit = self.git.must_read(&["hash-object", "-t", "commit", "-w", "--stdin"], text.into_bytes()).await?;
+        let commit = self.git.run_ok_with_input(&["hash-object", "-t", "commit", "-w", "--stdin"], text.into_bytes()).await?;
         self.tip = Some(line(commit));
         self.commits += 1;
         Ok(left_out)
@@ -167,7 +167,7 @@ impl NewBranch {
     async fn unwanted(&self, contents: &[(PathBuf, Option<Content>)]) -> Result<BTreeMap<PathBuf, OmissionReason>, WorkTreeError> {
         let all = contents.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
         let ignored = self.git.run(&["check-ignore", "-z", "--stdin"], all).await?.stdout;
-        let staged = self.git.must(&["ls-files", "--stage", "-z"]).await?;
+        let staged = self.git.run_ok(&["ls-files", "--stage", "-z"]).await?;
         let submodules: Vec<&[u8]> = paths(&staged)
             .filter(|entry| entry.starts_with(b"160000 "))
             .filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1))
@@ -186,7 +186,7 @@ impl NewBranch {
     /// Returns the filter of each path by the attributes in the folder; `None` if it has none.
     async fn filters(&self, group: &[&(PathBuf, Option<Content>)]) -> Result<Vec<Option<String>>, WorkTreeError> {
         let all = group.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
-        let output = self.git.must_read(&["check-attr", "--stdin", "-z", "filter"], all).await?;
+        let output = self.git.run_ok_with_input(&["check-attr", "--stdin", "-z", "filter"], all).await?;
         let values = output.split(|byte| *byte == 0).skip(2).step_by(3);
         let filter =
             |value: &[u8]| (![&b"unspecified"[..], b"unset", b"set"].contains(&value)).then(|| String::from_utf8_lossy(value).into_owned());
@@ -220,7 +220,7 @@ impl NewBranch {
             (None, Some(bytes)) => bytes.clone(),
             (None, None) => {
                 let (folder, path) = (self.folder.clone(), path.to_owned());
-                let read = spawn_blocking(move || folder.read_entry(&path, LARGEST)).await;
+                let read = spawn_blocking(move || folder.read_entry(&path, MAX_FILE_BYTES)).await;
                 match read.map_err(std::io::Error::other).map_err(of(Path::new(".")))? {
                     Ok((bytes, _)) => bytes,
                     Err(FileError::TooLarge { .. }) => return Ok(Err(OmissionReason::TooLarge)),
@@ -239,14 +239,14 @@ impl NewBranch {
             option.push(as_path(&self.full(path)));
             hash.push(option);
         }
-        Ok(line(self.git.must_read(&hash, bytes).await?))
+        Ok(line(self.git.run_ok_with_input(&hash, bytes).await?))
     }
 
     /// Stores the content of a file where Git LFS keeps it, and returns the pointer to it, as `git lfs clean` does. Without bytes, the file is that
     /// in the folder.
     async fn pointer(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<Vec<u8>, WorkTreeError> {
         let common =
-            as_path(line(self.git.must(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?).as_bytes()).to_owned();
+            as_path(line(self.git.run_ok(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?).as_bytes()).to_owned();
         let storage = self.git.run(&["config", "--get", "lfs.storage"], Vec::new()).await?;
         let storage = if storage.code == 0 { line(storage.stdout) } else { LFS.to_owned() };
         let objects = common.join(storage).join("objects");
@@ -308,7 +308,7 @@ impl NewBranch {
             let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
             let reference = format!("refs/heads/{name}");
             if self.git.run(&["rev-parse", "--quiet", "--verify", &reference], Vec::new()).await?.code != 0 {
-                self.git.must(&["update-ref", &reference, &tip, ""]).await?;
+                self.git.run_ok(&["update-ref", &reference, &tip, ""]).await?;
                 return Ok(Some((name, self.commits)));
             }
             number += 1;

@@ -12,7 +12,7 @@ pub struct Commit(String);
 
 /// Error for a text that is not the name of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no name of a commit")]
+#[error("{0:?} is not the name of a commit")]
 pub struct NoCommit(String);
 
 impl Commit {

@@ -13,7 +13,7 @@ const SIDES: [&str; 2] = ["<<<<<<< in the working folder", ">>>>>>> by this task
 /// Number of lines shown before and after a conflict.
 const AROUND: usize = 3;
 /// Maximum bytes of the hunks of a file.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// A path that two sides changed in ways that cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub(crate) fn hunks(text: &str) -> String {
     while let Some(begin) = find(at, open) {
         let Some(end) = find(begin, close) else { break };
         at = end + 1;
-        if out.len() > MOST_BYTES {
+        if out.len() > MAX_BYTES {
             left_out += 1;
             continue;
         }
@@ -138,8 +138,8 @@ pub(crate) fn hunks(text: &str) -> String {
             out.push('\n');
         }
     }
-    if out.len() > MOST_BYTES {
-        out.truncate(out.floor_char_boundary(MOST_BYTES));
+    if out.len() > MAX_BYTES {
+        out.truncate(out.floor_char_boundary(MAX_BYTES));
         out.push_str("\n[the rest of this conflict is left out]\n");
     }
     if left_out > 0 {
@@ -185,7 +185,7 @@ mod tests {
     fn hunks_are_bounded() {
         let one = format!("<<<<<<< a\n{}\n=======\nx\n>>>>>>> b\n", "é".repeat(20_000));
         let found = hunks(&one.repeat(4));
-        assert!(found.len() < MOST_BYTES + 200, "{}", found.len());
+        assert!(found.len() < MAX_BYTES + 200, "{}", found.len());
         assert!(found.ends_with("[3 more conflicts in this file are left out]\n"), "{}", found.len());
     }
 

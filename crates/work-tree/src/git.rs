@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::WorkTreeError;
 
 /// Time limit of one command.
-const LONGEST: Duration = Duration::from_secs(600);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum bytes of output that are read: mostly file names.
 const OUTPUT: usize = 64 * 1024 * 1024;
 /// Fixed author and date, so that the same state after the same parent has the same name on every host.
@@ -59,12 +59,12 @@ pub(crate) struct GitOutput {
 
 impl Git {
     /// Runs a command that must succeed, and returns its output.
-    pub(crate) async fn must<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
-        self.must_read(arguments, Vec::new()).await
+    pub(crate) async fn run_ok<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
+        self.run_ok_with_input(arguments, Vec::new()).await
     }
 
     /// Runs a command with standard input that must succeed, and returns its output.
-    pub(crate) async fn must_read<A: AsRef<OsStr>>(&self, arguments: &[A], input: Vec<u8>) -> Result<Vec<u8>, WorkTreeError> {
+    pub(crate) async fn run_ok_with_input<A: AsRef<OsStr>>(&self, arguments: &[A], input: Vec<u8>) -> Result<Vec<u8>, WorkTreeError> {
         let output = self.run(arguments, input).await?;
         if output.code == 0 { Ok(output.stdout) } else { Err(output.refused()) }
     }
@@ -87,7 +87,7 @@ impl Git {
             working_folder: self.folder.clone(),
             environment: self.environment(),
             input,
-            time_limit: LONGEST,
+            time_limit: COMMAND_TIMEOUT,
             output_limit: OUTPUT,
             confinement: Confinement::off(),
         };

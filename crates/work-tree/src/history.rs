@@ -33,7 +33,7 @@ impl Blob {
 
 /// Change of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedPath {
     /// Path relative to the folder.
     pub path: PathBuf,
     /// Former content; `None` if the path did not exist.
@@ -48,7 +48,7 @@ pub struct Step {
     /// Authors, as [recorded](WorkTree::record_for); several if their concurrent changes to a file were merged in this step.
     pub authors: BTreeSet<String>,
     /// Changes, each path once.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<ChangedPath>,
 }
 
 /// Work that led from one state to another.
@@ -66,7 +66,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`], for example if the state is missing.
     pub async fn history(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<WorkHistory>, WorkTreeError> {
-        let output = self.git.must(&["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
+        let output = self.git.run_ok(&["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
         let output = String::from_utf8_lossy(&output);
         let states = States::read(&output);
         let Some((first, parts)) = states.parts(to.as_str(), &|state, parents| match from {
@@ -89,7 +89,7 @@ impl WorkTree {
     ///
     /// # Errors
     /// [`WorkTreeError`], for example if one of them is missing.
-    pub async fn changed(&self, from: &Commit, to: &Commit) -> Result<Vec<Changed>, WorkTreeError> {
+    pub async fn changed(&self, from: &Commit, to: &Commit) -> Result<Vec<ChangedPath>, WorkTreeError> {
         let (from, to) = (self.tree_of(from).await?, self.tree_of(to).await?);
         Ok(self.differences(&[(&from, &to)]).await?.remove(&(from, to)).unwrap_or_default())
     }
@@ -100,7 +100,7 @@ impl WorkTree {
     /// [`WorkTreeError`], for example if one of them is missing.
     pub async fn sizes(&self, blobs: &[&Blob]) -> Result<Vec<u64>, WorkTreeError> {
         let input: String = blobs.iter().map(|blob| format!("{}\n", blob.id)).collect();
-        let output = self.git.must_read(&["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
+        let output = self.git.run_ok_with_input(&["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
         let output = String::from_utf8_lossy(&output);
         // For a missing object the line contains a message.
         let sizes: Option<Vec<u64>> = output.lines().map(|size| size.parse().ok()).collect();
@@ -112,7 +112,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError::TooMuch`] for a file of over 64 MiB.
     pub async fn content(&self, blob: &Blob) -> Result<Vec<u8>, WorkTreeError> {
-        self.git.must(&["cat-file", "blob", &blob.id]).await
+        self.git.run_ok(&["cat-file", "blob", &blob.id]).await
     }
 
     /// Returns the target of a link, as it is written.
@@ -130,13 +130,13 @@ impl WorkTree {
         }
         let input: String = pairs.iter().map(|(from, to)| format!("{from} {to}\n")).collect();
         let compare = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
-        let output = self.git.must_read(&compare, input.into_bytes()).await?;
+        let output = self.git.run_ok_with_input(&compare, input.into_bytes()).await?;
         Ok(read_differences(&output))
     }
 }
 
 /// Differences, by the names of two trees.
-type Differences = HashMap<(String, String), Vec<Changed>>;
+type Differences = HashMap<(String, String), Vec<ChangedPath>>;
 
 /// Parses the output of `git diff-tree --stdin -z --raw` for pairs of trees: a line for each pair, then its differences.
 fn read_differences(output: &[u8]) -> Differences {
@@ -153,7 +153,7 @@ fn read_differences(output: &[u8]) -> Differences {
             let about = line(about.to_vec());
             let words: Vec<&str> = about.trim_start_matches(':').split(' ').collect();
             if let [from, to, before, after, ..] = words.as_slice() {
-                changes.push(Changed { path: as_path(path).to_owned(), before: blob(from, before), after: blob(to, after) });
+                changes.push(ChangedPath { path: as_path(path).to_owned(), before: blob(from, before), after: blob(to, after) });
             }
         }
         if let Some((from, to)) = line(pair.to_vec()).split_once(' ') {
@@ -272,11 +272,11 @@ impl<'a> Part<'a> {
 
 /// Returns the steps of merged work. A path that only the others changed keeps their steps; a path that both sides changed becomes one
 /// change.
-fn merged_steps(whole: Vec<Changed>, theirs: Vec<Step>, by: &BTreeSet<String>) -> Vec<Step> {
+fn merged_steps(whole: Vec<ChangedPath>, theirs: Vec<Step>, by: &BTreeSet<String>) -> Vec<Step> {
     let mut ends: HashMap<&Path, (&Option<Blob>, &Option<Blob>)> = HashMap::new();
     let mut authors: HashMap<&Path, BTreeSet<String>> = HashMap::new();
     for step in &theirs {
-        for Changed { path, before, after } in &step.changes {
+        for ChangedPath { path, before, after } in &step.changes {
             ends.entry(path).or_insert((before, after)).1 = after;
             authors.entry(path).or_default().extend(step.authors.iter().cloned());
         }
@@ -286,7 +286,7 @@ fn merged_steps(whole: Vec<Changed>, theirs: Vec<Step>, by: &BTreeSet<String>) -
         .filter(|changed| ends.get(changed.path.as_path()) == Some(&(&changed.before, &changed.after)))
         .map(|changed| changed.path.clone())
         .collect();
-    let mut of_both: BTreeMap<BTreeSet<String>, Vec<Changed>> = BTreeMap::new();
+    let mut of_both: BTreeMap<BTreeSet<String>, Vec<ChangedPath>> = BTreeMap::new();
     for changed in whole {
         if !theirs_alone.contains(&changed.path) {
             let by = authors.get(changed.path.as_path()).unwrap_or(by).clone();

@@ -79,9 +79,9 @@ impl WorkTree {
         let old = old.await.map_err(io::Error::other).and_then(|old| old).map_err(of(&names))?;
         if !old.is_empty() {
             let delete: String = old.iter().map(|name| format!("delete {name}\0\0")).collect();
-            self.git.must_read(&["update-ref", "-z", "--stdin"], delete.into_bytes()).await?;
+            self.git.run_ok_with_input(&["update-ref", "-z", "--stdin"], delete.into_bytes()).await?;
             // The time of a name's last use is that of its file, so references must not be packed.
-            self.git.must(&["-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now"]).await?;
+            self.git.run_ok(&["-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now"]).await?;
         }
         Ok(old.len())
     }

@@ -10,7 +10,7 @@ use std::{
 use aime_progress_management::ConflictKind;
 use tokio::{fs, task::spawn_blocking};
 
-pub use self::effects::Unmerged;
+pub use self::effects::UnmergedFile;
 use crate::{
     Commit, FileConflict, MergeResult, RepositoryLock, WorkTree, WorkTreeError,
     git::Git,
@@ -120,7 +120,7 @@ impl PrivateFolders {
     /// [`WorkTreeError`] if `git` cannot list the files.
     pub async fn fits(&self, most_files: usize, most_bytes: u64) -> Result<bool, WorkTreeError> {
         let list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
-        let listed = match self.shared.git.must(&list).await {
+        let listed = match self.shared.git.run_ok(&list).await {
             Err(WorkTreeError::TooMuch { .. }) => return Ok(false),
             listed => listed?,
         };
@@ -172,7 +172,7 @@ impl PrivateFolders {
         let reads = fs::read_to_string(home.join(READS)).await.map_err(of(&home))?;
         let reads = reads.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
         let private = PrivateFolder { tree: self.private(&folder, &index), home, reads };
-        private.put_back_of_cut_off().await?;
+        private.discard_interrupted_effects().await?;
         Ok(private)
     }
 
@@ -305,7 +305,7 @@ impl PrivateFolders {
     }
 
     /// Returns true if a merge was cut off that changes the files of the shared folder. [`open`](Self::open) finishes it.
-    pub async fn is_cut_off(place: &Path) -> bool {
+    pub async fn has_interrupted_merge(place: &Path) -> bool {
         fs::symlink_metadata(place.join(MERGING)).await.is_ok()
     }
 
@@ -387,11 +387,11 @@ impl PrivateFolder {
         let tree: Commit = self.tree.with_entries(NOTHING, &kept).await?.try_into()?;
         let index = tempfile::tempdir_in(&self.tree.git.repository).map_err(of(&self.tree.git.repository))?;
         let staged = Git { index: Some(index.path().join("index")), ..self.tree.git.clone() };
-        staged.must(&["read-tree", tree.as_str()]).await?;
+        staged.run_ok(&["read-tree", tree.as_str()]).await?;
         let mut prefix = OsString::from("--prefix=");
         prefix.push(place);
         prefix.push("/");
-        staged.must(&["checkout-index".into(), "--all".into(), "--force".into(), "--quiet".into(), prefix]).await?;
+        staged.run_ok(&["checkout-index".into(), "--all".into(), "--force".into(), "--quiet".into(), prefix]).await?;
         // A crash before this keeps the earlier versions in the list, and the next merge begins again.
         write_whole(&self.home.join(OWN_TREE), tree.as_str()).await
     }
@@ -451,7 +451,7 @@ impl WorkTree {
             return Err(index.refused());
         }
         let lent = Git { repository: own.clone(), folder, ..plain.clone() };
-        lent.must_read(&["update-index", "-z", "--index-info"], index.stdout).await?;
+        lent.run_ok_with_input(&["update-index", "-z", "--index-info"], index.stdout).await?;
         // It fails if files were changed.
         lent.run(&["update-index", "-q", "--refresh"], Vec::new()).await?;
         // The settings may name programs, which only confined commands start. So they come last.

@@ -18,7 +18,7 @@ impl WorkTree {
         let folder = &self.git.folder;
         let differ = async |filter| {
             let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", filter, from.as_str(), to.as_str()];
-            self.git.must(&diff).await
+            self.git.run_ok(&diff).await
         };
         let (removed, written) = (differ("--diff-filter=D").await?, differ("--diff-filter=d").await?);
         // Files can be renamed only within a file system.
@@ -26,13 +26,13 @@ impl WorkTree {
         create_folder(&near).await?;
         let place = tempfile::tempdir_in(&near).map_err(of(&near))?;
         let staged = Git { index: Some(place.path().join("index")), ..self.git.clone() };
-        staged.must(&["read-tree", to.as_str()]).await?;
+        staged.run_ok(&["read-tree", to.as_str()]).await?;
         let files = place.path().join("files");
         create_folder(&files).await?;
         let mut prefix = OsString::from("--prefix=");
         prefix.push(&files);
         prefix.push("/");
-        staged.must_read(&["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
+        staged.run_ok_with_input(&["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
         // A state that travels holds data of the runtime's own, too.
         let folder = ConfinedFolder::open(folder)?.with_reserved();
         let staged = ConfinedFolder::open(&files)?;
@@ -45,7 +45,7 @@ impl WorkTree {
             let (folder, staged, path) = (folder.clone(), staged.clone(), Path::new(".").join(as_path(path)));
             step(move || replace(&folder, &staged, &path)).await?;
         }
-        self.git.must(&["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
+        self.git.run_ok(&["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
     }
 }
 

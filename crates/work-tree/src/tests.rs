@@ -294,13 +294,13 @@ async fn no_state_of_another_host_touches_what_aime_keeps() {
         drop(fs::remove_file(hosts.at("there/.aime")));
         drop(fs::remove_dir_all(hosts.at("there/.aime")));
         hosts.write(&format!("there/{own}"), "forged");
-        hosts.there.git.must(&["add", "--force", "--", own]).await.unwrap();
+        hosts.there.git.run_ok(&["add", "--force", "--", own]).await.unwrap();
         let forged = hosts.there.record(Some(&second), &[]).await.unwrap();
         let bundle = hosts.there.bundle(&forged, Some(&first)).await.unwrap();
         let refused = hosts.here.import(&bundle, &forged).await;
         assert!(matches!(&refused, Err(WorkTreeError::NotTaken { path, .. }) if path == own), "{own}: {refused:?}");
         assert!(!hosts.here.has(&forged).await.unwrap());
-        hosts.there.git.must(&["rm", "--cached", "-r", "--quiet", "--", own]).await.unwrap();
+        hosts.there.git.run_ok(&["rm", "--cached", "-r", "--quiet", "--", own]).await.unwrap();
     }
 }
 

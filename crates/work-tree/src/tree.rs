@@ -65,7 +65,7 @@ impl WorkTree {
         let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None };
         create_folder(repository).await?;
         // In an existing repository this completes an interrupted initialization.
-        git.must(&["init", "--quiet", "--template="]).await?;
+        git.run_ok(&["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");
         create_folder(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
@@ -137,7 +137,7 @@ impl WorkTree {
     pub async fn record_for(&self, onto: Option<&Commit>, also: &[PathBuf], by: &str) -> Result<Commit, WorkTreeError> {
         if onto.is_none() {
             let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];
-            self.git.must(&forget).await?;
+            self.git.run_ok(&forget).await?;
         }
         let others = self.others().await?;
         let mut paths = b".\0".to_vec();
@@ -152,12 +152,12 @@ impl WorkTree {
             }
         }
         let add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        self.git.must_read(&add, paths).await?;
+        self.git.run_ok_with_input(&add, paths).await?;
         for path in also.iter().filter(|path| is_there(&self.git.folder, path)) {
             let add: [OsString; 5] = ["--literal-pathspecs".into(), "add".into(), "--force".into(), "--".into(), path.into()];
-            self.git.must(&add).await?;
+            self.git.run_ok(&add).await?;
         }
-        let tree = line(self.git.must(&["write-tree"]).await?);
+        let tree = line(self.git.run_ok(&["write-tree"]).await?);
         match onto {
             Some(onto) if self.tree_of(onto).await? == tree => Ok(onto.clone()),
             onto => self.commit(&tree, onto.as_slice(), by).await,
@@ -167,7 +167,7 @@ impl WorkTree {
     /// Lists the new files, and the repositories in the folder whose files are not recorded.
     async fn others(&self) -> Result<Vec<u8>, WorkTreeError> {
         let list = ["ls-files", "--others", "--exclude-standard", "-z"];
-        let others = self.git.must(&list).await?;
+        let others = self.git.run_ok(&list).await?;
         let submodules = self.submodules().await?;
         let is_listed = |path: &PathBuf| paths(&others).filter_map(|path| path.strip_suffix(b"/")).any(|other| as_path(other) == path);
         // The files of nested submodules are not listed yet.
@@ -179,9 +179,9 @@ impl WorkTree {
             // `git` records the files of a repository in the folder if its index has one of them. `add` removes this one, which does not exist.
             let mut add = ["update-index", "--add", "--cacheinfo", "100644", EMPTY].map(OsString::from).to_vec();
             add.push(submodule.join(OPEN).into());
-            self.git.must(&add).await?;
+            self.git.run_ok(&add).await?;
         }
-        self.git.must(&list).await
+        self.git.run_ok(&list).await
     }
 
     /// Returns the submodules that have a repository, relative to the folder. Each one comes before those in it.
@@ -219,10 +219,10 @@ impl WorkTree {
         if !same {
             self.remove_repositories().await?;
         }
-        self.git.must(&["read-tree", "--reset", "-u", commit.as_str()]).await?;
+        self.git.run_ok(&["read-tree", "--reset", "-u", commit.as_str()]).await?;
         let keep = format!("--exclude=/{OWN}");
         let clean: &[&str] = if same { &["clean", "-ffdq"] } else { &["clean", "-ffdxq", &keep] };
-        self.git.must(clean).await?;
+        self.git.run_ok(clean).await?;
         self.used(&reference(commit)).await;
         write(&known, holder).await
     }
@@ -232,7 +232,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`]; the content of the folder is then undefined, and the next check-out repairs it.
     pub async fn reset(&self, commit: &Commit) -> Result<(), WorkTreeError> {
-        self.git.must(&["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
+        self.git.run_ok(&["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
     }
 
     /// Removes every `.git` in the folder, so that settings of one holder do not affect the next.
@@ -270,14 +270,14 @@ impl WorkTree {
             return Err(WorkTreeError::InTheWay { paths });
         }
         let look = ["read-tree", "--dry-run", "-m", "-u", from.as_str(), to.as_str()];
-        self.git.must(&look).await.map(drop)
+        self.git.run_ok(&look).await.map(drop)
     }
 
     /// Returns the existing paths that are not part of `from`, but conflict with files of `to`. `git` itself overwrites ignored files.
     async fn in_the_way(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, WorkTreeError> {
         let added = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from.as_str(), to.as_str()];
-        let added = self.git.must(&added).await?;
-        let known = self.git.must(&["ls-tree", "-r", "-z", "--name-only", from.as_str()]).await?;
+        let added = self.git.run_ok(&added).await?;
+        let known = self.git.run_ok(&["ls-tree", "-r", "-z", "--name-only", from.as_str()]).await?;
         let known: HashSet<&[u8]> = paths(&known).collect();
         let mut found = BTreeSet::new();
         for path in paths(&added) {
@@ -292,7 +292,7 @@ impl WorkTree {
                     // A folder is replaced if all its files are known.
                     let within: [OsString; 5] =
                         ["--literal-pathspecs".into(), "ls-files".into(), "--others".into(), "-z".into(), as_path(part).into()];
-                    found.extend(paths(&self.git.must(&within).await?).map(<[u8]>::to_vec));
+                    found.extend(paths(&self.git.run_ok(&within).await?).map(<[u8]>::to_vec));
                 }
             }
         }
@@ -329,7 +329,7 @@ impl WorkTree {
         let mut create: Vec<OsString> = ["bundle", "create", "--quiet"].map(OsString::from).into();
         create.extend([file.path().into(), reference(commit).into()]);
         create.extend(known.map(|known| format!("^{known}").into()));
-        self.git.must(&create).await?;
+        self.git.run_ok(&create).await?;
         let bytes = fs::metadata(file.path()).await.map_err(of(file.path()))?.len();
         if bytes > MAX_BUNDLE_BYTES {
             return Err(WorkTreeError::TooLarge { bytes, most: MAX_BUNDLE_BYTES });
@@ -345,7 +345,7 @@ impl WorkTree {
         let file = self.passing()?;
         fs::write(file.path(), bundle).await.map_err(of(file.path()))?;
         let unbundle: [OsString; 3] = ["bundle".into(), "unbundle".into(), file.path().into()];
-        self.git.must(&unbundle).await?;
+        self.git.run_ok(&unbundle).await?;
         let object = format!("{commit}^{{commit}}");
         if self.git.run(&["cat-file", "-e", &object], Vec::new()).await?.code != 0 {
             return Err(WorkTreeError::Missing { commit: commit.to_string() });
@@ -357,7 +357,7 @@ impl WorkTree {
     /// Checks that a commit of another host contains none of aime's own data, except for data that tools keep for runs.
     async fn holds_no_own(&self, commit: &Commit) -> Result<(), WorkTreeError> {
         let below = format!("{OWN}/");
-        let listed = self.git.must(&["ls-tree", "-z", commit.as_str(), OWN, &below]).await?;
+        let listed = self.git.run_ok(&["ls-tree", "-z", commit.as_str(), OWN, &below]).await?;
         for entry in paths(&listed) {
             let entry = String::from_utf8_lossy(entry);
             let (about, path) = entry.split_once('\t').unwrap_or_default();
@@ -374,7 +374,7 @@ impl WorkTree {
     /// [`WorkTreeError`] if `git` does not accept the name.
     pub async fn remember(&self, name: &str, commit: &Commit) -> Result<(), WorkTreeError> {
         let name = format!("refs/aime/{name}");
-        self.git.must(&["update-ref", &name, commit.as_str()]).await?;
+        self.git.run_ok(&["update-ref", &name, commit.as_str()]).await?;
         self.used(&name).await;
         Ok(())
     }
@@ -398,14 +398,14 @@ impl WorkTree {
         for parent in parents {
             arguments.extend(["-p", parent.as_str()]);
         }
-        let commit: Commit = line(self.git.must_read(&arguments, format!("{by}\n").into_bytes()).await?).try_into()?;
+        let commit: Commit = line(self.git.run_ok_with_input(&arguments, format!("{by}\n").into_bytes()).await?).try_into()?;
         self.keep(&commit).await?;
         Ok(commit)
     }
 
     /// Gives a complete commit a name, so that it is kept.
     async fn keep(&self, commit: &Commit) -> Result<(), WorkTreeError> {
-        self.git.must(&["update-ref", &reference(commit), commit.as_str()]).await?;
+        self.git.run_ok(&["update-ref", &reference(commit), commit.as_str()]).await?;
         self.used(&reference(commit)).await;
         Ok(())
     }
@@ -417,7 +417,7 @@ impl WorkTree {
     }
 
     pub(crate) async fn tree_of(&self, commit: &Commit) -> Result<String, WorkTreeError> {
-        Ok(line(self.git.must(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?))
+        Ok(line(self.git.run_ok(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?))
     }
 
     /// Creates a temporary file for a bundle.

@@ -23,7 +23,7 @@ const FILE: &str = "100644";
 
 /// Result of merging the work of a task into the state that all tasks share.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkMerged {
+pub enum WorkMergeResult {
     /// The work is in the shared state.
     Clean {
         /// The shared state with the work.
@@ -57,10 +57,10 @@ impl WorkTree {
         theirs: &Commit,
         open: &[FileConflict],
         home: &Path,
-    ) -> Result<WorkMerged, WorkTreeError> {
+    ) -> Result<WorkMergeResult, WorkTreeError> {
         let open = self.remaining_conflicts(open.to_vec(), theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
-            return Ok(WorkMerged::Conflict { shared: ours.clone(), private: theirs.clone(), conflicts: open });
+            return Ok(WorkMergeResult::Conflict { shared: ours.clone(), private: theirs.clone(), conflicts: open });
         }
         let (tree, conflicts) = self.merge_trees(ours, theirs).await?;
         let place = home.join(OWN_VERSIONS);
@@ -71,7 +71,7 @@ impl WorkTree {
             let resolved = self.settle_own(&mut own, &tree, open).await?;
             let kept = self.placed(&own, &before, home).await?;
             let tree = self.with_entries(&tree, &kept).await?;
-            return Ok(WorkMerged::Clean { shared: self.joined(&tree, ours, theirs).await?, resolved });
+            return Ok(WorkMergeResult::Clean { shared: self.joined(&tree, ours, theirs).await?, resolved });
         }
         let conflicts = self.keep_own(&mut own, theirs, conflicts, &place).await?;
         let kept = self.placed(&own, &before, home).await?;
@@ -79,7 +79,7 @@ impl WorkTree {
         let shared = self.commit(&shared, &[ours], NOBODY).await?;
         let private = self.with_entries(&tree, &kept).await?;
         let private = self.joined(&private, &shared, theirs).await?;
-        Ok(WorkMerged::Conflict { shared, private, conflicts })
+        Ok(WorkMergeResult::Conflict { shared, private, conflicts })
     }
 
     /// Returns the own versions as paths of a state, with the file that says that they stay.
@@ -110,7 +110,7 @@ impl WorkTree {
         if path.components().next().is_some() {
             list.extend(["--".into(), path.into()]);
         }
-        let listed = self.git.must(&list).await?;
+        let listed = self.git.run_ok(&list).await?;
         Ok(paths(&listed).filter_map(entry).collect())
     }
 
@@ -118,7 +118,7 @@ impl WorkTree {
     pub(crate) async fn with_entries(&self, tree: &str, entries: &Entries) -> Result<String, WorkTreeError> {
         let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
         let git = Git { index: Some(place.path().join("index")), ..self.git.clone() };
-        git.must(&["read-tree", tree]).await?;
+        git.run_ok(&["read-tree", tree]).await?;
         let mut input = Vec::new();
         for (path, blob) in entries {
             let (mode, id) = blob.as_ref().map_or(("0", "0000000000000000000000000000000000000000"), |blob| (&blob.mode, &blob.id));
@@ -126,13 +126,13 @@ impl WorkTree {
             input.extend_from_slice(path.as_os_str().as_encoded_bytes());
             input.push(0);
         }
-        git.must_read(&["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
-        Ok(line(git.must(&["write-tree"]).await?))
+        git.run_ok_with_input(&["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
+        Ok(line(git.run_ok(&["write-tree"]).await?))
     }
 
     /// Returns the empty file.
     async fn empty(&self) -> Result<Blob, WorkTreeError> {
-        let id = self.git.must_read(&["hash-object", "-w", "--stdin"], Vec::new()).await?;
+        let id = self.git.run_ok_with_input(&["hash-object", "-w", "--stdin"], Vec::new()).await?;
         Ok(Blob { mode: FILE.to_owned(), id: line(id) })
     }
 }

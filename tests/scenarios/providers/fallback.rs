@@ -7,7 +7,7 @@ use super::{Service, pairs, reading::calls, thought};
 use crate::harness::{World, bash, done};
 
 /// The most refusals from which a client learns that has the turns of another provider: to leave out `stream_options` and `reasoning_content`.
-const MOST_LESSONS: usize = 2;
+const MAX_LESSONS: usize = 2;
 
 /// Calls of the first service, whose ids are as long as those of some services: OpenAI takes 40 characters, Mistral nine. The scripted servers of
 /// two services would give the same ids.
@@ -64,7 +64,7 @@ fn another_provider_takes_over() {
         assert_eq!(ended.json()["answer"], "kept", "{name}");
         assert_eq!(world.read("log"), "first\nsecond\n", "{name}");
         let lessons = (refused(world.server()), refused(&taking_over));
-        assert!(lessons.0 == first.lessons.0 && lessons.1 <= MOST_LESSONS, "{lessons:?} {name}");
+        assert!(lessons.0 == first.lessons.0 && lessons.1 <= MAX_LESSONS, "{lessons:?} {name}");
         let last = taking_over.requests().pop().unwrap();
         assert_eq!(calls(&last), ["bash", "list_dir", "bash", "read_file"], "{name}");
         // What the first service thought is its own.
@@ -92,7 +92,7 @@ fn the_first_provider_goes_on_when_it_is_back() {
         assert_eq!(ended.code, Some(0), "{name}");
         assert_eq!(world.read("log"), "first\n1\n2\n3\n4\nlast\n", "{name}");
         let lessons = (refused(world.server()), refused(&taking_over));
-        assert!(lessons.0 <= MOST_LESSONS && lessons.1 <= MOST_LESSONS, "{lessons:?} {name}");
+        assert!(lessons.0 <= MAX_LESSONS && lessons.1 <= MAX_LESSONS, "{lessons:?} {name}");
         let last = world.server().requests().pop().unwrap();
         assert_eq!(calls(&last).len(), 7, "{name}\n{last:#}");
         assert!(!last.to_string().contains("Thought number 1"), "{name}\n{last:#}");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 
 /// Limit on the private memory of an idle service, in kB.
-const MOST_KB: u64 = 15 << 10;
+const MAX_KB: u64 = 15 << 10;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"size","version":"1"}}}"#;
 
@@ -48,14 +48,14 @@ impl Idle {
     /// Describes an exceeded limit.
     pub(super) fn fault(&self) -> Option<String> {
         let Self { own, .. } = self;
-        (*own > MOST_KB).then(|| format!("`aime mcp serve` holds {own} kB while it waits; at most {MOST_KB} are meant"))
+        (*own > MAX_KB).then(|| format!("`aime mcp serve` holds {own} kB while it waits; at most {MAX_KB} are meant"))
     }
 }
 
 impl fmt::Display for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { own, of_files } = self;
-        write!(f, "{own} kB of its own while it waits, at most {MOST_KB}; {of_files} kB of files, the program itself with them")
+        write!(f, "{own} kB of its own while it waits, at most {MAX_KB}; {of_files} kB of files, the program itself with them")
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
         let idle = Idle::read("Name:\taime\nVmRSS:\t   17712 kB\nRssAnon:\t    1820 kB\nRssFile:\t   15892 kB\n").unwrap();
         assert_eq!(idle, Idle { own: 1_820, of_files: 15_892 });
         assert_eq!(idle.fault(), None);
-        assert!(Idle { own: MOST_KB + 1, ..idle }.fault().unwrap().contains("15361 kB"));
+        assert!(Idle { own: MAX_KB + 1, ..idle }.fault().unwrap().contains("15361 kB"));
         assert_eq!(Idle::read("Name:\taime\n"), None);
     }
 }

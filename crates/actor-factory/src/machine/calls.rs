@@ -17,7 +17,7 @@ use crate::text::{cut, cut_with_note, id_text};
 
 /// Longest result in the history, in characters, for windows of at most that many tokens. Runners cut earlier and name the file with the
 /// rest; this limit covers all of them.
-const LONGEST_RESULT: usize = 16_000;
+const MAX_RESULT: usize = 16_000;
 
 const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
 const IN_DOUBT: &str = "In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it";
@@ -354,7 +354,7 @@ impl ActorMachine {
     /// Returns the longest text of a call that is kept, in characters.
     pub(super) fn longest_text(&self) -> usize {
         // A limit of as many characters as the window has tokens is about a quarter of the window.
-        usize::try_from(self.input.limits.context_tokens).unwrap_or(usize::MAX).max(LONGEST_RESULT)
+        usize::try_from(self.input.limits.context_tokens).unwrap_or(usize::MAX).max(MAX_RESULT)
     }
 
     /// Keeps the error of the last failed call until a call of its tool succeeds, if a reported failure is to name it. A refused end does not

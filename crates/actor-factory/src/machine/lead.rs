@@ -13,7 +13,7 @@ use super::{
 use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
 
 /// Number of consecutive malformed or refused plan calls after which the lead gives up planning.
-const MOST_REFUSED: u32 = 3;
+const MAX_REFUSED: u32 = 3;
 const TAKEN: &str = "Taken up, together with the call that follows.";
 const TASKS_RUN: &str = "Error: not run: tasks of the plan are under way, and only they change files now. Change the plan, or wait";
 
@@ -239,7 +239,7 @@ impl ActorMachine {
 
     /// Rests if the lead cannot keep to the plan tools. Returns true if it does.
     pub(super) fn rest_if_it_gave_up(&mut self) -> bool {
-        let gives_up = self.leads().is_some() && self.lead.refused_in_row >= MOST_REFUSED;
+        let gives_up = self.leads().is_some() && self.lead.refused_in_row >= MAX_REFUSED;
         if gives_up && self.status != ActorStatus::Resting {
             self.go(ActorStep::Rest);
         }
@@ -274,7 +274,7 @@ impl ActorMachine {
             conclusion: self.conclusion.clone(),
             answer: self.lead.answer.clone(),
             // Accepted calls are carried out, no matter what was wrong with those after them.
-            gave_up: commands.is_empty() && self.lead.refused_in_row >= MOST_REFUSED,
+            gave_up: commands.is_empty() && self.lead.refused_in_row >= MAX_REFUSED,
             commands,
             origins: self.origins.clone(),
         })

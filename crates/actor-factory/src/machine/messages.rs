@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Longest message that is passed on in full, in characters.
-const LONGEST: usize = 16_000;
+const MAX_CHARS: usize = 16_000;
 /// Tells an actor in a fork that the files may not be those that it knows.
 const FORKED: &str = "[Your work goes on in a new run, with the files of the folder as they are now. Changes that you made before may be missing, and there may \
                       be others: look at a file again before you rely on it.]";
@@ -44,7 +44,7 @@ impl ActorMachine {
         let mut parts = Vec::new();
         for message in std::mem::take(&mut self.unread_messages) {
             out.emit(ProgressEvent::MessageDelivered { task: self.works_for(), evidence: message.id.clone() });
-            parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(message.text.trim(), LONGEST))]));
+            parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(message.text.trim(), MAX_CHARS))]));
             self.read_messages.push(message);
         }
         self.history.append_text(&parts.join("\n\n"), Speaker::Person);

@@ -14,7 +14,7 @@ use super::{
 use crate::text::{cut, id_text};
 
 /// Longest progress report, in characters.
-const LONGEST: usize = 4_000;
+const MAX_REPORT_CHARS: usize = 4_000;
 const NOT_YET: &str =
     "not ended: one failed call is no reason to give up. Make a better call, use another tool, or answer from what you know";
 const SAID_MEANWHILE: &str = "not ended: a person has said something meanwhile. It follows; take it into account before you end";
@@ -74,7 +74,7 @@ impl ActorMachine {
 
     fn report(&self, parameters: &Map<String, Value>, out: &mut Outbox<Self>) -> Result<String, ToolError> {
         let mut report = UpdateProgress::parse(parameters)?.report;
-        report.message = cut(&report.message, LONGEST);
+        report.message = cut(&report.message, MAX_REPORT_CHARS);
         report.status = cut(&report.status, 100);
         let is_done = DONE.contains(&report.status.trim().to_lowercase().as_str());
         out.emit(ProgressEvent::ProgressReported { task: self.works_for(), report });

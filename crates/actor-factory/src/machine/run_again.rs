@@ -6,7 +6,7 @@ use super::{ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep};
 use crate::{history::Speaker, notes::Note, text::cut_with_note};
 
 /// Longest text on missing parts that the actor gets in full, in characters.
-const LONGEST: usize = 16_000;
+const MAX_CHARS: usize = 16_000;
 /// Text for an answer without words.
 const NOTHING_SAID: &str = "The person you work for lets you go on.";
 
@@ -60,7 +60,7 @@ impl ActorMachine {
         self.must_conclude = false;
         self.plain_in_row = 0;
         self.unread_in_row = 0;
-        let missing = cut_with_note(missing.trim(), LONGEST);
+        let missing = cut_with_note(missing.trim(), MAX_CHARS);
         let note = match (answer, missing.as_str()) {
             (true, "") => Some((Note::Answered, NOTHING_SAID.to_owned())),
             (true, words) => Some((Note::Answered, format!("The person you work for answers: {words}"))),

@@ -138,6 +138,6 @@ pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
 
 /// Returns the name and version that a server reports.
 #[cfg(feature = "mcp")]
-pub(super) fn software(offer: &aime_tools::McpOffer) -> String {
+pub(super) fn software(offer: &aime_tools::McpAbilities) -> String {
     if offer.software.is_empty() { String::new() } else { format!("({})", offer.software) }
 }

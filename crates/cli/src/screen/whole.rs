@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Largest number of lines that are left on the previous screen.
-const MOST_NEWS: usize = 2_000;
+const MAX_UPDATES: usize = 2_000;
 
 /// View, with the lines to leave behind.
 pub(crate) struct Whole {
@@ -126,7 +126,7 @@ impl ScreenLog {
     }
 
     fn keep(&mut self, line: String) {
-        if self.lines.len() >= MOST_NEWS {
+        if self.lines.len() >= MAX_UPDATES {
             self.lines.pop_front();
             self.left_out += 1;
         }

@@ -11,13 +11,13 @@ use futures::future::BoxFuture;
 use crate::{Approve, Mode, NewRun};
 
 /// Longest goal, in bytes.
-const LONGEST_GOAL: usize = 100_000;
+const MAX_GOAL: usize = 100_000;
 
 /// Returns the request for a run from a page.
 pub(super) fn request(runs: &Runs, new: NewRun) -> Result<RunRequest, RunsError> {
     let goal = new.goal.trim().to_owned();
-    if goal.is_empty() || goal.len() > LONGEST_GOAL {
-        return Err(RunsError::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("write the goal"));
+    if goal.is_empty() || goal.len() > MAX_GOAL {
+        return Err(RunsError::usage(format!("a goal has from 1 to {MAX_GOAL} bytes")).hint("write the goal"));
     }
     let mut request = runs.request(goal);
     request.settings.mode = new.mode.map_or(request.settings.mode, mode_of);

@@ -15,7 +15,7 @@ use super::{begin, refusal};
 use crate::{Draft, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict};
 
 /// Largest number of drafts in a folder. They are kept in memory.
-const MOST: usize = 50;
+const MAX_DRAFTS: usize = 50;
 
 /// Drafts of one folder.
 #[derive(Default)]
@@ -43,8 +43,8 @@ impl Drafts {
         let run = request.run.clone();
         {
             let mut kept = locked(&self.drafts);
-            if kept.len() >= MOST {
-                let message = format!("{MOST} plans wait for a review");
+            if kept.len() >= MAX_DRAFTS {
+                let message = format!("{MAX_DRAFTS} plans wait for a review");
                 return Err(Refusal { problem: Problem::Refused, message, hint: Some("run or drop one of them".to_owned()) });
             }
             kept.push(StoredDraft { request, stop: None, planned: None, failure: None });

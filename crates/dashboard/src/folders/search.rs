@@ -8,10 +8,10 @@ use crate::{Found, Hit};
 /// Number of events that are read at once.
 pub(super) const PAGE: usize = 500;
 /// Largest number of hits in total; the constant below limits those of one run.
-const MOST: usize = 200;
-const MOST_OF_ONE: usize = 20;
+const MAX_HITS: usize = 200;
+const MAX_OF_ONE: usize = 20;
 /// Largest number of characters that are read, which takes some seconds.
-const ROOM: usize = 200_000_000;
+const MAX_SEARCHED_CHARS: usize = 200_000_000;
 /// Width of the text shown around a hit; the constant below is the part before it. Both in characters.
 const AROUND: usize = 160;
 const BEFORE: usize = 40;
@@ -33,12 +33,12 @@ impl<'a> Search<'a> {
     pub(super) fn new(words: &'a [String]) -> Self {
         let plain =
             words.iter().all(|word| word.chars().all(|character| character.is_alphanumeric() || matches!(character, '-' | '_' | '.')));
-        Self { words, plain, run: String::new(), goal: String::new(), of_run: 0, room: ROOM, found: Found::default() }
+        Self { words, plain, run: String::new(), goal: String::new(), of_run: 0, room: MAX_SEARCHED_CHARS, found: Found::default() }
     }
 
     /// Begins with a run and searches its goal. Returns false if the limits are reached.
     pub(super) fn begin(&mut self, run: &str, goal: &str, created: &str) -> bool {
-        if self.room == 0 || self.found.hits.len() >= MOST {
+        if self.room == 0 || self.found.hits.len() >= MAX_HITS {
             self.found.more = true;
             return false;
         }
@@ -53,7 +53,7 @@ impl<'a> Search<'a> {
 
     /// Returns true if the run may yield more hits.
     pub(super) fn has_room(&mut self) -> bool {
-        let full = self.room == 0 || self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST;
+        let full = self.room == 0 || self.of_run >= MAX_OF_ONE || self.found.hits.len() >= MAX_HITS;
         self.found.more |= full;
         !full
     }
@@ -66,7 +66,7 @@ impl<'a> Search<'a> {
 
     /// Searches an event as it is shown.
     pub(super) fn scan_event(&mut self, event: &Value) {
-        if self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST {
+        if self.of_run >= MAX_OF_ONE || self.found.hits.len() >= MAX_HITS {
             return;
         }
         let word = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -165,6 +165,6 @@ mod tests {
     fn what_is_found_is_bounded() {
         let events: Vec<Value> = (0..100).map(|seq| json!({"type": "other", "seq": seq, "text": "word"})).collect();
         let found = search(&["word"], "", &events);
-        assert_eq!((found.hits.len(), found.more), (MOST_OF_ONE, true));
+        assert_eq!((found.hits.len(), found.more), (MAX_OF_ONE, true));
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 /// Number of attempts at a lock that another process holds. The next constant is the wait between them.
 const TRIES: usize = 25;
-const MOMENT: Duration = Duration::from_millis(4);
+const RETRY_DELAY: Duration = Duration::from_millis(4);
 
 /// Exclusive lock of a run. The system releases it when this value is dropped and when the process ends in any way.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl RunLock {
 fn try_lock(file: &File) -> Result<(), TryLockError> {
     for _ in 1..TRIES {
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_DELAY),
             done => return done,
         }
     }

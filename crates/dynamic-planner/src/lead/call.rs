@@ -58,7 +58,7 @@ impl<'a> Call<'a> {
         let given = self.argument(name)?;
         let count = text(given).and_then(|text| text.parse().ok());
         if count.is_none() {
-            self.faults.push(PlanFault::new(name, format!("{given} is no whole number")));
+            self.faults.push(PlanFault::new(name, format!("{given} is not a whole number")));
         }
         count
     }

@@ -268,7 +268,7 @@ fn a_faulty_criterion_is_told_with_its_place() {
     let faults: Vec<String> = plan_from_value(&document).unwrap_err().iter().map(ToString::to_string).collect();
     let places: Vec<&str> = faults.iter().filter_map(|fault| fault.split(" (a criterion is").next()).collect();
     let expected = [
-        "strategic.success_criteria[1]: \"all good\" is no expectation: write `exit 0`, `output contains TEXT`, `output matches REGEX`, \
+        "strategic.success_criteria[1]: \"all good\" is not a valid expectation: write `exit 0`, `output contains TEXT`, `output matches REGEX`, \
          `json PATH equals VALUE`",
         "tasks[0].completion_criteria[0]: the regular expression \"(\" is invalid: unclosed group",
     ];

@@ -14,7 +14,7 @@ use aime_messages::{Message, message};
 use walkdir::WalkDir;
 
 /// Maximum total bytes of the files of one task.
-const MOST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Files by their path below a folder, each with its bytes and an executable flag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl TaskFiles {
                 continue;
             }
             size += entry.metadata()?.len();
-            if size > MOST {
-                return Err(io::Error::other(format!("the files in {} are larger than {} MB", folder.display(), MOST >> 20)));
+            if size > MAX_BYTES {
+                return Err(io::Error::other(format!("the files in {} are larger than {} MB", folder.display(), MAX_BYTES >> 20)));
             }
             let bytes = fs::read(entry.path())?;
             let executable = bytes.starts_with(b"#!");

@@ -1,4 +1,4 @@
-//! A stream of which it is known whether anything passes.
+//! TCP stream that reports inactivity.
 
 use std::{
     io,
@@ -17,14 +17,14 @@ use tokio::{
     time::sleep,
 };
 
-/// Counts what passes.
+/// Counts the bytes that pass, to detect an idle connection.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct IdleTrackedStream {
     stream: TcpStream,
     passed: Arc<AtomicU64>,
 }
 
-impl Watched {
+impl IdleTrackedStream {
     /// Wraps the stream. Also returns a future that ends when no byte has passed for `patience`, or for up to twice
     /// as long.
     pub(super) fn new(stream: TcpStream, patience: Duration) -> (Self, impl Future<Output = ()>) {
@@ -47,7 +47,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for IdleTrackedStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         self.pass();
@@ -55,7 +55,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for IdleTrackedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes));
         self.pass();

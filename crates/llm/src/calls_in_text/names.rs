@@ -5,7 +5,7 @@ const NAMESPACES: [&str; 8] = ["functions", "function", "default_api", "tools", 
 /// Words of the harmony format that stick to the end of a name when a server drops its special tokens.
 const STUCK: [&str; 2] = ["assistantcommentary", "commentary"];
 /// The longest text that is read as a name, in bytes.
-pub(super) const LONGEST: usize = 200;
+pub(super) const MAX_NAME_BYTES: usize = 200;
 
 /// Returns the offered tool that a garbled name means, or `None` where none or more than one could be meant.
 ///
@@ -16,7 +16,7 @@ pub(super) const LONGEST: usize = 200;
 #[must_use]
 pub(crate) fn clean_tool_name<'a>(name: &str, offered: &[&'a str]) -> Option<&'a str> {
     let exact = |name: &str| offered.iter().copied().find(|tool| *tool == name);
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         return None;
     }
     exact(name).or_else(|| {
@@ -30,7 +30,7 @@ pub(crate) fn clean_tool_name<'a>(name: &str, offered: &[&'a str]) -> Option<&'a
 pub(super) fn is_tool_like(name: &str) -> bool {
     let name = name.split('<').next().unwrap_or_default().trim_matches(is_around).trim_end_matches(['(', ')']);
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
-    name.len() <= LONGEST && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
+    name.len() <= MAX_NAME_BYTES && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
 }
 
 fn is_around(c: char) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{
     Found, Place, json,
-    names::{LONGEST, clean_tool_name, is_tool_like},
+    names::{MAX_NAME_BYTES, clean_tool_name, is_tool_like},
     tool_call,
 };
 
@@ -100,7 +100,7 @@ fn json_calls(place: &Place<'_>, offered: &[&str]) -> Found {
 pub(super) fn read_harmony(place: &Place<'_>, offered: &[&str]) -> Found {
     let Some(recipient) = recipient_of(place) else { return Found::WORDS };
     let is_end = |(_, c): &(usize, char)| c.is_whitespace() || matches!(c, '<' | '{' | '"' | '`' | ')' | ',');
-    let end = recipient.char_indices().take(LONGEST).find(is_end).map_or(recipient.len(), |(at, _)| at);
+    let end = recipient.char_indices().take(MAX_NAME_BYTES).find(is_end).map_or(recipient.len(), |(at, _)| at);
     let (name, rest) = recipient.split_at_checked(end).unwrap_or((recipient, ""));
     let (body, message) = after_header(rest);
     let is_cut = ["<|message|>", "<|channel|>", "<|constrain|>", "json"].iter().any(|token| token.starts_with(body));

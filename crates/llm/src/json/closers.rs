@@ -14,7 +14,7 @@ use super::{
 /// The most that the reader looks at to find the end of a run and the part behind it, in bytes.
 const WINDOW: usize = 4_096;
 /// The longest run of closing brackets.
-const LONGEST_RUN: usize = 256;
+const MAX_RUN: usize = 256;
 /// The price of reading a text among members as a key without its value, in repairs.
 const KEY_WITHOUT_VALUE: u64 = 2;
 
@@ -82,7 +82,7 @@ impl Run {
             skip_blank(&mut cursor, &mut gap);
             let place = cursor.at;
             match cursor.next().map(ascii) {
-                Some(c @ ('}' | ']')) if run.closers.len() < LONGEST_RUN => {
+                Some(c @ ('}' | ']')) if run.closers.len() < MAX_RUN => {
                     let behind = run.closers.len();
                     run.between.extend(gap.drain(..).map(|deviation| (behind, deviation)));
                     run.closers.push((c, cursor.at));

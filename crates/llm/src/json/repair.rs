@@ -10,11 +10,11 @@ use super::{
 };
 
 /// The longest Windows path that is looked for, in bytes.
-const LONGEST_PATH: usize = 1_024;
+const MAX_PATH: usize = 1_024;
 
 /// Maximum length of a text that is tried a second time, with its inner quotes escaped, in bytes. The caller asks the
 /// model again for a longer text: an answer made to be slow must not cost twice as much.
-pub(super) const LONGEST_SECOND_TRY: usize = 64 * 1_024;
+pub(super) const MAX_SECOND_TRY: usize = 64 * 1_024;
 
 /// Reads a span that is not strict JSON. None where it cannot be understood as the object or array it begins as.
 ///
@@ -48,7 +48,7 @@ pub(super) fn repair(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
         Ok(value) => value,
         Err(_) => match jsonrepair(&text).ok().and_then(|repaired| strict(&repaired).ok()) {
             Some(value) => value,
-            None if text.len() > LONGEST_SECOND_TRY => return None,
+            None if text.len() > MAX_SECOND_TRY => return None,
             None => strict(&jsonrepair(&with_inner_quotes_escaped(&text)).ok()?).ok()?,
         },
     };
@@ -228,7 +228,7 @@ fn begins_windows_path(before: &str, rest: &str) -> bool {
 }
 
 fn path_length(text: &str) -> usize {
-    let text = text.get(..text.floor_char_boundary(LONGEST_PATH)).unwrap_or_default();
+    let text = text.get(..text.floor_char_boundary(MAX_PATH)).unwrap_or_default();
     text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '|' | ',' | ';')).unwrap_or(text.len())
 }
 

@@ -270,7 +270,7 @@ pub(super) fn read_usage(value: &Value) -> Option<Usage> {
 }
 
 /// The largest count of tokens that is believed; a larger one would eat a run's whole budget.
-const LARGEST_COUNT: u64 = 1_000_000_000;
+const MAX_COUNT: u64 = 1_000_000_000;
 
 /// Reads a count that is an integer, a float or a text. Returns `None` for an impossible value.
 pub(super) fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
@@ -283,5 +283,5 @@ pub(super) fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> 
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     });
-    found.filter(|count| *count <= LARGEST_COUNT)
+    found.filter(|count| *count <= MAX_COUNT)
 }

@@ -68,7 +68,7 @@ pub(super) struct MessageForm {
     pub(super) alternate: bool,
     pub(super) empty_content: EmptyContent,
     pub(super) reasoning: ReasoningForm,
-    /// Calls that have no signature of Gemini's get its word for that.
+    /// Calls without a signature of Gemini get its placeholder signature.
     pub(super) skip_signature: bool,
     /// Gemini's calls and results carry ids.
     pub(super) ids_in_calls: bool,

@@ -11,7 +11,7 @@ use super::{
 use crate::ModelError;
 
 /// The longest part of a server's words that is kept.
-const LONGEST_MESSAGE: usize = 600;
+const MAX_MESSAGE: usize = 600;
 
 /// A failed attempt, and what the server refused about it.
 #[derive(Debug, Clone)]
@@ -194,13 +194,13 @@ fn speaks_of_no_model(status: u16, message: &str, codes: &str) -> bool {
 }
 
 /// Keys below this length are placeholders such as `x` or `none`. Replacing them would break words of the message.
-const SHORTEST_KEY: usize = 8;
+const MIN_KEY: usize = 8;
 
 /// Without the key, bounded, on one line.
 fn presentable(message: &str, key: &str) -> String {
-    let message = if key.len() < SHORTEST_KEY { message.to_owned() } else { message.replace(key, "[key]") };
+    let message = if key.len() < MIN_KEY { message.to_owned() } else { message.replace(key, "[key]") };
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST_MESSAGE) {
+    match line.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }

@@ -1,33 +1,33 @@
-//! Reading one event, also when it holds half a letter.
+//! Reads the JSON of an event, including lone UTF-16 surrogates.
 
 use serde_json::Value;
 
-/// First letter of a private area. Lone surrogates are kept in a text as letters of this area until they are joined.
-const AREA: u32 = 0x10_F000;
-const FIRST_HALVES: std::ops::RangeInclusive<u32> = 0xD800..=0xDBFF;
-const SECOND_HALVES: std::ops::RangeInclusive<u32> = 0xDC00..=0xDFFF;
+/// First character of the part of the Private Use Area that stands for lone surrogates until they are joined.
+const PRIVATE_USE_START: u32 = 0x10_F000;
+const HIGH_SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDBFF;
+const LOW_SURROGATES: std::ops::RangeInclusive<u32> = 0xDC00..=0xDFFF;
 
-/// Reads the JSON of an event. A server that cuts its text between UTF-16 units escapes the two halves of an emoji in two events; each half
-/// becomes a private letter, which [`Joiner`] puts together again. Returns `None` for what is no JSON.
+/// Reads the JSON of an event. A server that cuts its text between UTF-16 units escapes the two surrogates of an emoji in two events;
+/// each becomes a private character, and [`Joiner`] joins them again. Returns `None` for invalid JSON.
 pub(super) fn event(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&with_private_halves(text)?).ok())
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&escape_lone_surrogates(text)?).ok())
 }
 
-/// Returns the text with each lone half written as a private letter; `None` where it has none.
-fn with_private_halves(text: &str) -> Option<String> {
+/// Returns the text with each lone surrogate as a private character; `None` if there is none.
+fn escape_lone_surrogates(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut found = false;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         out.push_str(before);
-        let half = unit(escape);
-        let pair = half.is_some_and(|unit| FIRST_HALVES.contains(&unit))
-            && escape.get(6..).and_then(unit).is_some_and(|unit| SECOND_HALVES.contains(&unit));
-        let length = match half {
+        let surrogate = unit(escape);
+        let pair = surrogate.is_some_and(|unit| HIGH_SURROGATES.contains(&unit))
+            && escape.get(6..).and_then(unit).is_some_and(|unit| LOW_SURROGATES.contains(&unit));
+        let length = match surrogate {
             _ if pair => 12,
-            Some(unit) if FIRST_HALVES.contains(&unit) || SECOND_HALVES.contains(&unit) => {
-                out.extend(char::from_u32(AREA + (unit - FIRST_HALVES.start())));
+            Some(unit) if HIGH_SURROGATES.contains(&unit) || LOW_SURROGATES.contains(&unit) => {
+                out.extend(char::from_u32(PRIVATE_USE_START + (unit - HIGH_SURROGATES.start())));
                 found = true;
                 rest = escape.get(6..).unwrap_or_default();
                 continue;
@@ -47,29 +47,29 @@ fn unit(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// Returns the surrogate that a private letter represents.
-fn half(letter: char) -> Option<u32> {
-    let unit = u32::from(letter).checked_sub(AREA)? + FIRST_HALVES.start();
-    SECOND_HALVES.end().ge(&unit).then_some(unit)
+/// Returns the surrogate that a private character stands for.
+fn surrogate(letter: char) -> Option<u32> {
+    let unit = u32::from(letter).checked_sub(PRIVATE_USE_START)? + HIGH_SURROGATES.start();
+    LOW_SURROGATES.end().ge(&unit).then_some(unit)
 }
 
-/// Joins the halves of letters across the pieces of one text.
+/// Joins surrogate pairs across the pieces of one text.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
     first: Option<u32>,
 }
 
 impl Joiner {
-    /// Returns the piece with its halves joined. A first half at its end waits for the next piece.
+    /// Returns the piece with its halves joined. A first surrogate at its end waits for the next piece.
     pub(super) fn join(&mut self, piece: &str) -> String {
-        if self.first.is_none() && !piece.chars().any(|letter| half(letter).is_some()) {
+        if self.first.is_none() && !piece.chars().any(|letter| surrogate(letter).is_some()) {
             return piece.to_owned();
         }
         let mut out = String::with_capacity(piece.len());
         for letter in piece.chars() {
-            match (self.first.take(), half(letter)) {
-                (Some(first), Some(second)) if SECOND_HALVES.contains(&second) => {
-                    let whole = 0x1_0000 + ((first - FIRST_HALVES.start()) << 10) + (second - SECOND_HALVES.start());
+            match (self.first.take(), surrogate(letter)) {
+                (Some(first), Some(second)) if LOW_SURROGATES.contains(&second) => {
+                    let whole = 0x1_0000 + ((first - HIGH_SURROGATES.start()) << 10) + (second - LOW_SURROGATES.start());
                     out.push(char::from_u32(whole).unwrap_or(char::REPLACEMENT_CHARACTER));
                 }
                 (first, second) => {
@@ -77,7 +77,7 @@ impl Joiner {
                         out.push(char::REPLACEMENT_CHARACTER);
                     }
                     match second {
-                        Some(unit) if FIRST_HALVES.contains(&unit) => self.first = Some(unit),
+                        Some(unit) if HIGH_SURROGATES.contains(&unit) => self.first = Some(unit),
                         Some(_) => out.push(char::REPLACEMENT_CHARACTER),
                         None => out.push(letter),
                     }

@@ -10,7 +10,7 @@ use super::client::{headers, http_client};
 use super::settings::OpenAiSettings;
 
 /// Maximum wait for an answer. A local server that takes longer counts as one without the information.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 const OLLAMA_PORT: u16 = 11_434;
 /// A smaller or larger number is no window.
 const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;
@@ -21,7 +21,7 @@ const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;
 ///
 /// Returns `None` if the server does not report it, or does not answer within two seconds.
 pub async fn served_window(settings: &OpenAiSettings) -> Option<u32> {
-    tokio::time::timeout(PATIENCE, window_of(settings)).await.ok().flatten()
+    tokio::time::timeout(ANSWER_TIMEOUT, window_of(settings)).await.ok().flatten()
 }
 
 async fn window_of(settings: &OpenAiSettings) -> Option<u32> {

@@ -22,7 +22,7 @@ use super::waits::Times;
 use crate::ModelError;
 
 /// The longest body of an answer that is read, in bytes: some hundred times what the longest answer of a model takes as a stream of tokens.
-const LONGEST_BODY: usize = 64 * 1024 * 1024;
+const MAX_BODY: usize = 64 * 1024 * 1024;
 
 /// Observations of one attempt besides its answer. async-openai converts failures of a stream to text, so the failure
 /// itself is kept here.
@@ -286,8 +286,8 @@ async fn next(
 ) -> Result<Option<Vec<u8>>, Fault> {
     let piece = attempt.bounded(body.next()).await?.transpose().map_err(|error| attempt.broken(&error.to_string()))?;
     match piece {
-        Some(piece) if read.saturating_add(piece.len()) > LONGEST_BODY => {
-            Err(attempt.unreadable(format!("it is longer than the {} MiB that are read", LONGEST_BODY >> 20)))
+        Some(piece) if read.saturating_add(piece.len()) > MAX_BODY => {
+            Err(attempt.unreadable(format!("it is longer than the {} MiB that are read", MAX_BODY >> 20)))
         }
         piece => Ok(piece),
     }

@@ -1,4 +1,4 @@
-//! A model that is shown to hold less than it does, and whose answers are bounded by that.
+//! Layer that lowers the reported limits of a model and bounds its answers by them.
 
 use std::sync::Arc;
 

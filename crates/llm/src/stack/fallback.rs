@@ -34,21 +34,21 @@ pub(super) struct Pause {
 }
 
 /// A model in a request's order; if the request is to find out whether it answers again, others may do so once this is dropped.
-struct Turn<'a> {
-    seat: &'a Slot,
+struct PlannedAttempt<'a> {
+    slot: &'a Slot,
     probes: bool,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for PlannedAttempt<'_> {
     fn drop(&mut self) {
         if self.probes {
-            self.seat.pause().probed = false;
+            self.slot.pause().probed = false;
         }
     }
 }
 
 /// Bounds the doubling of a pause.
-const LONGEST_PAUSE: u32 = 48;
+const MAX_PAUSE: u32 = 48;
 
 /// Requests of which a model is left out after its first failure.
 const FIRST_PAUSE: u32 = 3;
@@ -59,21 +59,21 @@ impl Fallback {
         Self { first, others }
     }
 
-    fn seats(&self) -> impl Iterator<Item = &Slot> {
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
     /// Returns the models in the order in which this request tries them; paused models come last.
-    fn order(&self) -> Vec<Turn<'_>> {
+    fn order(&self) -> Vec<PlannedAttempt<'_>> {
         let (mut order, mut resting) = (Vec::new(), Vec::new());
-        for seat in self.seats() {
-            let mut pause = seat.pause();
+        for slot in self.slots() {
+            let mut pause = slot.pause();
             if pause.requests_left > 0 || pause.probed {
                 pause.requests_left = pause.requests_left.saturating_sub(1);
-                resting.push(Turn { seat, probes: false });
+                resting.push(PlannedAttempt { slot, probes: false });
             } else {
                 pause.probed = pause.failing;
-                order.push(Turn { seat, probes: pause.failing });
+                order.push(PlannedAttempt { slot, probes: pause.failing });
             }
         }
         order.append(&mut resting);
@@ -91,7 +91,7 @@ impl Slot {
         let length = pause.next.unwrap_or(FIRST_PAUSE);
         pause.requests_left = length;
         pause.failing = true;
-        pause.next = Some(length.saturating_mul(2).min(LONGEST_PAUSE));
+        pause.next = Some(length.saturating_mul(2).min(MAX_PAUSE));
     }
 
     fn answered(&self) {
@@ -116,11 +116,11 @@ fn falls_back(error: &ModelError) -> bool {
 }
 
 /// Notes a failure. Returns whether the next model is to be tried.
-fn note_failure(seat: &Slot, error: &ModelError) -> bool {
+fn note_failure(slot: &Slot, error: &ModelError) -> bool {
     let falls_back = falls_back(error);
     if falls_back {
-        tracing::warn!(model = seat.model.name(), reason = %error, "falling back to the next model");
-        seat.failed();
+        tracing::warn!(model = slot.model.name(), reason = %error, "falling back to the next model");
+        slot.failed();
     }
     falls_back
 }
@@ -128,8 +128,8 @@ fn note_failure(seat: &Slot, error: &ModelError) -> bool {
 /// A request on its way through the models.
 struct Attempts<'a> {
     request: ChatRequest,
-    remaining: std::vec::IntoIter<Turn<'a>>,
-    current: Option<(Turn<'a>, BoxStream<'a, Result<StreamPart, ModelError>>)>,
+    remaining: std::vec::IntoIter<PlannedAttempt<'a>>,
+    current: Option<(PlannedAttempt<'a>, BoxStream<'a, Result<StreamPart, ModelError>>)>,
     has_begun: bool,
     ended: bool,
     errors: Vec<ModelError>,
@@ -143,48 +143,48 @@ impl Layer for Fallback {
 
     /// Returns the highest prices of the models that may answer, because it is not yet known which one will.
     fn shown_prices(&self) -> Option<Prices> {
-        self.seats().filter_map(|seat| seat.model.prices()).reduce(Prices::highest)
+        self.slots().filter_map(|slot| slot.model.prices()).reduce(Prices::highest)
     }
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let left = self.order().into_iter();
-        let course = Attempts { request, remaining: left, current: None, has_begun: false, ended: false, errors: Vec::new() };
-        stream::unfold(course, move |mut course| async move {
-            if course.ended {
+        let attempts = Attempts { request, remaining: left, current: None, has_begun: false, ended: false, errors: Vec::new() };
+        stream::unfold(attempts, move |mut attempts| async move {
+            if attempts.ended {
                 return None;
             }
             loop {
-                let (turn, mut parts) = match course.current.take() {
+                let (turn, mut parts) = match attempts.current.take() {
                     Some(current) => current,
-                    None => match course.remaining.next() {
+                    None => match attempts.remaining.next() {
                         Some(turn) => {
-                            let parts = turn.seat.model.stream(course.request.clone());
+                            let parts = turn.slot.model.stream(attempts.request.clone());
                             (turn, parts)
                         }
                         None => {
-                            course.ended = true;
-                            return Some((Err(together(std::mem::take(&mut course.errors))), course));
+                            attempts.ended = true;
+                            return Some((Err(together(std::mem::take(&mut attempts.errors))), attempts));
                         }
                     },
                 };
-                let seat = turn.seat;
-                let next = parts.next().await.unwrap_or_else(|| Err(ModelError::Cut { model: seat.model.name().to_owned() }));
+                let slot = turn.slot;
+                let next = parts.next().await.unwrap_or_else(|| Err(ModelError::Cut { model: slot.model.name().to_owned() }));
                 match next {
                     Ok(part) => {
-                        seat.answered();
-                        course.has_begun = true;
-                        course.ended = matches!(part, StreamPart::Done(_));
-                        course.current = Some((turn, parts));
-                        return Some((Ok(part), course));
+                        slot.answered();
+                        attempts.has_begun = true;
+                        attempts.ended = matches!(part, StreamPart::Done(_));
+                        attempts.current = Some((turn, parts));
+                        return Some((Ok(part), attempts));
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error) && !course.has_begun;
-                        course.errors.push(error);
+                        let falls_back = note_failure(slot, &error) && !attempts.has_begun;
+                        attempts.errors.push(error);
                         if falls_back {
                             continue;
                         }
-                        course.ended = true;
-                        return Some((Err(together(std::mem::take(&mut course.errors))), course));
+                        attempts.ended = true;
+                        return Some((Err(together(std::mem::take(&mut attempts.errors))), attempts));
                     }
                 }
             }
@@ -197,14 +197,14 @@ impl Layer for Fallback {
         async move {
             let mut errors = Vec::new();
             for turn in self.order() {
-                let seat = turn.seat;
-                match seat.model.complete(request.clone()).await {
+                let slot = turn.slot;
+                match slot.model.complete(request.clone()).await {
                     Ok(response) => {
-                        seat.answered();
+                        slot.answered();
                         return Ok(response);
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error);
+                        let falls_back = note_failure(slot, &error);
                         errors.push(error);
                         if !falls_back {
                             break;

@@ -1,4 +1,4 @@
-//! A request that no model answers because quotas are used up: the caller's budget hears when they are renewed.
+//! Layer that reports used-up quotas, and when they are renewed, to the caller's budget.
 
 use std::sync::Arc;
 

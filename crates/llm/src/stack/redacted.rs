@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use aime_redact::{Deltas, Redactor};
+use aime_redact::{Redactor, StreamRedactor};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
@@ -141,8 +141,8 @@ impl Redaction {
 
 /// The texts of an answer on its way.
 struct Passing {
-    text: Deltas,
-    reasoning: Deltas,
+    text: StreamRedactor,
+    reasoning: StreamRedactor,
 }
 
 impl Passing {
@@ -173,7 +173,8 @@ impl Layer for Redacted {
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let redaction = &*self.redaction;
-        let mut passing = Passing { text: Deltas::new(redaction.redactor.clone()), reasoning: Deltas::new(redaction.redactor.clone()) };
+        let mut passing =
+            Passing { text: StreamRedactor::new(redaction.redactor.clone()), reasoning: StreamRedactor::new(redaction.redactor.clone()) };
         let parts = self.inner.stream(redaction.request(request)).map(move |part| match part {
             Ok(part) => passing.pass(redaction, part).into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],

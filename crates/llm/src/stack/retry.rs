@@ -97,24 +97,24 @@ pub(super) struct Retrying {
 
 impl Retrying {
     /// Returns the wait before the next attempt, or the error to give up with.
-    fn next_wait(&self, course: &mut Attempts, error: ModelError) -> Result<Duration, ModelError> {
-        let give_up = |course: &Attempts, error: ModelError| match course.failed {
+    fn next_wait(&self, attempts: &mut Attempts, error: ModelError) -> Result<Duration, ModelError> {
+        let give_up = |attempts: &Attempts, error: ModelError| match attempts.failed {
             0 | 1 => error,
             attempts => ModelError::GaveUp { attempts, error: Box::new(error) },
         };
-        course.failed = course.failed.saturating_add(1);
+        attempts.failed = attempts.failed.saturating_add(1);
         if !error.is_retryable() || error.quota_wait().is_some() {
             return Err(error);
         }
-        let Some(longest) = course.waits.next() else { return Err(give_up(course, error)) };
+        let Some(longest) = attempts.waits.next() else { return Err(give_up(attempts, error)) };
         let wait = match error.retry_after() {
             Some(asked) => asked.min(self.settings.max_retry_after),
-            None => longest.mul_f64(course.jitter.next_fraction()),
+            None => longest.mul_f64(attempts.jitter.next_fraction()),
         };
-        if Instant::now() + wait >= course.deadline {
-            return Err(give_up(course, error));
+        if Instant::now() + wait >= attempts.deadline {
+            return Err(give_up(attempts, error));
         }
-        let retry = Retry { model: self.name().to_owned(), number: course.failed, wait, error };
+        let retry = Retry { model: self.name().to_owned(), number: attempts.failed, wait, error };
         tracing::warn!(model = %retry.model, retry = retry.number, wait_ms = retry.wait.as_millis(), reason = %retry.error, "asking the model again");
         if let Some(observer) = &self.settings.observer {
             observer.retrying(&retry);
@@ -122,7 +122,7 @@ impl Retrying {
         Ok(wait)
     }
 
-    fn course(&self) -> Attempts {
+    fn attempts(&self) -> Attempts {
         let waits = ExponentialBuilder::default()
             .with_factor(2.0)
             .with_min_delay(self.settings.first_wait)
@@ -167,7 +167,7 @@ impl Jitter {
 struct Attempt<'a> {
     request: ChatRequest,
     parts: Option<BoxStream<'a, Result<StreamPart, ModelError>>>,
-    course: Attempts,
+    attempts: Attempts,
     has_begun: bool,
     ended: bool,
 }
@@ -178,7 +178,7 @@ impl Layer for Retrying {
     }
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        let attempt = Attempt { request, parts: None, course: self.course(), has_begun: false, ended: false };
+        let attempt = Attempt { request, parts: None, attempts: self.attempts(), has_begun: false, ended: false };
         stream::unfold(attempt, move |mut attempt| async move {
             if attempt.ended {
                 return None;
@@ -194,7 +194,7 @@ impl Layer for Retrying {
                     }
                     Err(error) => {
                         drop(parts);
-                        let wait = if attempt.has_begun { Err(error) } else { self.next_wait(&mut attempt.course, error) };
+                        let wait = if attempt.has_begun { Err(error) } else { self.next_wait(&mut attempt.attempts, error) };
                         match wait {
                             Ok(wait) => tokio::time::sleep(wait).await,
                             Err(error) => {
@@ -211,7 +211,7 @@ impl Layer for Retrying {
 
     fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         async move {
-            let mut course = self.course();
+            let mut attempts = self.attempts();
             loop {
                 let mut parts = self.inner.stream(request.clone());
                 let error = loop {
@@ -222,7 +222,7 @@ impl Layer for Retrying {
                     }
                 };
                 drop(parts);
-                let wait = self.next_wait(&mut course, error)?;
+                let wait = self.next_wait(&mut attempts, error)?;
                 tokio::time::sleep(wait).await;
             }
         }

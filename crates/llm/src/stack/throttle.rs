@@ -13,7 +13,7 @@ use super::layer::Layer;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
 /// Requests at once while nothing was refused.
-const MOST: u32 = 64;
+const MAX_CONCURRENT: u32 = 64;
 
 /// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub(super) struct Throttled {
 impl Throttle {
     /// Creates a limiter. A server cannot request a longer silence than `longest_silence`.
     pub(super) fn new(longest_silence: Duration) -> Self {
-        Self { allowance: Mutex::new(Allowance::new(MOST, longest_silence)), freed: Notify::new() }
+        Self { allowance: Mutex::new(Allowance::new(MAX_CONCURRENT, longest_silence)), freed: Notify::new() }
     }
 
     fn allowance(&self) -> MutexGuard<'_, Allowance> {

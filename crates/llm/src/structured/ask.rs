@@ -90,11 +90,11 @@ struct Unreadable {
 
 impl Unreadable {
     /// Number of successive unreadable answers after which another tier is tried.
-    const MOST: u32 = 2;
+    const MAX_UNREADABLE: u32 = 2;
 
     fn not_read(&mut self, tier: Tier) {
         self.in_row += 1;
-        if self.in_row >= Self::MOST
+        if self.in_row >= Self::MAX_UNREADABLE
             && let Some(lower) = tier.lower()
         {
             *self = Self { in_row: 0, below: Some(lower) };

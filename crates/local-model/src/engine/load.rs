@@ -12,7 +12,7 @@ use crate::vocabulary::Vocabulary;
 use crate::{LocalModelError, LocalModelSettings};
 
 /// Smallest useful context, in tokens.
-const LEAST_CONTEXT: usize = 1_024;
+const MIN_CONTEXT: usize = 1_024;
 
 /// File with a valid header.
 pub(crate) struct Opened {
@@ -39,7 +39,7 @@ impl Opened {
         let mut kept_bytes = per_token.saturating_mul(context_tokens).saturating_mul(2);
         if let Some(granted) = settings.memory_bytes {
             let weights = header.weight_bytes();
-            let needed = weights.saturating_add((LEAST_CONTEXT.min(context_tokens) * per_token) as u64);
+            let needed = weights.saturating_add((MIN_CONTEXT.min(context_tokens) * per_token) as u64);
             if needed > granted {
                 return Err(LocalModelError::TooLarge { file: settings.file, weights, needed, granted });
             }

@@ -25,7 +25,7 @@ pub(super) async fn fetch(
     settings: &FetchSettings,
     observer: &dyn FetchObserver,
 ) -> Result<(), SourceAbort> {
-    let url = Url::parse(url).map_err(|error| answer(format!("{url} is no address: {error}")))?;
+    let url = Url::parse(url).map_err(|error| answer(format!("{url} is not a valid address: {error}")))?;
     let client = http_client(&url, settings)?;
     let mut wait = settings.retry_wait;
     let mut in_vain = 0;
@@ -128,7 +128,7 @@ async fn write_chunk(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, obser
 
 /// Checks that a hub is reachable and has the file, within twice the connect timeout.
 pub(super) async fn reach(url: &str, settings: &FetchSettings) -> Result<(), SourceError> {
-    let url = Url::parse(url).map_err(|error| answer(format!("{url} is no address: {error}")))?;
+    let url = Url::parse(url).map_err(|error| answer(format!("{url} is not a valid address: {error}")))?;
     let asked = http_client(&url, settings)?.head(url).timeout(settings.connect_timeout * 2).send().await;
     let response = asked.map_err(|error| SourceError::Unreachable { reason: reason(&error) })?;
     if response.status().is_success() { Ok(()) } else { Err(SourceError::Status { status: response.status().to_string() }) }

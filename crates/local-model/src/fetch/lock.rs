@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Interval of the attempts to take a held lock.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Held lock. The operating system releases it when this is dropped or the process ends in any way. The empty file stays, because removing
 /// it would let two other processes hold one lock each.
@@ -30,7 +30,7 @@ impl Lock {
                     if let Some(waiting) = waiting.take() {
                         waiting();
                     }
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             }
         }

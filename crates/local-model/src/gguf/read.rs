@@ -9,7 +9,7 @@ use crate::LocalModelError;
 use crate::matrix::Format;
 
 /// Limit on the number of entries, above that of any real model.
-const MOST_ENTRIES: u64 = 1 << 20;
+const MAX_ENTRIES: u64 = 1 << 20;
 
 pub(super) fn read(file: &Path) -> Result<Header, LocalModelError> {
     let unreadable = |error: std::io::Error| LocalModelError::Unreadable { file: file.to_owned(), reason: error.to_string() };
@@ -114,7 +114,7 @@ impl Source<'_> {
 
     fn count(&mut self, what: &str) -> Result<u64, LocalModelError> {
         let count = self.u64(what)?;
-        if count > MOST_ENTRIES {
+        if count > MAX_ENTRIES {
             return Err(self.damaged(format!("it claims {count} {what}")));
         }
         Ok(count)

@@ -13,7 +13,7 @@ use super::product::{Instructions, TOGETHER, by_rows};
 /// Size of a block of weights and inputs.
 const BLOCK: usize = 256;
 /// Largest rounded input: 2 × 63 × 127 still fits 16 bits.
-const LARGEST: f32 = 127.0;
+const MAX_ROUNDED: f32 = 127.0;
 
 /// Multiplies the weights with each input, for supported formats and processors; see [`Matrix::times`](super::Matrix::times).
 pub(super) fn times(
@@ -100,7 +100,7 @@ fn round(input: &[f32; BLOCK], to: &mut RoundedBlock) {
     if largest == 0.0 || !largest.is_finite() {
         return;
     }
-    let factor = LARGEST / largest;
+    let factor = MAX_ROUNDED / largest;
     for (to, value) in to.values.iter_mut().zip(input) {
         // Adding and subtracting 1.5 × 2^23 rounds to the nearest integer without a function call.
         *to = ((value * factor + 12_582_912.0) - 12_582_912.0) as i32 as i8;
@@ -108,7 +108,7 @@ fn round(input: &[f32; BLOCK], to: &mut RoundedBlock) {
     for (sum, values) in to.sums.iter_mut().zip(to.values.as_chunks::<16>().0) {
         *sum = values.iter().map(|value| i16::from(*value)).sum();
     }
-    to.scale = largest / LARGEST;
+    to.scale = largest / MAX_ROUNDED;
 }
 
 /// Multiplies some rows. This is a type, because a closure would not be compiled for the chosen instructions.

@@ -16,7 +16,7 @@ pub(super) const TOGETHER: usize = 4;
 /// Number of rows of weights that one thread takes at a time.
 const SHARE: usize = 16;
 /// Largest rounded input: 4,096 × 2,047 × 256 still fits 32 bits.
-const LARGEST: f32 = 2_047.0;
+const MAX_ROUNDED: f32 = 2_047.0;
 
 /// Returns the dot product of integers.
 #[inline(always)]
@@ -83,12 +83,12 @@ fn round(input: &[f32], to: &mut [i16]) -> f32 {
         to.fill(0);
         return 0.0;
     }
-    let factor = LARGEST / largest;
+    let factor = MAX_ROUNDED / largest;
     for (to, value) in to.iter_mut().zip(input) {
         // Adding and subtracting 1.5 × 2^23 rounds to the nearest integer without a function call.
         *to = ((value * factor + 12_582_912.0) - 12_582_912.0) as i32 as i16;
     }
-    largest / LARGEST
+    largest / MAX_ROUNDED
 }
 
 /// Multiplies the weights with each input; see [`Matrix::times`](super::Matrix::times).

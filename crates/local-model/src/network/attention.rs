@@ -9,7 +9,7 @@ use crate::matrix::{Instructions, dot};
 use crate::prompt_cache::Layer;
 
 /// Largest rounded key or query: its square times 512 still fits 32 bits.
-const LARGEST: f32 = 2_047.0;
+const MAX_ROUNDED: f32 = 2_047.0;
 
 /// Token of a pass: its part and its position in the sequence.
 #[derive(Debug, Clone, Copy)]
@@ -25,9 +25,9 @@ pub(super) fn round(vector: &[f32], to: &mut Vec<i16>) -> f32 {
         to.extend(vector.iter().map(|_| 0));
         return 0.0;
     }
-    let factor = LARGEST / largest;
+    let factor = MAX_ROUNDED / largest;
     to.extend(vector.iter().map(|value| ((value * factor + 12_582_912.0) - 12_582_912.0) as i16));
-    largest / LARGEST
+    largest / MAX_ROUNDED
 }
 
 /// Computes the attention output of each head of each row over the tokens up to it.
@@ -39,14 +39,14 @@ pub(super) fn attend(
     parts: &[Part<'_>],
     queries: &[f32],
 ) -> Vec<f32> {
-    let Shape { heads, kept_heads, head, .. } = *shape;
-    let group = heads / kept_heads * head;
+    let Shape { heads, kv_heads, head, .. } = *shape;
+    let group = heads / kv_heads * head;
     let mut outputs = vec![0.0f32; queries.len()];
     outputs.par_chunks_exact_mut(group).zip(queries.par_chunks_exact(group)).enumerate().for_each(|(number, (outputs, queries))| {
-        let (row, kept_head) = (number / kept_heads, number % kept_heads);
+        let (row, kept_head) = (number / kv_heads, number % kv_heads);
         let Some(Row { part, position }) = rows.get(row).copied() else { return };
         let Some(kept) = parts.get(part).and_then(|part| part.sequence.layers.get(layer)) else { return };
-        instructions.dispatch(Heads { kept, kept_head, kept_heads, head, position, queries, outputs });
+        instructions.dispatch(Heads { kept, kept_head, kv_heads, head, position, queries, outputs });
     });
     outputs
 }
@@ -55,7 +55,7 @@ pub(super) fn attend(
 struct Heads<'a> {
     kept: &'a Layer,
     kept_head: usize,
-    kept_heads: usize,
+    kv_heads: usize,
     head: usize,
     position: usize,
     queries: &'a [f32],
@@ -66,8 +66,8 @@ impl WithSimd for Heads<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { kept, kept_head, kept_heads, head, position, queries, outputs } = self;
-        let (width, from) = (kept_heads * head, kept_head * head);
+        let Self { kept, kept_head, kv_heads, head, position, queries, outputs } = self;
+        let (width, from) = (kv_heads * head, kept_head * head);
         let scale = 1.0 / (head as f32).sqrt();
         let mut rounded = Vec::with_capacity(head);
         let mut scores = vec![0.0f32; position + 1];
@@ -75,8 +75,7 @@ impl WithSimd for Heads<'_> {
             rounded.clear();
             let query_scale = round(query, &mut rounded) * scale;
             let mut largest = f32::MIN;
-            for ((score, keys), scales) in
-                scores.iter_mut().zip(kept.keys.chunks_exact(width)).zip(kept.key_scales.chunks_exact(kept_heads))
+            for ((score, keys), scales) in scores.iter_mut().zip(kept.keys.chunks_exact(width)).zip(kept.key_scales.chunks_exact(kv_heads))
             {
                 let key = keys.split_at(from).1.split_at(head).0;
                 *score = dot(&rounded, key) as f32 * (query_scale * scales.get(kept_head).copied().unwrap_or(0.0));
@@ -87,7 +86,7 @@ impl WithSimd for Heads<'_> {
             }
             let sum: f32 = scores.iter().sum();
             for ((score, values), scales) in
-                scores.iter().zip(kept.values.chunks_exact(width)).zip(kept.value_scales.chunks_exact(kept_heads))
+                scores.iter().zip(kept.values.chunks_exact(width)).zip(kept.value_scales.chunks_exact(kv_heads))
             {
                 let value = values.split_at(from).1.split_at(head).0;
                 let weight = score * scales.get(kept_head).copied().unwrap_or(0.0) / sum;

@@ -30,12 +30,12 @@ impl Network {
             .enumerate()
             .flat_map(|(part, of)| (0..of.tokens.len()).map(move |number| Row { part, position: of.sequence.tokens.len() + number }))
             .collect();
-        let mut flow = vec![0.0f32; rows.len() * width];
-        for (to, token) in flow.chunks_exact_mut(width).zip(parts.iter().flat_map(|part| part.tokens)) {
+        let mut residual = vec![0.0f32; rows.len() * width];
+        for (to, token) in residual.chunks_exact_mut(width).zip(parts.iter().flat_map(|part| part.tokens)) {
             self.embeddings.row(*token as usize, to);
         }
         for number in 0..self.layers.len() {
-            self.layer(number, &rows, parts, &mut flow);
+            self.layer(number, &rows, parts, &mut residual);
         }
         let mut last = Vec::new();
         let mut end = 0;
@@ -43,7 +43,7 @@ impl Network {
             end += part.tokens.len();
             part.sequence.tokens.extend_from_slice(part.tokens);
             if part.scores
-                && let Some(row) = flow.chunks_exact(width).take(end).next_back()
+                && let Some(row) = residual.chunks_exact(width).take(end).next_back()
             {
                 last.extend_from_slice(row);
             }
@@ -53,10 +53,10 @@ impl Network {
         output.times(self.instructions, &last).chunks_exact(output.rows()).map(<[f32]>::to_vec).collect()
     }
 
-    fn layer(&self, number: usize, rows: &[Row], parts: &mut [Part<'_>], flow: &mut [f32]) {
-        let Shape { head, kept_heads, epsilon, .. } = self.shape;
+    fn layer(&self, number: usize, rows: &[Row], parts: &mut [Part<'_>], residual: &mut [f32]) {
+        let Shape { head, kv_heads, epsilon, .. } = self.shape;
         let Some(layer) = self.layers.get(number) else { return };
-        let mut normal = flow.to_vec();
+        let mut normal = residual.to_vec();
         normalise(&mut normal, &layer.attention_norm, epsilon);
         let mut queries = self.project(&layer.query, &normal);
         let mut keys = self.project(&layer.key, &normal);
@@ -67,7 +67,7 @@ impl Network {
         if let Some(norm) = &layer.key_norm {
             normalise(&mut keys, norm, epsilon);
         }
-        let kept_width = kept_heads * head;
+        let kept_width = kv_heads * head;
         self.turn(rows, &mut queries);
         self.turn(rows, &mut keys);
         for ((row, keys), values) in rows.iter().zip(keys.chunks_exact(kept_width)).zip(values.chunks_exact(kept_width)) {
@@ -78,16 +78,16 @@ impl Network {
             }
         }
         let attended = attend(self.instructions, &self.shape, number, rows, parts, &queries);
-        add(flow, &self.project(&layer.attention_output, &attended));
+        add(residual, &self.project(&layer.attention_output, &attended));
 
-        let mut normal = flow.to_vec();
+        let mut normal = residual.to_vec();
         normalise(&mut normal, &layer.feed_norm, epsilon);
         let mut gate = self.project(&layer.gate, &normal);
         let up = self.project(&layer.up, &normal);
         gate.par_chunks_mut(2048).zip(up.par_chunks(2048)).for_each(|(gate, up)| {
             self.instructions.dispatch(Gate { gate, up });
         });
-        add(flow, &self.project(&layer.down, &gate));
+        add(residual, &self.project(&layer.down, &gate));
     }
 
     fn project(&self, by: &Projection, inputs: &[f32]) -> Vec<f32> {
@@ -102,18 +102,18 @@ impl Network {
 
     /// Rotates pairs of each head by the position (rotary embedding, Su et al. 2021).
     fn turn(&self, rows: &[Row], vectors: &mut [f32]) {
-        let Shape { head, turning, neighbours, .. } = self.shape;
+        let Shape { head, rope_dims, interleaved, .. } = self.shape;
         let width = vectors.len() / rows.len().max(1);
         vectors.par_chunks_exact_mut(width.max(1)).zip(rows).for_each(|(vectors, row)| {
             let angles: Vec<(f32, f32)> = self.turns.iter().map(|turn| (turn * row.position as f32).sin_cos()).collect();
             for vector in vectors.chunks_exact_mut(head) {
-                let vector = vector.split_at_mut(turning).0;
-                if neighbours {
+                let vector = vector.split_at_mut(rope_dims).0;
+                if interleaved {
                     for ([a, b], (sin, cos)) in vector.as_chunks_mut().0.iter_mut().zip(&angles) {
                         (*a, *b) = (*a * cos - *b * sin, *a * sin + *b * cos);
                     }
                 } else {
-                    let (first, second) = vector.split_at_mut(turning / 2);
+                    let (first, second) = vector.split_at_mut(rope_dims / 2);
                     for ((a, b), (sin, cos)) in first.iter_mut().zip(second).zip(&angles) {
                         (*a, *b) = (*a * cos - *b * sin, *a * sin + *b * cos);
                     }

@@ -18,7 +18,7 @@ impl Network {
             wanted.push(("output.weight".to_owned(), vec![shape.width, words]));
         }
         for layer in 0..shape.layers {
-            let (own, kept) = (shape.heads * shape.head, shape.kept_heads * shape.head);
+            let (own, kept) = (shape.heads * shape.head, shape.kv_heads * shape.head);
             for (name, sizes) in [
                 ("attn_norm", vec![shape.width]),
                 ("ffn_norm", vec![shape.width]),
@@ -26,9 +26,9 @@ impl Network {
                 ("attn_k", vec![shape.width, kept]),
                 ("attn_v", vec![shape.width, kept]),
                 ("attn_output", vec![own, shape.width]),
-                ("ffn_gate", vec![shape.width, shape.feed]),
-                ("ffn_up", vec![shape.width, shape.feed]),
-                ("ffn_down", vec![shape.feed, shape.width]),
+                ("ffn_gate", vec![shape.width, shape.ffn_width]),
+                ("ffn_up", vec![shape.width, shape.ffn_width]),
+                ("ffn_down", vec![shape.ffn_width, shape.width]),
             ] {
                 wanted.push((format!("blk.{layer}.{name}.weight"), sizes));
             }
@@ -50,10 +50,10 @@ impl Network {
             .map_err(|error| LocalModelError::Unreadable { file: header.file().to_owned(), reason: error.to_string() })?;
         let mut source = Source { header, file };
         let layers = (0..shape.layers).map(|number| source.layer(number, &shape)).collect::<Result<_, _>>()?;
-        let factors = source.optional("rope_freqs.weight", shape.turning / 2)?;
-        let turns = (0..shape.turning / 2)
+        let factors = source.optional("rope_freqs.weight", shape.rope_dims / 2)?;
+        let turns = (0..shape.rope_dims / 2)
             .map(|pair| {
-                let turn = shape.turn_base.powf(-2.0 * pair as f32 / shape.turning as f32) / shape.turn_factor;
+                let turn = shape.rope_base.powf(-2.0 * pair as f32 / shape.rope_dims as f32) / shape.rope_scale;
                 turn / factors.as_ref().and_then(|factors| factors.get(pair)).copied().unwrap_or(1.0)
             })
             .collect();

@@ -8,18 +8,18 @@ use crate::gguf::Header;
 pub(crate) struct Shape {
     pub(crate) layers: usize,
     pub(crate) width: usize,
-    pub(crate) feed: usize,
+    pub(crate) ffn_width: usize,
     pub(crate) heads: usize,
-    pub(crate) kept_heads: usize,
+    pub(crate) kv_heads: usize,
     pub(crate) head: usize,
     pub(crate) epsilon: f32,
     /// Number of elements of a head that rotate with the position.
-    pub(crate) turning: usize,
-    pub(crate) turn_base: f32,
+    pub(crate) rope_dims: usize,
+    pub(crate) rope_base: f32,
     /// Stretch factor of positions.
-    pub(crate) turn_factor: f32,
+    pub(crate) rope_scale: f32,
     /// True if the pairs that rotate together are adjacent (llama), false if they are half a head apart (qwen).
-    pub(crate) neighbours: bool,
+    pub(crate) interleaved: bool,
     /// Context length that it was trained for, in tokens.
     pub(crate) context: u32,
 }
@@ -35,7 +35,7 @@ impl Shape {
         let Some(architecture) = header.text("general.architecture") else {
             return Err(header.damaged("it does not name its architecture"));
         };
-        let Some((_, neighbours)) = KNOWN.iter().find(|(name, _)| *name == architecture) else {
+        let Some((_, interleaved)) = KNOWN.iter().find(|(name, _)| *name == architecture) else {
             let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
             return Err(header.unsupported(
                 format!("its architecture is {architecture}"),
@@ -52,39 +52,39 @@ impl Shape {
             return Err(header.unsupported("it is a mixture of experts", "use a dense model"));
         }
         let scaling = header.text(&key("rope.scaling.type")).unwrap_or("none");
-        let turn_factor = match scaling {
+        let rope_scale = match scaling {
             "none" => 1.0,
             "linear" => header.number(&key("rope.scaling.factor")).unwrap_or(1.0) as f32,
             other => return Err(header.unsupported(format!("it stretches positions by {other}"), "use a model without it")),
         };
         let (width, heads) = (size("embedding_length")?, size("attention.head_count")?);
-        let kept_heads = if header.value(&key("attention.head_count_kv")).is_some() { size("attention.head_count_kv")? } else { heads };
+        let kv_heads = if header.value(&key("attention.head_count_kv")).is_some() { size("attention.head_count_kv")? } else { heads };
         let head = if header.value(&key("attention.key_length")).is_some() { size("attention.key_length")? } else { width / heads };
-        let turning = if header.value(&key("rope.dimension_count")).is_some() { size("rope.dimension_count")? } else { head };
+        let rope_dims = if header.value(&key("rope.dimension_count")).is_some() { size("rope.dimension_count")? } else { head };
         let shape = Self {
             layers: size("block_count")?,
             width,
-            feed: size("feed_forward_length")?,
+            ffn_width: size("feed_forward_length")?,
             heads,
-            kept_heads,
+            kv_heads,
             head,
             epsilon: header.number(&key("attention.layer_norm_rms_epsilon")).unwrap_or(1e-5) as f32,
-            turning,
-            turn_base: header.number(&key("rope.freq_base")).unwrap_or(10_000.0) as f32,
-            turn_factor,
-            neighbours: *neighbours,
+            rope_dims,
+            rope_base: header.number(&key("rope.freq_base")).unwrap_or(10_000.0) as f32,
+            rope_scale,
+            interleaved: *interleaved,
             context: u32::try_from(size("context_length")?).unwrap_or(u32::MAX),
         };
-        let sound = shape.heads.is_multiple_of(shape.kept_heads)
+        let sound = shape.heads.is_multiple_of(shape.kv_heads)
             && (2..=512).contains(&shape.head)
-            && shape.turning <= shape.head
-            && shape.turning.is_multiple_of(2)
+            && shape.rope_dims <= shape.head
+            && shape.rope_dims.is_multiple_of(2)
             && shape.width.is_multiple_of(32)
-            && shape.feed.is_multiple_of(32)
+            && shape.ffn_width.is_multiple_of(32)
             && (shape.heads * shape.head).is_multiple_of(32)
             && shape.layers <= 1024
-            && shape.turn_base > 1.0
-            && shape.turn_factor > 0.0
+            && shape.rope_base > 1.0
+            && shape.rope_scale > 0.0
             && shape.epsilon > 0.0;
         if !sound {
             return Err(header.damaged(format!("its sizes do not fit one another: {shape:?}")));
@@ -97,12 +97,12 @@ impl Shape {
 
     /// Returns true if its layers have fewer than four billion parameters.
     pub(crate) fn is_small(&self) -> bool {
-        let attention = 2 * self.width * self.head * (self.heads + self.kept_heads);
-        (self.layers * (attention + 3 * self.width * self.feed)) as u64 <= SMALL
+        let attention = 2 * self.width * self.head * (self.heads + self.kv_heads);
+        (self.layers * (attention + 3 * self.width * self.ffn_width)) as u64 <= SMALL
     }
 
     /// Returns the size of the keys and values of one token, in bytes.
     pub(crate) fn bytes_per_token(&self) -> usize {
-        self.layers * self.kept_heads * (self.head * 4 + 8) + 4
+        self.layers * self.kv_heads * (self.head * 4 + 8) + 4
     }
 }

@@ -9,7 +9,7 @@ pub(crate) struct Store {
 }
 
 /// Length below which a common prefix is not worth copying.
-const LEAST: usize = 8;
+const MIN_PREFIX_TOKENS: usize = 8;
 
 impl Store {
     /// Returns the longest prefix of `tokens` that is cached or that one of the `running` sequences has computed. It excludes the last
@@ -19,8 +19,10 @@ impl Store {
         let kept = self.sequences.iter().enumerate().map(|(place, sequence)| (sequence.common(tokens).min(most), place)).max();
         let other = running.map(|sequence| (sequence.common(tokens).min(most), sequence)).max_by_key(|(common, _)| *common);
         match (kept, other) {
-            (_, Some((common, sequence))) if common >= LEAST && kept.is_none_or(|(of_kept, _)| of_kept < common) => sequence.prefix(common),
-            (Some((common, place)), _) if common >= LEAST => {
+            (_, Some((common, sequence))) if common >= MIN_PREFIX_TOKENS && kept.is_none_or(|(of_kept, _)| of_kept < common) => {
+                sequence.prefix(common)
+            }
+            (Some((common, place)), _) if common >= MIN_PREFIX_TOKENS => {
                 let sequence = self.sequences.remove(place);
                 // A request that continues nearly all of a sequence takes it over; one that diverges early takes a copy.
                 if sequence.tokens.len() - common <= common / 4 {
@@ -39,7 +41,7 @@ impl Store {
 
     /// Adds a sequence, and drops those that are prefixes of it.
     pub(crate) fn put(&mut self, sequence: Sequence) {
-        if sequence.tokens.len() < LEAST {
+        if sequence.tokens.len() < MIN_PREFIX_TOKENS {
             return;
         }
         self.sequences.retain(|kept| kept.common(&sequence.tokens) < kept.tokens.len());

@@ -17,7 +17,7 @@ use crate::{
 
 /// Time in milliseconds before the reading of a file within which a change leads to a second reading. A file can
 /// change twice within the resolution of its file system's clock.
-const MOMENT: i64 = 2_000;
+const CLOCK_MARGIN_MS: i64 = 2_000;
 /// Maximum number of documents that are written in one transaction; their bytes have a limit too.
 const BATCH: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
@@ -57,7 +57,7 @@ pub(super) fn update(knowledge: &Knowledge, at: UnixMillis, mut go_on: impl FnMu
     let mut update = Update {
         knowledge,
         at,
-        chunk_tokens: settings.chunk_tokens.max(KnowledgeSettings::LEAST_CHUNK_TOKENS),
+        chunk_tokens: settings.chunk_tokens.max(KnowledgeSettings::MIN_CHUNK_TOKENS),
         batch: Vec::new(),
         batch_bytes: 0,
     };
@@ -130,7 +130,7 @@ struct Update<'a> {
 impl Update<'_> {
     /// Returns true if a file need not be read.
     fn is_as_known(&self, file: &files::Found, known: &Known) -> bool {
-        let settled = file.modified / 1_000_000 + MOMENT < known.checked;
+        let settled = file.modified / 1_000_000 + CLOCK_MARGIN_MS < known.checked;
         settled && (file.bytes, file.modified, self.chunk_tokens) == (known.bytes, known.modified, known.chunk_tokens)
     }
 

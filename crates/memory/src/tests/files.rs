@@ -18,9 +18,9 @@ fn what_cannot_be_opened_says_why_and_names_the_file() {
     drop(open(of("later")).unwrap());
     Connection::open(of("later")).unwrap().pragma_update(None, "user_version", 7).unwrap();
     let cases = [
-        ("text", "is not a memory of aime"),
-        ("foreign", "is not a memory of aime"),
-        ("journal", "is not a memory of aime"),
+        ("text", "is not an aime memory database"),
+        ("foreign", "is not an aime memory database"),
+        ("journal", "is not an aime memory database"),
         ("text/memory.db", "cannot create the folder"),
         ("", "cannot open the memory"),
         ("later", "has schema 7, and this version reads up to 1: use the newer version"),

@@ -30,10 +30,10 @@ pub(crate) const MAIN: &str = aime_progress_management::Plan::DIRECT_TASK;
 pub(crate) const MAIN_EXECUTION: u32 = 1;
 
 /// Maximum number of times that the lead is asked for the answer of one version of the plan.
-const MOST_ASKED: u32 = 3;
+const MAX_ASKED: u32 = 3;
 /// Maximum number of wakes for the answer or for refused commands between two attempts at tasks. A lead that changes nothing would
 /// be woken for ever.
-const MOST_IDLE: u32 = 12;
+const MAX_IDLE: u32 = 12;
 
 /// The priority of the reason that nothing can start.
 const BLOCKED_PRIORITY: u8 = 70;
@@ -172,7 +172,7 @@ impl RunMachine {
         let (version, asked) = self.lead.asked_for_answer;
         let asked = if version == self.state.version { asked + 1 } else { 1 };
         self.lead.asked_for_answer = (self.state.version, asked);
-        let due = asked <= MOST_ASKED && !self.is_idle();
+        let due = asked <= MAX_ASKED && !self.is_idle();
         if due {
             self.wake_lead(WakeKind::Done, Vec::new(), out);
         }
@@ -190,7 +190,7 @@ impl RunMachine {
         let attempts = self.state.tasks.values().map(|task| u64::from(task.attempts)).sum();
         let (before, wakes) = self.lead.idle;
         self.lead.idle = (attempts, if before == attempts { wakes + 1 } else { 1 });
-        self.lead.idle.1 > MOST_IDLE
+        self.lead.idle.1 > MAX_IDLE
     }
 
     /// Wakes the lead at once if a command of it was not carried out. Returns whether it does.

@@ -13,7 +13,7 @@ use aime_progress_management::{Conclusion, FileChangeKind, Origin, Outcome, Prog
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_spec};
 use aime_undo::{Author, Change, Entry, UndoData, line_diff};
-use aime_work_tree::Unmerged;
+use aime_work_tree::UnmergedFile;
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
@@ -282,7 +282,7 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
 }
 
 /// Returns a change in a private folder in the form for a model.
-fn unmerged_file(Unmerged { path, content, was_there, is_there }: Unmerged) -> ChangedFile {
+fn unmerged_file(UnmergedFile { path, content, was_there, is_there }: UnmergedFile) -> ChangedFile {
     let path = path.to_string_lossy().into_owned();
     let did = match (was_there, is_there) {
         (false, _) => FileChangeKind::Created,

@@ -30,14 +30,14 @@ impl RunRunner {
         let Some(place) = place else {
             let called = self.call_with_hooks(&asking, call, tool_context).await;
             let folder = self.parts.tool_context.working_folder();
-            return (called, self.kept_files.put_back(asking.task(), folder, asking.facts()).await);
+            return (called, self.kept_files.discard_effects(asking.task(), folder, asking.facts()).await);
         };
         let state = match place.private().begin_check().await {
             Ok(state) => state,
             Err(error) => return (Err(ToolError::NotBegun(format!("not run: {error}"))), Vec::new()),
         };
         let called = self.call_with_hooks(&asking, call, tool_context).await;
-        let changed = match place.private().put_back(&state).await {
+        let changed = match place.private().discard_effects(&state).await {
             Ok(changed) => changed,
             Err(error) => return (called, vec![format!("its changes of files could not be put back: {error}")]),
         };

@@ -218,10 +218,10 @@ impl KeptFiles {
 
     /// Puts back the changes that the checks of a task made to files of `root`, save for those that ignore files leave out. Returns a line for
     /// each path that was put back, or that stays changed. Where changes are not recorded nothing is put back.
-    pub(super) async fn put_back(&self, task: Option<&TaskId>, root: &Path, facts: &Facts) -> Vec<String> {
+    pub(super) async fn discard_effects(&self, task: Option<&TaskId>, root: &Path, facts: &Facts) -> Vec<String> {
         let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return Vec::new() };
         let (by, root) = (author(task, CHECK), root.to_owned());
-        let back = spawn_blocking(move || recorder.put_back(&by, |path| is_ignored(&root, path))).await;
+        let back = spawn_blocking(move || recorder.discard_effects(&by, |path| is_ignored(&root, path))).await;
         let (undone, left) = match back {
             Ok(Ok(back)) => back,
             Ok(Err(error)) => return vec![format!("its changes of files could not be put back: {error}")],

@@ -37,11 +37,11 @@ use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFac
 const CRITERION: &str = "the changes fit those that others made meanwhile (aime checks this of tasks that work at the same time)";
 
 /// The most files of a private copy.
-const MOST_FILES: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 /// The most bytes of a private copy.
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 /// The longest time for making a private copy.
-const LONGEST_COPY: Duration = Duration::from_secs(60);
+const MAX_COPY: Duration = Duration::from_secs(60);
 
 /// Name of the folder of the private folders of a run.
 pub(crate) const PRIVATE: &str = "private";
@@ -120,7 +120,7 @@ impl PrivatePlaces {
             *folders = PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await.ok();
         }
         match &*folders {
-            Some(folders) => folders.fits(MOST_FILES, MOST_BYTES).await.unwrap_or(false),
+            Some(folders) => folders.fits(MAX_FILES, MAX_BYTES).await.unwrap_or(false),
             None => false,
         }
     }
@@ -313,7 +313,7 @@ impl RunRunner {
                 return self.in_turn(task, context).await;
             }
         }
-        let private = self.private.begin_within(LONGEST_COPY, name, &self.input.settings.worktree).await;
+        let private = self.private.begin_within(MAX_COPY, name, &self.input.settings.worktree).await;
         match private.map_err(not_made)? {
             Some(private) => Ok(Place::Private(self.private_place(private)?)),
             None => self.in_turn(task, context).await,

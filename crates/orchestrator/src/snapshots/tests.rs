@@ -30,7 +30,7 @@ fn all_snapshots_of_a_run_cost_as_much_as_the_run_is_long() {
             (written, taken) = (written + at, taken + 1);
         }
         assert!(written <= 5 * facts && taken <= 40, "{taken} snapshots with {written} facts in all, of {facts}");
-        assert!(facts - at <= LEAST_FACTS.max(facts / 5), "{} of {facts} facts are replayed", facts - at);
+        assert!(facts - at <= MIN_FACTS.max(facts / 5), "{} of {facts} facts are replayed", facts - at);
     }
 }
 
@@ -82,7 +82,7 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     let run_cut_off = CutOff::new();
     let journal = kept(folder.path(), &run_cut_off).await;
     let run: RunId = "run".parse().unwrap();
-    let due = SnapshotsDue::after(0, LEAST_FACTS - 2);
+    let due = SnapshotsDue::after(0, MIN_FACTS - 2);
     due.count(1);
     let snapshots = || journal.snapshots("run", RUN_STREAM).unwrap();
     let taking = due.take_whenever_due(&journal, &run);

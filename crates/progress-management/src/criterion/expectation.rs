@@ -56,7 +56,7 @@ pub struct JsonPath(Vec<PathSegment>);
 #[non_exhaustive]
 pub enum InvalidExpectation {
     /// The text has none of the forms.
-    #[error("{text:?} is no expectation: write {FORMS}")]
+    #[error("{text:?} is not a valid expectation: write {FORMS}")]
     Unknown {
         /// The text.
         text: String,
@@ -70,7 +70,7 @@ pub enum InvalidExpectation {
         why: String,
     },
     /// The path into JSON is invalid.
-    #[error("{path:?} is no path into JSON: write `.items[0].name`")]
+    #[error("{path:?} is not a valid JSON path: write `.items[0].name`")]
     Path {
         /// The path.
         path: String,

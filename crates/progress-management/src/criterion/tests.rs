@@ -47,7 +47,7 @@ fn other_objects_are_refused() {
         (json!({"file": "a", "contains": "b", "matches": "c"}), "one of `exists`, `contains`, `matches` and `unchanged`"),
         (json!({"file": "a", "unchanged": false}), "`unchanged` is true or left out"),
         (json!({"file": "a", "matches": "("}), "the regular expression \"(\" is invalid: unclosed group"),
-        (json!({"command": "a", "expect": "all good"}), "\"all good\" is no expectation: write `exit 0`"),
+        (json!({"command": "a", "expect": "all good"}), "\"all good\" is not a valid expectation: write `exit 0`"),
         (json!({"comand": "a"}), "unknown field `comand`"),
         (json!({"text": "a", "owner": "nobody"}), "unknown variant `nobody`"),
         (json!(3), "expected a text, or an object with `command`, `file` or `text`"),

@@ -18,11 +18,11 @@ use crate::{
 /// Longest text of people, models and tools, in characters.
 pub(crate) const LONG: usize = 4_000;
 /// Longest goal or answer, in characters.
-const LONGEST: usize = 100_000;
+const MAX_ANSWER_CHARS: usize = 100_000;
 /// Width of a title, in columns.
 pub(crate) const TITLE: usize = 160;
 /// Largest number of pieces of evidence, and of questions.
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 impl ReportView {
     /// Builds the content of a run's report. It removes the secrets that `redactor` finds by value or by form.
@@ -30,8 +30,8 @@ impl ReportView {
     pub fn new(source: &Source<'_>, redactor: &Redactor) -> Self {
         let (state, reader) = (source.state, &Reader::new(redactor));
         // The total length of all texts is limited, so the most important ones are read first.
-        let goal = reader.text(&state.goal, LONGEST);
-        let answer = state.answer.as_ref().map(|answer| reader.text(answer, LONGEST));
+        let goal = reader.text(&state.goal, MAX_ANSWER_CHARS);
+        let answer = state.answer.as_ref().map(|answer| reader.text(answer, MAX_ANSWER_CHARS));
         let failure = source.failure.as_ref().map(|failure| Failure {
             code: reader.line(&failure.code, TITLE),
             message: reader.text(&failure.message, LONG).shown,
@@ -59,7 +59,7 @@ impl ReportView {
             answer,
             turns: turns(state, reader),
             failure,
-            notes: source.notes.iter().take(MOST).map(|note| reader.text(note, LONG).shown).collect(),
+            notes: source.notes.iter().take(MAX_ENTRIES).map(|note| reader.text(note, LONG).shown).collect(),
             strategy,
             versions,
             graph: graph(state, titles, more, |id| critical.contains(id)),
@@ -184,7 +184,7 @@ fn turns(state: &ProgressState, reader: &Reader<'_>) -> Vec<TurnView> {
         goal: reader.text(&turn.goal, LONG),
         answer: turn.answer.as_ref().map(|answer| reader.text(answer, LONG)),
     };
-    first_and_last(state.turns.iter().map(view).collect(), MOST).0
+    first_and_last(state.turns.iter().map(view).collect(), MAX_ENTRIES).0
 }
 
 fn evidence(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<EvidenceView> {
@@ -197,7 +197,7 @@ fn evidence(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<
         used: evidence.processed,
         origins: reader.line(&aime_progress_management::Origin::line(&evidence.origins), TITLE),
     };
-    state.evidence.iter().take(MOST).map(view).collect()
+    state.evidence.iter().take(MAX_ENTRIES).map(view).collect()
 }
 
 fn questions(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<QuestionView> {
@@ -208,7 +208,7 @@ fn questions(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec
         question: reader.text(&question.question.to_string(), LONG),
         answer: question.answer.as_ref().map(|answer| reader.text(answer, LONG)),
     };
-    state.questions.iter().take(MOST).map(view).collect()
+    state.questions.iter().take(MAX_ENTRIES).map(view).collect()
 }
 
 /// Returns the serialized word of a value, with spaces.

@@ -24,7 +24,7 @@ const CHARS: usize = 500;
 /// Number of context lines around a change.
 const AROUND: usize = 3;
 /// Time limit of an exact diff; beyond it the diff is approximate.
-const PATIENCE: Duration = Duration::from_millis(200);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(super) fn files(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> Files {
     let (mut changed, by_call) = match &source.files {
@@ -86,7 +86,7 @@ fn compare(mut file: FileView, before: &str, after: &str) -> FileView {
         let same = if file.did == "changed" { "the same text: the mode differs, or only what is secret" } else { "empty" };
         return FileView { note: same.to_owned(), ..file };
     }
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(before, after);
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(DIFF_TIMEOUT).diff_lines(before, after);
     for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
         if let (Some(first), true) = (group.first(), number > 0) {
             file.lines.push(DiffLine { sign: '@', text: format!("line {}", first.new_range().start + 1) });

@@ -10,7 +10,7 @@ use super::{
 use crate::{Source, text::Reader};
 
 /// Largest number of rows in a table.
-const MOST: usize = 300;
+const MAX_ROWS: usize = 300;
 
 pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> RunCost {
     let (mut by_model, mut by_task) = (Sums::default(), Sums::default());
@@ -60,7 +60,7 @@ impl Sums {
     /// Returns the entries with the most tokens.
     fn most(mut self) -> Vec<(String, ModelCost)> {
         self.0.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.input_tokens + spent.output_tokens));
-        self.0.truncate(MOST);
+        self.0.truncate(MAX_ROWS);
         self.0
     }
 }

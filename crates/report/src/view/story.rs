@@ -11,11 +11,11 @@ use super::{
 use crate::{text::Reader, time::count};
 
 /// Largest number of moments.
-const MOST: usize = 2_000;
+const MAX_MOMENTS: usize = 2_000;
 
 pub(super) fn story(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, reader: &Reader<'_>) -> (Vec<Moment>, usize) {
     let moments = events.iter().zip(1_u64..).filter_map(|((at, event), seq)| Some((seq, *at, *event, words(event, titles)?)));
-    let (moments, left_out) = first_and_last(moments.collect::<Vec<_>>(), MOST);
+    let (moments, left_out) = first_and_last(moments.collect::<Vec<_>>(), MAX_MOMENTS);
     let moment = |(seq, at, event, words): (u64, Timestamp, &ProgressEvent, String)| Moment {
         seq,
         at,

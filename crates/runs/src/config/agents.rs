@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Longest time limit, in seconds.
-const LONGEST: u64 = 24 * 60 * 60;
+const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 
 /// A profile whose tasks an external agent does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,8 +88,8 @@ impl ProfileConfig {
         for (wrong, seconds) in
             [("start_timeout_seconds", self.agent.start_timeout_seconds), ("silence_timeout_seconds", self.agent.silence_timeout_seconds)]
         {
-            if !(1..=LONGEST).contains(&seconds) {
-                found.push(ValueFault::value(key(wrong), seconds, range(1, LONGEST)));
+            if !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds) {
+                found.push(ValueFault::value(key(wrong), seconds, range(1, MAX_TIMEOUT_SECONDS)));
             }
         }
         found

@@ -11,10 +11,10 @@ use aime_tools::Diagnostics;
 use super::{Config, ModelConfig, Provider};
 
 /// Longest timeout of the built-in tools, in seconds.
-const LONGEST_CALL: u64 = 600;
+const MAX_CALL: u64 = 600;
 
 /// Largest number of memories, and of document passages, in one prompt.
-const MOST_RECALLED: usize = 20;
+const MAX_RECALLED: usize = 20;
 
 /// Headers that the HTTP client sets itself. Another value would break a request or redirect it to another host.
 const OF_THE_CONNECTION: [&str; 8] =
@@ -123,7 +123,7 @@ pub(super) fn faults(config: &Config) -> Vec<ValueFault> {
     for (key, seconds) in
         [("tools.bash_timeout_seconds", tools.bash_timeout_seconds), ("tools.python_timeout_seconds", tools.python_timeout_seconds)]
     {
-        want((1..=LONGEST_CALL).contains(&seconds), key, &seconds, range(1, LONGEST_CALL));
+        want((1..=MAX_CALL).contains(&seconds), key, &seconds, range(1, MAX_CALL));
     }
     for (name, class) in [("small", config.classes.small), ("capable", config.classes.capable)] {
         let (characters, share) = (class.output_characters, class.file_share);
@@ -148,9 +148,9 @@ pub(super) fn faults(config: &Config) -> Vec<ValueFault> {
     let folder = memory.knowledge.as_deref();
     want(folder.is_none_or(|folder| !folder.as_os_str().is_empty()), "memory.knowledge", &"empty", message!("wanted-folder"));
     for (key, number) in [("recall", memory.recall), ("chunks", memory.chunks)] {
-        want(number <= MOST_RECALLED, &format!("memory.{key}"), &number, range(0, MOST_RECALLED));
+        want(number <= MAX_RECALLED, &format!("memory.{key}"), &number, range(0, MAX_RECALLED));
     }
-    let smallest = KnowledgeSettings::LEAST_CHUNK_TOKENS;
+    let smallest = KnowledgeSettings::MIN_CHUNK_TOKENS;
     want(memory.chunk_tokens >= smallest, "memory.chunk_tokens", &memory.chunk_tokens, least(smallest));
     let undo = &config.undo;
     for (key, number) in [("file_mb", undo.file_mb), ("folder_mb", undo.folder_mb), ("store_mb", undo.store_mb)] {

@@ -19,7 +19,7 @@ use super::{
 pub(super) const COMMAND: &str = "a command";
 
 /// Longest timeout of a hook, in seconds.
-const LONGEST: u64 = 600;
+const MAX_TIMEOUT_SECONDS: u64 = 600;
 
 /// Commands that observe, change or block steps of a run. The hooks of all configuration files run, the user's own first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -155,7 +155,7 @@ fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
 
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let seconds = u64::deserialize(deserializer)?;
-    let wanted = format!("1 to {LONGEST}");
+    let wanted = format!("1 to {MAX_TIMEOUT_SECONDS}");
     let fault = || Error::invalid_value(Unexpected::Unsigned(seconds), &wanted.as_str());
-    (1..=LONGEST).contains(&seconds).then_some(seconds).ok_or_else(fault)
+    (1..=MAX_TIMEOUT_SECONDS).contains(&seconds).then_some(seconds).ok_or_else(fault)
 }

@@ -12,9 +12,9 @@ use super::{
 };
 
 /// Longest timeout of a server or a call, in seconds.
-const LONGEST: u64 = 24 * 60 * 60;
+const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 /// Longest name of a server, in characters.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME: usize = 40;
 
 /// MCP servers whose tools actors can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -167,8 +167,8 @@ impl McpServerConfig {
         let section = format!("mcp.servers.{name}");
         let mut found = Vec::new();
         let key = |key: &str| format!("mcp.servers.{name}.{key}");
-        if name.is_empty() || name.len() > LONGEST_NAME {
-            found.push(ValueFault::new("mcp.servers", message!("server-name", name = format!("{name:?}"), longest = LONGEST_NAME)));
+        if name.is_empty() || name.len() > MAX_NAME {
+            found.push(ValueFault::new("mcp.servers", message!("server-name", name = format!("{name:?}"), longest = MAX_NAME)));
         }
         match (&self.command, &self.url) {
             (Some(command), None) if command.trim().is_empty() => {
@@ -216,8 +216,8 @@ impl McpServerConfig {
             ("call_timeout_seconds", self.call_timeout_seconds),
             ("max_call_seconds", self.max_call_seconds),
         ] {
-            if !(1..=LONGEST).contains(&seconds) {
-                found.push(ValueFault::value(key(wrong), seconds, range(1, LONGEST)));
+            if !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds) {
+                found.push(ValueFault::value(key(wrong), seconds, range(1, MAX_TIMEOUT_SECONDS)));
             }
         }
         found.extend(self.network.fault(&key("network")));

@@ -10,14 +10,14 @@ use aime_temporal::{EngineError, WatchReply};
 use aime_tools::Consent;
 use tokio::time::{Instant, sleep};
 
-use super::{EngineRuns, LOOK};
+use super::{EngineRuns, POLL_INTERVAL};
 use crate::{
     Cancelled, Delivery, RunsError, ended_error,
     service::{cancellable_task, no_open_question_error, not_driven_error, recipient},
 };
 
 /// Time to wait for the end of a cancelled run. Actors have 10 seconds to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Run that receives a message.
 struct Target<'a> {
@@ -115,7 +115,7 @@ impl EngineRuns<'_> {
 impl Target<'_> {
     /// Waits until the run has ended, as a cancel does for a run in a folder.
     async fn end(&self, run: &RunId) -> Result<Cancelled, RunsError> {
-        let patience = Instant::now() + PATIENCE;
+        let patience = Instant::now() + CANCEL_TIMEOUT;
         while Instant::now() < patience {
             if let Ok(WatchReply { is_over: true, result: Some(result), .. }) = self.engine.watch(run, usize::MAX).await {
                 if result.status == RunStatus::Cancelled {
@@ -124,7 +124,7 @@ impl Target<'_> {
                 // The run reached its end before it read the message.
                 return Err(RunsError::usage(message!("run-ended-as", run, status = Message::text(result.status))));
             }
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
         Ok(Cancelled::Stopping)
     }

@@ -7,11 +7,11 @@ use aime_orchestrator::{PublishedEvent, RunFact, RunResult};
 use aime_progress_management::{RunId, Timestamp};
 use aime_temporal::{EngineError, WatchReply, WorkspaceSnapshot};
 
-use super::{EngineRuns, FolderConflict, LOOK};
+use super::{EngineRuns, FolderConflict, POLL_INTERVAL};
 use crate::{Consents, RunUpdate, RunsError, WatchedRun, remember};
 
 /// Number of consecutive failed polls (engine away, or no worker to answer) after which a client gives up. The run continues meanwhile.
-const AWAY: usize = 200;
+const MAX_FAILED_POLLS: usize = 200;
 
 /// Run that is watched.
 pub struct EngineWatch<'a> {
@@ -93,7 +93,7 @@ impl<'a> EngineWatch<'a> {
             }
             tokio::time::sleep(self.pause).await;
             let reply = self.poll().await;
-            self.pause = LOOK;
+            self.pause = POLL_INTERVAL;
             match reply {
                 Ok(reply) => self.observe(reply),
                 Err(error @ EngineError::NoSuchRun { .. }) => return Err(error.into()),
@@ -101,7 +101,7 @@ impl<'a> EngineWatch<'a> {
                     self.away += 1;
                     match self.away {
                         1 => self.updates.push_back(RunUpdate::Note(message!("engine-silent", error = error.describe()))),
-                        away if away > AWAY => return Err(error.into()),
+                        away if away > MAX_FAILED_POLLS => return Err(error.into()),
                         _ => {}
                     }
                 }

@@ -19,9 +19,9 @@ use crate::Environment;
 /// Model servers with their usual ports.
 const SERVERS: [(&str, u16); 4] = [("llama.cpp", 8080), ("Ollama", 11434), ("vLLM", 8000), ("LM Studio", 1234)];
 /// Time limit for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest answer, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// Parts of the names of models that cannot chat.
 const NO_CHAT: [&str; 3] = ["embed", "rerank", "whisper"];
 
@@ -47,7 +47,7 @@ impl FoundServer {
 
 /// Returns the model servers that listen on this machine, in order of preference.
 pub async fn found_servers() -> Vec<FoundServer> {
-    let asked = SERVERS.map(|(software, port)| async move { timeout(PATIENCE, ask(software, port)).await.ok().flatten() });
+    let asked = SERVERS.map(|(software, port)| async move { timeout(ANSWER_TIMEOUT, ask(software, port)).await.ok().flatten() });
     future::join_all(asked).await.into_iter().flatten().collect()
 }
 
@@ -87,7 +87,7 @@ async fn ask(software: &'static str, port: u16) -> Option<FoundServer> {
     let question = format!("GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\nConnection: close\r\n\r\n");
     stream.write_all(question.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
-    stream.take(LONGEST).read_to_end(&mut answer).await.ok()?;
+    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).await.ok()?;
     let answer = String::from_utf8(answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let Models { data } = head.split(' ').nth(1).filter(|status| *status == "200").and_then(|_| serde_json::from_str(body).ok())?;

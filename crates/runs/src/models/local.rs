@@ -31,7 +31,7 @@ pub const AVAILABLE: bool = true;
 /// Name of the default local model.
 const LOCAL: &str = "local";
 /// Default limit of one answer, in tokens.
-const MOST_OUTPUT: u32 = 1_024;
+const MAX_OUTPUT: u32 = 1_024;
 
 /// File that a configuration refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -293,7 +293,7 @@ fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<
 /// Limits the answers of a local model: a small model that starts to repeat itself does not stop, and each token takes time.
 fn bounded(model: Arc<LocalModel>, config: &ModelConfig) -> ModelStack {
     let ModelLimits { context_tokens, max_output_tokens, small } = model.limits();
-    let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);
+    let most = config.max_output_tokens.unwrap_or(MAX_OUTPUT).min(max_output_tokens);
     let limits = ModelLimits { context_tokens, max_output_tokens: most, small: config.small.unwrap_or(small) };
     ModelStack::of(model).limited_to(limits)
 }

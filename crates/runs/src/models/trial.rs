@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Time limit of a model for one part of its trial.
-const PATIENCE: Duration = Duration::from_secs(120);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 const TOOL: &str = "add";
 const CALL: &str = "Call the tool `add` with a = 2 and b = 3. Do not add the numbers yourself. When you have the result of the tool, tell it to me \
                     in one sentence.";
@@ -138,7 +138,7 @@ async fn ask_for_a_word(model: &Model) -> Result<Message, RunsError> {
         max_output_tokens: Some(16),
         ..ChatRequest::default()
     };
-    let answer = timeout(PATIENCE, model.complete(request)).await.map_err(|_| silent(model.name()))?;
+    let answer = timeout(ANSWER_TIMEOUT, model.complete(request)).await.map_err(|_| silent(model.name()))?;
     let response = answer.map_err(failed)?;
     Ok(if response.model == model.name() || response.model.is_empty() {
         message!("model-answers", model = model.name())
@@ -147,9 +147,9 @@ async fn ask_for_a_word(model: &Model) -> Result<Message, RunsError> {
     })
 }
 
-/// Returns the failure of a model that did not answer within [`PATIENCE`].
+/// Returns the failure of a model that did not answer within [`ANSWER_TIMEOUT`].
 fn silent(model: &str) -> RunsError {
-    RunsError::model(message!("model-silent", model, seconds = PATIENCE.as_secs())).hint(message!("model-busy"))
+    RunsError::model(message!("model-silent", model, seconds = ANSWER_TIMEOUT.as_secs())).hint(message!("model-busy"))
 }
 
 fn failed(error: ModelError) -> RunsError {
@@ -283,7 +283,7 @@ fn no_answer(model: &Model) -> Fault {
 }
 
 async fn complete(model: &Model, request: ChatRequest) -> Result<ChatResponse, Fault> {
-    let answer = timeout(PATIENCE, model.complete(request)).await;
+    let answer = timeout(ANSWER_TIMEOUT, model.complete(request)).await;
     Ok(answer.map_err(|_| no_answer(model))??)
 }
 
@@ -365,7 +365,7 @@ async fn check_form(model: &Model) -> Result<(), Fault> {
     let mut request = StructuredRequest::new("aime_doctor", schema, vec![Arc::new(ChatMessage::user(FORM))]);
     request.max_output_tokens = Some(model.limits().max_output_tokens);
     let tiers = Tiers::new();
-    let answer = timeout(PATIENCE, ask(model, &tiers, request, |_| Ok(()))).await.map_err(|_| no_answer(model))?;
+    let answer = timeout(ANSWER_TIMEOUT, ask(model, &tiers, request, |_| Ok(()))).await.map_err(|_| no_answer(model))?;
     match answer {
         Ok(_) => Ok(()),
         Err(StructuredError::Model { source, .. }) => Err(source.into()),

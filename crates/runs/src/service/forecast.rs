@@ -11,9 +11,9 @@ use super::Runs;
 use crate::{ErrorKind, RunsError};
 
 /// Number of completed runs that the estimate uses at most, the newest first.
-const MOST_RUNS: usize = 20;
+const MAX_RUNS: usize = 20;
 /// Number of completed runs below which the estimate is a rule of thumb.
-const FEWEST_RUNS: usize = 3;
+const MIN_RUNS: usize = 3;
 
 /// Estimate of what a plan will use. Replans and retries are in it only as far as earlier runs had them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,12 +149,12 @@ impl Runs {
         if let Some(journal) = self.setup.existing_journal()? {
             let runs = journal.runs().map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
             let completed = runs.iter().filter(|run| run.status == RunStatus::Completed.to_string());
-            for run in completed.filter_map(|run| RunId::new(&run.id).ok()).take(MOST_RUNS) {
+            for run in completed.filter_map(|run| RunId::new(&run.id).ok()).take(MAX_RUNS) {
                 // A damaged journal is no reason to show no plan.
                 known.extend(run_status(&journal, &run).ok().and_then(|seen| PerTask::of(&seen.state)));
             }
         }
-        let measured = PerTask::median(&known).filter(|_| known.len() >= FEWEST_RUNS).map(|measured| (measured, known.len()));
+        let measured = PerTask::median(&known).filter(|_| known.len() >= MIN_RUNS).map(|measured| (measured, known.len()));
         let profiles = self.setup.profiles()?;
         let model = |name: &str| {
             let model = models.role(name);

@@ -15,9 +15,9 @@ use super::{Runs, ended_error};
 use crate::{Hint, RunsError};
 
 /// Interval of the checks whether the driving process has released the run.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time to wait for that release. Actors have 10 seconds to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Question that has been answered.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl Runs {
     /// Ends the run itself if no process drives it. Otherwise it tells the driving process and waits for the release.
     async fn cancel_run(&self, run: &RunId) -> Result<Cancelled, RunsError> {
         let orchestrator = self.setup.orchestrator(None, Arc::new(NoHuman))?;
-        let (mut is_sent, patience) = (false, Instant::now() + PATIENCE);
+        let (mut is_sent, patience) = (false, Instant::now() + RELEASE_TIMEOUT);
         loop {
             let (events, _) = mpsc::unbounded_channel();
             match orchestrator.cancel(run, RunControl { stop: CancellationToken::new(), events }).await {
@@ -103,7 +103,7 @@ impl Runs {
                     if !std::mem::replace(&mut is_sent, true) {
                         self.put(run, &InboxMessage::Cancel { task: None }).await?;
                     }
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 Err(OrchestratorError::Lock(LockError::Locked { .. })) => return Ok(Cancelled::Stopping),
                 Err(error) => return Err(error.into()),

@@ -11,7 +11,7 @@ use super::outcome;
 use crate::Setup;
 
 /// Largest number of paths whose contents are read.
-const MOST: usize = 2_000;
+const MAX_PATHS: usize = 2_000;
 
 /// Returns the content of a run's report.
 pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> ReportView {
@@ -21,7 +21,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     let files = match UndoData::read(&setup.data_folder(), run.as_str()) {
         Ok(kept) => kept.map(|kept| {
             notes.extend(kept.lost().map(|lost| format!("From some moment on the changes of files were not kept: {lost}.")));
-            kept.changes().take(MOST).map(|(change, by)| changed(&kept, change, &by)).collect()
+            kept.changes().take(MAX_PATHS).map(|(change, by)| changed(&kept, change, &by)).collect()
         }),
         Err(error) => {
             notes.push(format!("What is kept of files cannot be read: {error}."));

@@ -10,11 +10,11 @@ use super::Runs;
 use crate::RunsError;
 
 /// Polling interval: another process writes the journal.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Number of consecutive polls without a new event after which the lock is checked for a driving process.
-const PATIENCE: u32 = 7;
+const IDLE_POLLS: u32 = 7;
 /// Largest number of events that are read at once.
-const MOST: usize = 500;
+const MAX_EVENTS: usize = 500;
 
 /// Run that is watched.
 pub struct RunWatch<'a> {
@@ -58,7 +58,7 @@ impl RunWatch<'_> {
     pub async fn next(&mut self) -> Result<WatchUpdate, RunsError> {
         loop {
             if self.quiet > 0 {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
             // The check comes before the read, so that the read sees everything written until then.
             let driven = self.driven();
@@ -73,7 +73,7 @@ impl RunWatch<'_> {
 
     /// Returns the events since the last poll.
     fn more(&mut self) -> Result<Vec<PublishedEvent>, RunsError> {
-        let events = self.runs.events_in(&self.journal, &self.run, self.last_event, MOST)?;
+        let events = self.runs.events_in(&self.journal, &self.run, self.last_event, MAX_EVENTS)?;
         for event in &events {
             self.last_event = event.seq;
             if let ProgressEvent::RunStatusChanged { to, .. } = &event.event {
@@ -89,6 +89,6 @@ impl RunWatch<'_> {
         if self.is_over {
             return Some(false);
         }
-        (self.quiet % PATIENCE == 1).then(|| self.runs.is_driven(&self.run))
+        (self.quiet % IDLE_POLLS == 1).then(|| self.runs.is_driven(&self.run))
     }
 }

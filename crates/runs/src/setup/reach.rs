@@ -1,7 +1,7 @@
 //! Network access of processes. Access to certain hosts goes through a dedicated proxy.
 
 use aime_hosts::{HostGrants, HostProxy};
-use aime_sandbox::{Gate, Launcher, Network, Passage};
+use aime_sandbox::{Launcher, Network, ProxyFactory, RunningProxy};
 
 use crate::config::NetworkConfig;
 
@@ -13,9 +13,9 @@ pub(super) fn network(config: &NetworkConfig, setting: &str, launcher: Option<&L
         NetworkConfig::All => Network::All,
         NetworkConfig::Hosts(hosts) => {
             let proxy = HostProxy::new(HostGrants::read(hosts).unwrap_or_default(), setting);
-            let gate = Gate::new(hosts, move |listener| {
+            let gate = ProxyFactory::new(hosts, move |listener| {
                 let open = proxy.open_on(listener)?;
-                Ok(Passage::new(move || open.refused()))
+                Ok(RunningProxy::new(move || open.refused()))
             });
             Network::Hosts(match launcher {
                 Some(launcher) => gate.launched_by(launcher.clone()),

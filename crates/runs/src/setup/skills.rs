@@ -10,7 +10,7 @@ use aime_sandbox::ConfinedFolder;
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 
 /// Largest `SKILL.md`, in bytes.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Largest number of files of a skill in the list, and, below, the largest depth at which they are found.
 const MAX_FILES: usize = 200;
 const MAX_DEPTH: usize = 4;
@@ -61,8 +61,8 @@ fn read(place: &Path, project: Option<&Path>) -> Result<Skill, Message> {
     let file = place.join("SKILL.md");
     let unreadable = |error: &dyn std::fmt::Display| message!("unreadable", what = file.display(), reason = Message::text(error));
     let size = fs::metadata(&file).map_err(|error| unreadable(&error))?.len();
-    if size > LARGEST {
-        return Err(message!("long-skill", file = file.display(), size, most = LARGEST));
+    if size > MAX_FILE_BYTES {
+        return Err(message!("long-skill", file = file.display(), size, most = MAX_FILE_BYTES));
     }
     let bytes = match project {
         Some(project) => ConfinedFolder::open(project).and_then(|folder| folder.read(&file)).map_err(|error| unreadable(&error))?,

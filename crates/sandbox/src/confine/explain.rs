@@ -42,7 +42,7 @@ const WRITTEN: &str = "Commands write in the working folder and in $TMPDIR only.
 /// Message of programs about a full disk.
 const FULL: &str = "no space left on device";
 /// Maximum number of places in an explanation.
-const MOST: usize = 3;
+const MAX_PLACES: usize = 3;
 
 /// Returns the explanation for a command with this output; `None` without denials. The hosts that its proxy has refused are certain, so
 /// they come first.
@@ -68,7 +68,7 @@ pub(super) fn explain(printed: &str, refused: &[String], rules: &Rules, settings
     if found.is_empty() {
         return full;
     }
-    found.truncate(MOST);
+    found.truncate(MAX_PLACES);
     found.extend(full);
     Some(format!("[sandbox] {}\n{WRITTEN} Do not try to get around this; work there, or say what is needed.", found.join("\n")))
 }
@@ -162,7 +162,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Gate;
+    use crate::ProxyFactory;
 
     // Requirement: 15.6
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         ] {
             check(&settings, printed, expected);
         }
-        let gate = Gate::new(["crates.io"], |_| Err(std::io::ErrorKind::Unsupported.into()));
+        let gate = ProxyFactory::new(["crates.io"], |_| Err(std::io::ErrorKind::Unsupported.into()));
         settings.network = Network::Hosts(gate);
         check(&settings, "curl: (6) Could not resolve host: example.com", &["Commands reach crates.io alone", "HTTPS_PROXY"]);
         let refused = ["evil.example:443 is not among them".to_owned()];
@@ -225,7 +225,7 @@ mod tests {
         let printed = "cat: /srv/a: Permission denied\ncat: /srv/a: Permission denied\n".repeat(5)
             + &(0..9).map(|n| format!("cat: /srv/{n}: Permission denied\n")).collect::<String>();
         let text = explain(&printed, &[], &rules, &settings).unwrap();
-        assert_eq!(text.matches("out of reach").count(), MOST, "{text}");
+        assert_eq!(text.matches("out of reach").count(), MAX_PLACES, "{text}");
         assert_eq!(text.matches("/srv/a is").count(), 1, "{text}");
     }
 }

@@ -53,7 +53,7 @@ impl Kernel {
     }
 
     /// Returns true if a command can be restricted to one port.
-    pub(crate) fn keeps_to_a_port(self) -> bool {
+    pub(crate) fn can_restrict_to_port(self) -> bool {
         self.landlock >= 4 && self.seccomp
     }
 }

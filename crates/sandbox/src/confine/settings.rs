@@ -10,7 +10,7 @@ use std::{
 
 use aime_messages::{Message, message};
 
-use super::Gate;
+use super::ProxyFactory;
 
 /// A guarantee of the confinement. The user can give up each by name if this machine cannot keep it; none is given up silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,7 @@ pub enum Network {
     #[default]
     None,
     /// Hosts that a proxy allows. Needs Landlock ABI 4, Linux 6.7, and seccomp; never weakened.
-    Hosts(Gate),
+    Hosts(ProxyFactory),
     /// The whole network.
     All,
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     CapturedOutput, ProcessEnd, ProcessError, ProcessRequest,
-    capture::Keeper,
+    capture::HeadTailBuffer,
     run::{Group, check},
     system::SELDOM,
 };
@@ -23,7 +23,7 @@ use super::{
 /// Bytes per read.
 const CHUNK: usize = 8 * 1024;
 /// Interval at which a waiting caller checks for output.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A started program with all that it starts, within its limits of time and of resources. Dropping it ends it as [`run`](super::run) ends a
 /// cancelled one.
@@ -39,7 +39,7 @@ pub struct BackgroundProcess {
 /// Output that the caller has not taken yet.
 #[derive(Debug)]
 struct UnreadOutput {
-    keeper: Keeper,
+    keeper: HeadTailBuffer,
     limit: usize,
     refused: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl BackgroundProcess {
         let mut group = Group::start(request, !request.input.is_empty())?;
         let number = group.number();
         let limit = request.output_limit;
-        let fresh = Arc::new(Mutex::new(UnreadOutput { keeper: Keeper::new(limit), limit, refused: Vec::new() }));
+        let fresh = Arc::new(Mutex::new(UnreadOutput { keeper: HeadTailBuffer::new(limit), limit, refused: Vec::new() }));
         let (ended, end) = watch::channel(None);
         let cancel = CancellationToken::new();
         let (kept, stop, input, time_limit) = (Arc::clone(&fresh), cancel.clone(), request.input.clone(), request.time_limit);
@@ -84,7 +84,7 @@ impl BackgroundProcess {
     pub fn take_printed(&self) -> CapturedOutput {
         let mut fresh = locked(&self.fresh);
         let limit = fresh.limit;
-        std::mem::replace(&mut fresh.keeper, Keeper::new(limit)).finish()
+        std::mem::replace(&mut fresh.keeper, HeadTailBuffer::new(limit)).finish()
     }
 
     /// Returns the hosts that were refused to it as text, once it has ended.
@@ -103,7 +103,7 @@ impl BackgroundProcess {
     pub async fn wait_for_output(&self, patience: Duration) {
         let something = async {
             while self.end().is_none() && locked(&self.fresh).keeper.is_empty() {
-                sleep(LOOK).await;
+                sleep(POLL_INTERVAL).await;
             }
         };
         let _late = timeout(patience, something).await;

@@ -16,11 +16,11 @@ pub const STDOUT_HEADING: &str = "[stdout]\n";
 /// Bytes per read: the size of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
 /// Maximum bytes of a line that are held back until it ends.
-const LONGEST_BEGUN: usize = 64 * 1024;
+const MAX_STARTED_CHARS: usize = 64 * 1024;
 
 /// The kept parts of a growing stream.
 #[derive(Debug, Clone)]
-pub(super) struct Keeper {
+pub(super) struct HeadTailBuffer {
     head: Vec<u8>,
     head_limit: usize,
     tail: VecDeque<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Keeper {
     total: u64,
 }
 
-impl Keeper {
+impl HeadTailBuffer {
     /// Keeps `limit` bytes: the first half and the last half.
     pub(super) fn new(limit: usize) -> Self {
         let head_limit = limit / 2;
@@ -71,7 +71,7 @@ pub(super) enum Stream {
 /// standard output that comes after it.
 #[derive(Debug, Clone)]
 pub(super) struct InterleavedOutput {
-    keeper: Keeper,
+    keeper: HeadTailBuffer,
     stream: Stream,
     in_line: bool,
     /// The begun last line of each stream.
@@ -82,14 +82,14 @@ pub(super) struct InterleavedOutput {
 impl InterleavedOutput {
     pub(super) fn new(limit: usize) -> Self {
         let (begun_stdout, begun_stderr) = (Vec::new(), Vec::new());
-        Self { keeper: Keeper::new(limit), stream: Stream::Stdout, in_line: false, begun_stdout, begun_stderr }
+        Self { keeper: HeadTailBuffer::new(limit), stream: Stream::Stdout, in_line: false, begun_stdout, begun_stderr }
     }
 
     fn push(&mut self, stream: Stream, bytes: &[u8]) {
         let begun = self.begun(stream);
         begun.extend_from_slice(bytes);
         let end = begun.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
-        let Some(end) = end.or_else(|| (begun.len() > LONGEST_BEGUN).then_some(begun.len())) else { return };
+        let Some(end) = end.or_else(|| (begun.len() > MAX_STARTED_CHARS).then_some(begun.len())) else { return };
         let rest = begun.split_off(end);
         let lines = std::mem::replace(begun, rest);
         self.print(stream, &lines);
@@ -141,7 +141,12 @@ impl InterleavedOutput {
 }
 
 /// Reads a pipe to its end, so that the writer never blocks. An error counts as the end.
-pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, keeper: &mut Keeper, printed: &Mutex<InterleavedOutput>) {
+pub(super) async fn drain(
+    pipe: Option<impl AsyncRead + Unpin>,
+    stream: Stream,
+    keeper: &mut HeadTailBuffer,
+    printed: &Mutex<InterleavedOutput>,
+) {
     let Some(mut pipe) = pipe else {
         return;
     };
@@ -185,7 +190,7 @@ mod tests {
     use super::*;
 
     fn keep(limit: usize, chunks: &[&[u8]]) -> CapturedOutput {
-        let mut keeper = Keeper::new(limit);
+        let mut keeper = HeadTailBuffer::new(limit);
         for chunk in chunks {
             keeper.push(chunk);
         }
@@ -230,15 +235,15 @@ mod tests {
     #[test]
     fn a_line_without_end_is_held_back_within_bounds() {
         let mut printed = InterleavedOutput::new(1_000_000);
-        printed.push(Stream::Stderr, &vec![b'x'; LONGEST_BEGUN]);
+        printed.push(Stream::Stderr, &vec![b'x'; MAX_STARTED_CHARS]);
         assert!(printed.keeper.is_empty());
         printed.push(Stream::Stderr, b"y");
-        assert_eq!(printed.keeper.total, (STDERR_HEADING.len() + LONGEST_BEGUN + 1) as u64);
+        assert_eq!(printed.keeper.total, (STDERR_HEADING.len() + MAX_STARTED_CHARS + 1) as u64);
     }
 
     #[tokio::test]
     async fn a_stream_is_drained_into_both() {
-        let (mut keeper, printed) = (Keeper::new(100), Mutex::new(InterleavedOutput::new(100)));
+        let (mut keeper, printed) = (HeadTailBuffer::new(100), Mutex::new(InterleavedOutput::new(100)));
         drain(Some(&b"x\n"[..]), Stream::Stderr, &mut keeper, &printed).await;
         assert_eq!(keeper.finish().text(), "x\n");
         assert_eq!(printed.into_inner().unwrap().finish().text(), "[stderr]\nx\n");

@@ -39,12 +39,12 @@ struct ProcessScan {
 
 /// Living processes of one command.
 #[derive(Debug, Clone)]
-pub(super) struct Family {
+pub(super) struct ProcessTree {
     mark: Mark,
     members: BTreeSet<Process>,
 }
 
-impl Family {
+impl ProcessTree {
     pub(super) fn new(mark: Mark) -> Self {
         Self { mark, members: BTreeSet::new() }
     }

@@ -57,7 +57,7 @@ pub(super) fn ensure(environment: &BTreeMap<OsString, OsString>) {
         return;
     }
     *guardian = start(&mark::session(), environment)
-        .inspect_err(|error| tracing::warn!(%error, "no guardian: what a command leaves running outlives a crash"))
+        .inspect_err(|error| tracing::warn!(%error, "cannot start the guardian: processes left by commands would survive a crash of aime"))
         .ok();
     drop(guardian);
     let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,12 +23,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     CapturedOutput, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
-    capture::{InterleavedOutput, Keeper, Stream, drain},
+    capture::{HeadTailBuffer, InterleavedOutput, Stream, drain},
     mark::Mark,
     start::start,
-    system::{Family, OFTEN, Watch, ask_to_end, ended, ensure_guardian},
+    system::{OFTEN, ProcessTree, Watch, ask_to_end, ended, ensure_guardian},
 };
-use crate::{Passage, ResourceLimits};
+use crate::{ResourceLimits, RunningProxy};
 
 /// Delay between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
@@ -81,8 +81,8 @@ async fn run_to_end(
     report: Option<Report<'_>>,
 ) -> Result<ProcessOutcome, ProcessError> {
     check(&request)?;
-    let mut stdout = Keeper::new(request.output_limit);
-    let mut stderr = Keeper::new(request.output_limit);
+    let mut stdout = HeadTailBuffer::new(request.output_limit);
+    let mut stderr = HeadTailBuffer::new(request.output_limit);
     let printed = Mutex::new(InterleavedOutput::new(request.output_limit));
     let mut refused = Vec::new();
     let end = if cancel.is_cancelled() {
@@ -158,9 +158,9 @@ pub(super) async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
 #[derive(Debug)]
 pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
-    family: Family,
+    family: ProcessTree,
     limits: Option<ResourceLimits>,
-    passage: Option<Passage>,
+    passage: Option<RunningProxy>,
     over: bool,
 }
 
@@ -173,7 +173,7 @@ impl Group {
         let mark = Mark::new();
         let (child, passage) = start(request, &mark, reads)?;
         let limits = request.confinement.confined().map(|confined| confined.limits());
-        Ok(Self { child, family: Family::new(mark), limits, passage, over: false })
+        Ok(Self { child, family: ProcessTree::new(mark), limits, passage, over: false })
     }
 
     pub(super) fn pipes(&mut self) -> Pipes {
@@ -182,7 +182,7 @@ impl Group {
 
     /// Returns the hosts that its proxy has refused, as text.
     pub(super) fn refused(&self) -> Vec<String> {
-        self.passage.as_ref().map(Passage::refused).unwrap_or_default()
+        self.passage.as_ref().map(RunningProxy::refused).unwrap_or_default()
     }
 
     pub(super) fn is_running(&mut self) -> bool {
@@ -258,7 +258,7 @@ impl Group {
         }
         // A group is killed atomically, however fast it grows; processes that its members started outside were found above.
         self.kill();
-        self.family(Family::end).await;
+        self.family(ProcessTree::end).await;
         let mut settle = pin!(sleep(SETTLE));
         while !(gone && flowed) {
             select! {
@@ -274,7 +274,7 @@ impl Group {
     }
 
     /// Runs an operation on the family that takes milliseconds, on a blocking thread.
-    async fn family(&mut self, act: fn(&mut Family)) {
+    async fn family(&mut self, act: fn(&mut ProcessTree)) {
         let mut family = self.family.clone();
         let acted = spawn_blocking(move || {
             act(&mut family);

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Bound, ProcessEnd, ProcessError, ProcessRequest,
-    capture::Keeper,
+    capture::HeadTailBuffer,
     run::{Group, check, name},
     system::{SELDOM, Watch},
 };
@@ -51,7 +51,7 @@ pub struct Service {
     program: String,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
-    stderr_text: Arc<Mutex<Keeper>>,
+    stderr_text: Arc<Mutex<HeadTailBuffer>>,
     error_closed: CancellationToken,
 }
 
@@ -76,7 +76,7 @@ impl Service {
         let mut group = Group::start(&request, true)?;
         let watch = group.bounded(SELDOM);
         let (stdin, stdout, stderr) = group.pipes();
-        let stderr_text = Arc::new(Mutex::new(Keeper::new(error_limit)));
+        let stderr_text = Arc::new(Mutex::new(HeadTailBuffer::new(error_limit)));
         let error_closed = CancellationToken::new();
         let close = error_closed.clone().drop_guard();
         if let Some(stderr) = stderr {
@@ -135,7 +135,7 @@ impl Service {
 }
 
 /// Reads standard error to its end, so that the program never blocks.
-async fn listen(mut stderr: ChildStderr, kept: Arc<Mutex<Keeper>>) {
+async fn listen(mut stderr: ChildStderr, kept: Arc<Mutex<HeadTailBuffer>>) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count) = stderr.read(&mut chunk).await {
         if count == 0 {

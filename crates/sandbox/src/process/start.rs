@@ -17,14 +17,14 @@ use super::{
     system::{hold_together, keep_descriptors},
 };
 #[cfg(target_os = "linux")]
-use crate::confine::Door;
-use crate::confine::{Passage, PreparedCommand};
+use crate::confine::ReservedProxy;
+use crate::confine::{PreparedCommand, RunningProxy};
 
 type Child = Box<dyn ChildWrapper>;
 
 /// Starts the program as the leader of a process group of its own, with its proxy if it has one. `reads` is true if it gets a standard
 /// input.
-pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<(Child, Option<Passage>), ProcessError> {
+pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<(Child, Option<RunningProxy>), ProcessError> {
     if let Some(reason) = request.confinement.refusal() {
         return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_string() });
     }
@@ -48,7 +48,7 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
                 }
                 let (program, arguments) = confined.command(&prepared, reads, &request.program, &request.arguments);
                 #[cfg(target_os = "linux")]
-                if let Some(launcher) = prepared.door.as_ref().and_then(Door::launcher).cloned() {
+                if let Some(launcher) = prepared.door.as_ref().and_then(ReservedProxy::launcher).cloned() {
                     let (mut child, listener) = launched(request, &launcher, &prepared, (program, arguments), mark)?;
                     let passage = prepared.door.map(|door| door.open(Some(listener))).transpose()?;
                     begin(&mut *child, reads)?;

@@ -7,7 +7,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use super::ProcessEnd;
 pub(crate) use super::guardian::remove_at_end;
 pub(super) use super::{
-    family::Family,
+    family::ProcessTree,
     guardian::ensure as ensure_guardian,
     watch::{OFTEN, SELDOM, Watch},
 };

@@ -15,7 +15,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group, setpriority_process};
 
-use super::{Bound, family::Family};
+use super::{Bound, family::ProcessTree};
 use crate::ResourceLimits;
 
 /// Interval at which the number of threads on the machine is checked.
@@ -36,7 +36,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Starts to watch a command that leads a process group: after this many ticks, and whenever the machine fills up.
-    pub(super) fn over(family: Family, leader: Option<u32>, limits: ResourceLimits, ticks: u32) -> Self {
+    pub(super) fn over(family: ProcessTree, leader: Option<u32>, limits: ResourceLimits, ticks: u32) -> Self {
         let found = Arc::new(OnceLock::new());
         let find = Arc::clone(&found);
         let over = Arc::new(AtomicBool::new(false));
@@ -45,7 +45,7 @@ impl Watch {
             .name("aime-watch".to_owned())
             .spawn(move || watch_limits(family, leader, (limits, ticks), &ended, &find));
         if let Err(error) = started {
-            tracing::warn!(%error, "what a command takes is not watched");
+            tracing::warn!(%error, "cannot monitor the command's resource use");
         }
         Self { over, bound: found }
     }
@@ -63,7 +63,7 @@ impl Drop for Watch {
 }
 
 fn watch_limits(
-    mut family: Family,
+    mut family: ProcessTree,
     leader: Option<u32>,
     (limits, ticks): (ResourceLimits, u32),
     over: &AtomicBool,

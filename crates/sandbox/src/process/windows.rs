@@ -39,9 +39,9 @@ pub(crate) fn remove_at_end(_: &Path) {}
 
 /// The job itself knows its members.
 #[derive(Debug, Clone)]
-pub(super) struct Family;
+pub(super) struct ProcessTree;
 
-impl Family {
+impl ProcessTree {
     pub(super) fn new(_: Mark) -> Self {
         Self
     }
@@ -58,7 +58,7 @@ impl Family {
 pub(super) struct Watch;
 
 impl Watch {
-    pub(super) fn over(_: Family, _: Option<u32>, _: ResourceLimits, _: u32) -> Self {
+    pub(super) fn over(_: ProcessTree, _: Option<u32>, _: ResourceLimits, _: u32) -> Self {
         Self
     }
 

@@ -11,8 +11,8 @@ use std::{
 
 use aime_hosts::{HostGrants, HostProxy};
 use aime_sandbox::{
-    Confinement, ConfinementError, ConfinementSettings, Gate, Guarantee, Launcher, Network, Passage, ProcessEnd, ProcessRequest, Service,
-    ServiceRequest, run,
+    Confinement, ConfinementError, ConfinementSettings, Guarantee, Launcher, Network, ProcessEnd, ProcessRequest, ProxyFactory,
+    RunningProxy, Service, ServiceRequest, run,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
@@ -28,12 +28,12 @@ fn settings(place: &Place, by: Option<Launcher>) -> (ConfinementSettings, Arc<Mu
     let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
     let machine: Arc<Mutex<Vec<TcpListener>>> = Arc::default();
     let listening = Arc::clone(&machine);
-    let gate = Gate::new([granted], move |listener| {
+    let gate = ProxyFactory::new([granted], move |listener| {
         let there = TcpListener::bind((MACHINE, listener.local_addr()?.port()));
         // A concurrent test may use the same address.
         listening.lock().unwrap().extend(there.and_then(|there| there.set_nonblocking(true).map(|()| there)));
         let open = proxy.open_on(listener)?;
-        Ok(Passage::new(move || open.refused()))
+        Ok(RunningProxy::new(move || open.refused()))
     });
     let mut settings = ConfinementSettings::new(place.work(), &place.environment());
     settings.network = Network::Hosts(match by {

@@ -19,7 +19,7 @@ mod users;
 use std::path::PathBuf;
 
 use aime_hosts::{HostGrants, HostProxy};
-use aime_sandbox::{Confinement, ConfinementSettings, Gate, Launcher, Network, Passage};
+use aime_sandbox::{Confinement, ConfinementSettings, Launcher, Network, ProxyFactory, RunningProxy};
 
 use crate::place::Place;
 
@@ -66,9 +66,9 @@ fn confined_to_a_host(place: &Place) -> Confinement {
     let granted = place.granted();
     let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
     let mut settings = ConfinementSettings::new(place.work(), &place.environment());
-    let gate = Gate::new([granted], move |listener| {
+    let gate = ProxyFactory::new([granted], move |listener| {
         let open = proxy.open_on(listener)?;
-        Ok(Passage::new(move || open.refused()))
+        Ok(RunningProxy::new(move || open.refused()))
     });
     settings.network = Network::Hosts(gate.launched_by(launcher()));
     Confinement::new(settings).expect("this machine can keep commands to single hosts")

@@ -1,4 +1,4 @@
-//! One who receives.
+//! OTLP receiver of one signal.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Receiver {
         Ok(Self { client, url, place, was_reported: false })
     }
 
-    /// Sends a document, again where that may help. Gives whether it was taken.
+    /// Sends a document, and retries if that may help. Returns true if the receiver accepted it.
     pub(super) async fn post(&mut self, body: Vec<u8>) -> bool {
         let once = || async {
             let sent =

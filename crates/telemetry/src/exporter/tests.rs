@@ -167,7 +167,7 @@ async fn metrics_that_were_refused_are_sent_again() {
         scope: InstrumentationScope::default(),
         measures: Arc::new(Mutex::new(measures)),
         measured: Vec::new(),
-        owed: Arc::default(),
+        unsent: Arc::default(),
     };
     for requests in [1, 2, 2] {
         sender.send_metrics().await;

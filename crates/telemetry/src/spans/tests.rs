@@ -147,9 +147,9 @@ fn a_long_run_notes_no_more_than_a_span_may_hold_and_counts_the_rest() {
     let asked =
         |number: usize| json!({"type": "question_asked", "id": format!("q{number}"), "task": null, "kind": "question", "question": "?"});
     let began = json!({"type": "run_started", "plan_id": "run", "goal": "Do the dishes"});
-    let events: Vec<Value> = std::iter::once(began).chain((0..MOST_NOTES + 3).map(asked)).collect();
+    let events: Vec<Value> = std::iter::once(began).chain((0..MAX_NOTES + 3).map(asked)).collect();
     let spans = spans(false, &events);
     let [root] = spans.as_slice() else { panic!("{} spans", spans.len()) };
-    assert_eq!((root.events.len(), root.dropped_events_count), (MOST_NOTES, 3));
+    assert_eq!((root.events.len(), root.dropped_events_count), (MAX_NOTES, 3));
     assert_eq!(root.events[0].time_unix_nano, 2_000_000_000, "the first are kept");
 }

@@ -15,10 +15,10 @@ use rusty_s3::{Bucket as Signer, Credentials, S3Action as _, UrlStyle};
 /// Validity of a signature. It is made for one request, which may have to wait for its turn.
 const SIGNED_FOR: Duration = Duration::from_secs(3_600);
 /// Maximum time to establish a connection, and maximum time without data.
-const CONNECT: Duration = Duration::from_secs(10);
-const SILENCE: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// Number of retries after a temporary failure, with growing waits from 200 ms.
-const AGAIN: usize = 5;
+const MAX_RETRIES: usize = 5;
 /// The region where none is given, which stores other than Amazon's seldom ask for.
 const REGION: &str = "us-east-1";
 /// Scheme of its address.
@@ -110,7 +110,7 @@ impl Bucket {
         };
         // Fails only if a provider is installed already, which is the same one.
         rustls::crypto::ring::default_provider().install_default().ok();
-        let client = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE).build().map_err(BucketError::Client)?;
+        let client = Client::builder().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT).build().map_err(BucketError::Client)?;
         let prefix = if prefix.is_empty() || prefix.ends_with('/') { prefix.to_owned() } else { format!("{prefix}/") };
         Ok(Self { signer, credentials, prefix, client })
     }
@@ -133,7 +133,7 @@ impl Bucket {
             let body = answer.text().await.unwrap_or_default();
             Err((passes, self.failed(name, action, &format!("the store answers {status}: {}", error_text(&body)))))
         };
-        let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(AGAIN);
+        let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(MAX_RETRIES);
         send.retry(waits).when(|(passes, _)| *passes).await.map_err(|(_, error)| error)
     }
 
@@ -179,14 +179,14 @@ impl ContentStore for Bucket {
 
 /// Returns the code and message of a failure, without the XML around them.
 fn error_text(answer: &str) -> String {
-    const LONGEST: usize = 300;
+    const MAX_CHARS: usize = 300;
     let part = |name: &str| {
         let (_, rest) = answer.split_once(&format!("<{name}>"))?;
         rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
     };
     let parts: Vec<&str> = [part("Code"), part("Message")].into_iter().flatten().collect();
     let words = if parts.is_empty() { answer.trim().to_owned() } else { parts.join(", ") };
-    words.chars().take(LONGEST).collect()
+    words.chars().take(MAX_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 
 use aime_messages::Message;
 use aime_undo::{Author, Content, ImportedWork, Recorder, Scope};
-use aime_work_tree::{Blob, Changed, Commit, Step, WorkTree, WorkTreeError};
+use aime_work_tree::{Blob, ChangedPath, Commit, Step, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, task::spawn_blocking};
 
@@ -16,10 +16,10 @@ use super::TreeError;
 
 /// Folder of aime's own files, which belong to no task.
 const OWN: &str = ".aime";
-/// Maximum size of a file that is kept in a state between two pieces of work, and of all such files together, in
-/// bytes: they are held in memory.
-const LARGEST_BETWEEN: u64 = 32_000_000;
-const MOST_BETWEEN: u64 = 512_000_000;
+/// Maximum size in bytes of a file that is kept in a state between two pieces of work. It is held in memory.
+const MAX_FILE_BYTES: u64 = 32_000_000;
+/// Maximum size in bytes of all such files together.
+const MAX_TOTAL_BYTES: u64 = 512_000_000;
 
 /// Author of some work, recorded in the state that resulted from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<Pa
         last.extend(step.changes.iter().map(|changed| (changed.path.as_path(), number)));
     }
     // The last content of a path is read from the folder.
-    let between = |number: usize, changed: &Changed| {
+    let between = |number: usize, changed: &ChangedPath| {
         let is_read = !here.contains(&changed.path) && last.get(changed.path.as_path()) != Some(&number);
         if is_read && !changed.path.starts_with(OWN) { changed.after.clone() } else { None }
     };
@@ -133,9 +133,9 @@ pub(super) async fn import(
 async fn contents(folder: &WorkTree, blobs: HashSet<Blob>) -> Result<HashMap<Blob, Content>, WorkTreeError> {
     let blobs: Vec<Blob> = blobs.into_iter().collect();
     let sizes = folder.sizes(&blobs.iter().collect::<Vec<_>>()).await?;
-    let (mut contents, mut room) = (HashMap::new(), MOST_BETWEEN);
+    let (mut contents, mut room) = (HashMap::new(), MAX_TOTAL_BYTES);
     for (blob, size) in blobs.into_iter().zip(sizes) {
-        let content = if size > room.min(LARGEST_BETWEEN) {
+        let content = if size > room.min(MAX_FILE_BYTES) {
             Content::TooLarge { size }
         } else if blob.is_link() {
             Content::Link { target: folder.target(&blob).await? }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use aime_orchestrator::{FoundConflict, private_place};
 use aime_progress_management::{FileChange, FileChangeKind, MergeConflict, RunId, TaskId};
 use aime_undo::line_diff;
-use aime_work_tree::{Blob, Changed, Commit, FileConflict, WorkMerged, WorkTree, WorkTreeError};
+use aime_work_tree::{Blob, ChangedPath, Commit, FileConflict, WorkMergeResult, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
 
 use super::{TreeError, WorkspaceSnapshot, WorkspaceStore};
@@ -19,7 +19,7 @@ const SHOWN_FILES: usize = 100;
 /// Maximum number of lines of a diff that people see.
 const DIFF_LINES: usize = 30;
 /// Maximum size in bytes of a file whose lines people see.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_DIFF_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Work that is to be merged into the state of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,14 +87,14 @@ impl WorkspaceStore {
         let (open, resolved): (Vec<&FoundConflict>, Vec<&FoundConflict>) =
             work.conflicts.iter().partition(|found| !found.conflict.resolved);
         let merged = if open.is_empty() && from.as_ref() == Some(ours) {
-            WorkMerged::Clean { shared: theirs.commit.clone(), resolved: Vec::new() }
+            WorkMergeResult::Clean { shared: theirs.commit.clone(), resolved: Vec::new() }
         } else {
             let home = private_place(Path::new(OWN), &work.run).join(&work.name);
             let open: Vec<FileConflict> = open.into_iter().map(file_conflict).collect();
             self.folder.merge_work(&ours.commit, &theirs.commit, &open, &home).await?
         };
         match merged {
-            WorkMerged::Clean { shared, resolved: now } => {
+            WorkMergeResult::Clean { shared, resolved: now } => {
                 let known = |found: &&FoundConflict| now.iter().all(|conflict| conflict.path != found.conflict.path);
                 let before: Vec<FoundConflict> = resolved.into_iter().filter(known).cloned().collect();
                 let conflicts = before.into_iter().chain(now.into_iter().map(|conflict| work.found(conflict, true))).collect();
@@ -103,10 +103,10 @@ impl WorkspaceStore {
                 let tree = if shared == theirs.commit { theirs.clone() } else { self.stored(shared, Some(ours)).await? };
                 Ok(MergeOutcome::Clean { tree, files, changes, conflicts })
             }
-            WorkMerged::Conflict { .. } if work.is_partial => {
+            WorkMergeResult::Conflict { .. } if work.is_partial => {
                 Ok(MergeOutcome::Conflict { tree: ours.clone(), private: theirs.clone(), conflicts: work.conflicts.clone() })
             }
-            WorkMerged::Conflict { shared, private, conflicts } => {
+            WorkMergeResult::Conflict { shared, private, conflicts } => {
                 let tree = if shared == ours.commit { ours.clone() } else { self.stored(shared, Some(ours)).await? };
                 let private = if private == theirs.commit { theirs.clone() } else { self.stored(private, Some(&tree)).await? };
                 let open = conflicts.into_iter().map(|conflict| work.found(conflict, false));
@@ -127,7 +127,7 @@ impl TaskWork {
         let mut all = folder.changed(from, to).await?;
         all.retain(|changed| !changed.path.starts_with(OWN));
         let (files, mut shown) = (all.len(), Vec::new());
-        for Changed { path, before, after } in all.into_iter().take(SHOWN_FILES) {
+        for ChangedPath { path, before, after } in all.into_iter().take(SHOWN_FILES) {
             let did = match (&before, &after) {
                 (None, _) => FileChangeKind::Created,
                 (_, None) => FileChangeKind::Deleted,
@@ -154,7 +154,7 @@ fn file_conflict(found: &FoundConflict) -> FileConflict {
 async fn text(folder: &WorkTree, blob: Option<Blob>) -> Result<Option<Vec<u8>>, WorkTreeError> {
     let Some(blob) = blob else { return Ok(Some(Vec::new())) };
     match folder.sizes(&[&blob]).await?.as_slice() {
-        [size] if *size <= LARGEST => folder.content(&blob).await.map(Some),
+        [size] if *size <= MAX_DIFF_BYTES => folder.content(&blob).await.map(Some),
         _ => Ok(None),
     }
 }

@@ -10,7 +10,7 @@ use super::{Eye, tree::mark};
 use crate::{Phrase, Screen, first_line, theme::Tone};
 
 /// Largest number of tasks that are drawn. With more, nobody could follow the lines.
-const MOST: usize = 200;
+const MAX_TASKS: usize = 200;
 
 /// Draws the graph: one line per task, with connecting lines between.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
@@ -22,7 +22,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
     let all = order.len();
     let mut renderer = GraphRowRenderer::new().output().with_min_row_height(2).build_box_drawing().with_square_glyphs();
     let mut lines = Vec::new();
-    for task in order.into_iter().take(MOST) {
+    for task in order.into_iter().take(MAX_TASKS) {
         let id = &task.spec.id;
         let below = edges.get(id).into_iter().flatten();
         let below = below.map(|(to, waits)| if *waits { Ancestor::Parent(*to) } else { Ancestor::Ancestor(*to) }).collect();
@@ -30,8 +30,8 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         let row = renderer.next_row(id, below, "*".to_owned(), String::new());
         lines.extend(row.trim_end_matches('\n').split('\n').map(|line| painted(line, task, eye, width)));
     }
-    if all > MOST {
-        lines.push(eye.line(Tone::Dim, screen.phrase(Phrase::AndMore(all - MOST))));
+    if all > MAX_TASKS {
+        lines.push(eye.line(Tone::Dim, screen.phrase(Phrase::AndMore(all - MAX_TASKS))));
     }
     lines
 }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::text::summary_line;
 
 /// Number of recent calls that are kept for each task.
-const MOST_CALLS: usize = 30;
+const MAX_CALLS: usize = 30;
 /// Longest text of a call, in characters.
-const LONGEST: usize = 200;
+const MAX_CALL_CHARS: usize = 200;
 
 /// Present and past actors, by task.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl Actors {
             }
             ProgressEvent::ToolCallStarted { task: Some(task), call, tool, parameters } => {
                 let calls = &mut self.by_task.entry(task.clone()).or_default().calls;
-                if calls.len() >= MOST_CALLS {
+                if calls.len() >= MAX_CALLS {
                     calls.pop_front();
                 }
                 calls.push_back(Call { id: call.clone(), description: call_description(tool, parameters), at, ended: None });
@@ -92,5 +92,5 @@ impl Actor {
 /// Returns the tool and the first text among its parameters.
 fn call_description(tool: &str, parameters: &Map<String, Value>) -> String {
     let words = parameters.values().find_map(Value::as_str).map(summary_line).filter(|line| !line.is_empty());
-    words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.chars().take(LONGEST).collect::<String>()))
+    words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.chars().take(MAX_CALL_CHARS).collect::<String>()))
 }

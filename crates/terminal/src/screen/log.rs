@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// Number of recent entries that are kept.
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 /// Largest number of lines of one entry; the rest is only counted.
-const MOST_LINES: usize = 14;
+const MAX_LINES: usize = 14;
 
 /// Bounded log, oldest entry first.
 #[derive(Debug, Default)]
@@ -33,14 +33,14 @@ impl Log {
     /// Appends an entry. If the person has scrolled up, their position stays about the same.
     pub(super) fn push(&mut self, mut entry: Entry, words: PhraseTranslator, shown: bool, scroll: &mut Scroll) {
         let lines = entry.text.lines().count();
-        if lines > MOST_LINES {
-            let kept: Vec<&str> = entry.text.lines().take(MOST_LINES - 1).collect();
-            entry.text = format!("{}\n{}", kept.join("\n"), words(Phrase::LinesLeftOut(lines - MOST_LINES + 1)));
+        if lines > MAX_LINES {
+            let kept: Vec<&str> = entry.text.lines().take(MAX_LINES - 1).collect();
+            entry.text = format!("{}\n{}", kept.join("\n"), words(Phrase::LinesLeftOut(lines - MAX_LINES + 1)));
         }
         if shown && scroll.at > 0 {
-            scroll.at += lines.clamp(1, MOST_LINES);
+            scroll.at += lines.clamp(1, MAX_LINES);
         }
-        if self.entries.len() >= MOST {
+        if self.entries.len() >= MAX_ENTRIES {
             self.entries.pop_front();
         }
         self.entries.push_back(entry);

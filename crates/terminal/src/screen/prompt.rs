@@ -7,7 +7,7 @@ use super::Act;
 use crate::Key;
 
 /// Longest text, in bytes; further input is dropped.
-const LONGEST: usize = 16_000;
+const MAX_INPUT_BYTES: usize = 16_000;
 
 /// Receiver of the keys.
 #[derive(Debug, Default)]
@@ -49,9 +49,9 @@ impl InputPurpose {
 pub(super) fn edit(line: &mut Input, key: Key) {
     use InputRequest as R;
     let request = match key {
-        Key::Char(letter) if line.value().len() + letter.len_utf8() <= LONGEST => R::InsertChar(letter),
+        Key::Char(letter) if line.value().len() + letter.len_utf8() <= MAX_INPUT_BYTES => R::InsertChar(letter),
         Key::Paste(text) => {
-            let room = LONGEST.saturating_sub(line.value().len());
+            let room = MAX_INPUT_BYTES.saturating_sub(line.value().len());
             let mut taken = 0;
             for letter in text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }) {
                 taken += letter.len_utf8();

@@ -237,7 +237,7 @@ impl Planned<'_> {
         if let Some(kind) = no_text(&bytes) {
             return Err(ToolError::Failed(format!("`{path}` is {kind}; apply_patch changes text only")));
         }
-        String::from_utf8(bytes).map_err(|_| ToolError::Failed(format!("`{path}` is no UTF-8 text; apply_patch cannot change it")))
+        String::from_utf8(bytes).map_err(|_| ToolError::Failed(format!("`{path}` is not UTF-8 text; apply_patch cannot change it")))
     }
 }
 

@@ -19,7 +19,7 @@ pub const SILENT: &str = "(nothing printed, exit code 0)";
 /// Maximum characters of a written file that are shown.
 const SHOWN: usize = 400;
 /// Maximum length in bytes of a command that is passed as an argument. Linux allows 128 KiB including the terminating zero.
-const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
+const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 /// Command that reads a longer command from its standard input and runs it. The longer command then finds its standard input at the end, as
 /// every command does.
 const FROM_INPUT: &str = "eval \"$(cat)\"";
@@ -46,7 +46,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
                 "not run: the shell empties `{file}` before `{program}` reads it. Write to another file, then rename it: `… > {file}.new && mv {file}.new {file}`"
             )));
         }
-        let long = text.len() > LONGEST_ARGUMENT;
+        let long = text.len() > MAX_ARGUMENT;
         let command = Command {
             program: "bash",
             arguments: vec!["-c".into(), if long { FROM_INPUT.into() } else { text.clone().into() }],

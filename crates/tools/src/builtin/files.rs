@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// Maximum number of files that the search for a missing name visits, and of names that it suggests.
-const MOST_LOOKED_AT: usize = 20_000;
-const MOST_MEANT: usize = 3;
+const MAX_VISITED: usize = 20_000;
+const MAX_MEANT: usize = 3;
 /// Number of bytes that are examined to distinguish text from binary files.
 const SNIFFED: usize = 8 * 1024;
 
@@ -102,13 +102,13 @@ fn of_that_name(context: &ToolContext, path: &str) -> Vec<String> {
         if file.file_name() == Some(name) {
             found.push(file.to_path_buf());
         }
-        Ok(if seen < MOST_LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        Ok(if seen < MAX_VISITED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     });
     if walked.is_err() {
         return Vec::new();
     }
     found.sort_by_key(|file| file.components().count());
-    found.iter().take(MOST_MEANT).map(|file| file.to_string_lossy().into_owned()).collect()
+    found.iter().take(MAX_MEANT).map(|file| file.to_string_lossy().into_owned()).collect()
 }
 
 /// Returns a file in the same folder with a similar name. Skips names of one or two letters, which are all similar: `b.txt` does not mean

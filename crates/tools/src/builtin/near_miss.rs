@@ -9,7 +9,7 @@ const MAX_LINE_CHARS: usize = 300;
 /// Maximum number of lines that are shown.
 const MAX_SHOWN: usize = 30;
 /// Minimum similarity; anything less similar does not help.
-const LEAST_LIKENESS: f32 = 0.4;
+const MIN_SIMILARITY: f32 = 0.4;
 
 /// Returns a message for a model with the lines of `text` that are most similar to `wanted`.
 pub(super) fn near_miss(text: &str, wanted: &str) -> String {
@@ -18,7 +18,7 @@ pub(super) fn near_miss(text: &str, wanted: &str) -> String {
     let Some((start, likeness)) = closest(&lines, &wanted) else {
         return "Read the file and copy the text exactly.".to_owned();
     };
-    if likeness < LEAST_LIKENESS {
+    if likeness < MIN_SIMILARITY {
         return "Nothing in it is like that. Read the file and copy the text exactly.".to_owned();
     }
     let found: Vec<&str> = lines.iter().skip(start).take(wanted.len().min(MAX_SHOWN)).copied().collect();

@@ -26,7 +26,7 @@ pub(super) fn tool() -> impl Tool {
     let description = "Put files back as they were before a task changed them.";
     TypedTool::new("undo_task", description, |parameters: Undo, context: ToolContext| async move {
         let Some(undo) = context.undo else {
-            return Err(ToolError::Failed("what tasks change is not kept here, so nothing can be put back".to_owned()));
+            return Err(ToolError::Failed("file changes are not recorded in this run, so nothing can be undone".to_owned()));
         };
         let undone = undo.undo(parameters.task_id.clone()).await?;
         undo_output(&parameters.task_id, undone)

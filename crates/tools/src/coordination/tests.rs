@@ -31,7 +31,7 @@ fn terminate_takes_what_was_meant() {
         (json!({"status": "ok", "checks": [{"expect": "exit 0"}]}), "`command` is missing: what to run"),
         (
             json!({"status": "ok", "checks": [{"command": "true", "expect": "all good"}]}),
-            "`expect`: \"all good\" is no expectation: write `exit 0`, `output contains TEXT`, `output matches REGEX`, `json PATH equals VALUE`",
+            "`expect`: \"all good\" is not a valid expectation: write `exit 0`, `output contains TEXT`, `output matches REGEX`, `json PATH equals VALUE`",
         ),
     ];
     for (given, expected) in table {

@@ -16,11 +16,11 @@ use super::{McpLogin, connection::chain, listed::one_line, login::StoredLogin};
 use crate::tls;
 
 /// Time that a person has to approve in their browser.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// Time that a browser has to send its request.
 const ASKING: Duration = Duration::from_secs(10);
 /// Maximum bytes of a browser's request.
-const MOST_ASKED: usize = 16 * 1024;
+const MAX_ASKED: usize = 16 * 1024;
 /// Path of the redirect URL.
 const CALLBACK: &str = "/callback";
 
@@ -80,14 +80,14 @@ pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str)
     }
     let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| message(error))?;
     announce(session.get_authorization_url());
-    let asked = timeout(PATIENCE, come_back(&listener)).await.map_err(|_| "nobody has said yes in the browser".to_owned())??;
+    let asked = timeout(APPROVAL_TIMEOUT, come_back(&listener)).await.map_err(|_| "nobody has said yes in the browser".to_owned())??;
     let back = Url::parse(&redirect).and_then(|redirect| redirect.join(&asked)).map_err(|error| error.to_string())?;
     if let Some((_, reason)) = back.query_pairs().find(|(name, _)| name == "error") {
         return Err(format!("it was refused: {}", one_line(&reason).chars().take(200).collect::<String>()));
     }
     session.handle_callback_url(back.as_str()).await.map_err(message)?;
     if let Err(error) = kept.forget_demand() {
-        tracing::debug!(%error, "what the MCP server demanded is still kept");
+        tracing::debug!(%error, "cannot delete the stored login challenge");
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ async fn read_request(browser: &mut TcpStream) -> Option<String> {
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         let count = browser.read(&mut chunk).await.ok()?;
         head.extend_from_slice(chunk.get(..count)?);
-        if count == 0 || head.len() > MOST_ASKED {
+        if count == 0 || head.len() > MAX_ASKED {
             return None;
         }
     }

@@ -20,7 +20,7 @@ use super::{McpServerSettings, challenge::Challenge, connection::Connection, han
 use crate::ToolContext;
 
 /// Maximum number of times that a server may answer one call with questions.
-const MOST_ROUNDS: usize = 10;
+const MAX_ROUNDS: usize = 10;
 
 /// Reason why a request gave no result.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) async fn call_tool(
     mut params: CallToolRequestParams,
     context: &ToolContext,
 ) -> Result<Value, CallError> {
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let asked = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
         match request(connection, settings, asked, context).await? {
             ServerResult::InputRequiredResult(result) => {

@@ -15,9 +15,9 @@ use url::Url;
 use super::{McpError, McpServerSettings, McpTransport, listed::one_line, login::StoredLogin};
 
 /// Maximum length in bytes of a challenge that is stored for the next login.
-const LONGEST: usize = 4 * 1024;
+const MAX_BYTES: usize = 4 * 1024;
 /// Maximum characters of the scopes that are shown.
-const MOST_SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// A rejection because a login or scopes are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,12 +67,12 @@ impl Challenge {
 
     fn keep(&self, settings: &McpServerSettings) {
         let McpTransport::Http { url, bearer: None, login: Some(login), .. } = &settings.transport else { return };
-        if self.header.is_empty() || self.header.len() > LONGEST {
+        if self.header.is_empty() || self.header.len() > MAX_BYTES {
             return;
         }
         // The login can then discover the scopes itself.
         if let Err(error) = StoredLogin::new(&login.file, url).keep_demand(&self.header) {
-            tracing::debug!(%error, "what an MCP server demands of a login could not be kept");
+            tracing::debug!(%error, "cannot store the login challenge of an MCP server");
         }
     }
 
@@ -82,7 +82,7 @@ impl Challenge {
         let scopes = Url::parse(url).ok().and_then(|url| WWWAuthenticateParams::parse(&self.header, &url).scope);
         let scopes = scopes.unwrap_or_default();
         let shown = scopes.split_whitespace().map(one_line).collect::<Vec<_>>().join(" ");
-        shown.chars().take(MOST_SHOWN).collect()
+        shown.chars().take(MAX_SHOWN).collect()
     }
 }
 

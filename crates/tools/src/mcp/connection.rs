@@ -13,11 +13,11 @@ use rmcp::{
 use tokio::{task::JoinHandle, time::timeout};
 
 use super::{
-    McpError, McpOffer, McpPlace, McpServerSettings, McpTransport, auth,
+    McpAbilities, McpError, McpPlace, McpServerSettings, McpTransport, auth,
     challenge::Challenge,
     handler::Handler,
     http,
-    listed::{MOST_ENTRIES, one_line},
+    listed::{MAX_ENTRIES, one_line},
     pages::List,
 };
 use crate::ToolError;
@@ -25,9 +25,9 @@ use crate::ToolError;
 /// Maximum bytes kept of a server's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
 /// Maximum characters of a server's name and version.
-const MOST_SOFTWARE: usize = 200;
+const MAX_SOFTWARE: usize = 200;
 /// Time that a server has to exit by itself.
-const PATIENCE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for a server that refused the handshake to write the reason to its standard error and to close it.
 const REASON_LIMIT: Duration = Duration::from_secs(1);
 
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     running: RunningService<RoleClient, Arc<Handler>>,
     process: Option<std::sync::Mutex<Service>>,
     handler: Arc<Handler>,
-    pub(super) offer: McpOffer,
+    pub(super) offer: McpAbilities,
     /// Task that receives change notifications from servers that send them only to subscribers.
     listens: Option<JoinHandle<()>>,
 }
@@ -115,7 +115,7 @@ impl Connection {
             }
             Err(_) => return Err(Refusal::Failed(slow(settings, &process))),
         };
-        let mut connection = Self { running, process, handler, offer: McpOffer::default(), listens: None };
+        let mut connection = Self { running, process, handler, offer: McpAbilities::default(), listens: None };
         connection.offer = connection.ask_offer(settings).await.map_err(Refusal::Failed)?;
         if asks && connection.offer.changes {
             connection.listens = Some(tokio::spawn(listen(connection.peer().clone(), Arc::clone(&connection.handler))));
@@ -124,19 +124,19 @@ impl Connection {
     }
 
     /// Requests the tools, resources and prompts of the server.
-    pub(super) async fn ask_offer(&self, settings: &McpServerSettings) -> Result<McpOffer, McpError> {
+    pub(super) async fn ask_offer(&self, settings: &McpServerSettings) -> Result<McpAbilities, McpError> {
         let peer = self.peer();
-        let mut offer = McpOffer::default();
+        let mut offer = McpAbilities::default();
         let Some(server) = peer.peer_info() else {
             return Err(broken(settings, "it has not told who it is", &self.process));
         };
         let software = server.server_info.as_ref().map(|known| one_line(&format!("{} {}", known.name, known.version)));
-        offer.software = software.unwrap_or_default().chars().take(MOST_SOFTWARE).collect();
+        offer.software = software.unwrap_or_default().chars().take(MAX_SOFTWARE).collect();
         offer.resources = server.capabilities.resources.is_some();
         offer.prompts = server.capabilities.prompts.is_some();
         let Some(tools) = &server.capabilities.tools else { return Ok(offer) };
         offer.changes = tools.list_changed.unwrap_or(false);
-        let all = List::Tools.read(MOST_ENTRIES, |request| peer.send_request(request));
+        let all = List::Tools.read(MAX_ENTRIES, |request| peer.send_request(request));
         match timeout(settings.start_limit, all).await {
             Ok(Ok(listed)) => {
                 offer.take_listed(listed, settings);
@@ -197,10 +197,10 @@ impl Connection {
     /// Shuts the server down, and kills its process tree.
     pub(super) async fn close(mut self) {
         // Kill the process even if the server does not shut down in time.
-        let _left = self.running.close_with_timeout(PATIENCE).await;
+        let _left = self.running.close_with_timeout(EXIT_TIMEOUT).await;
         if let Some(process) = self.process.take() {
             let process = process.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Err(error) = process.end(PATIENCE).await {
+            if let Err(error) = process.end(EXIT_TIMEOUT).await {
                 tracing::debug!(%error, "the end of an MCP server could not be learnt");
             }
         }

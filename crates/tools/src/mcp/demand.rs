@@ -21,8 +21,8 @@ const FIND_TOOLS: &str = "mcp_find_tools";
 /// Name of the tool that calls a found tool.
 const CALL_TOOL: &str = "mcp_call_tool";
 /// Default and maximum number of tools in one search result.
-const USUAL: usize = 5;
-const MOST: usize = 20;
+const DEFAULT_RESULTS: usize = 5;
+const MAX_RESULTS: usize = 20;
 
 /// Returns the tools that search and call other tools. `searched` are the servers whose tools are not part of requests.
 pub(super) fn tools(all: &Arc<All>, searched: &[&Arc<Server>]) -> [Arc<dyn Tool>; 2] {
@@ -64,7 +64,7 @@ async fn find_tools(all: Arc<All>, parameters: FindParameters, context: ToolCont
     }
     let texts: Vec<(&str, &str)> = specs.iter().map(|spec| (spec.name(), spec.definition.description.as_str())).collect();
     let found = find(&parameters.query, &texts);
-    let limit = parameters.limit.unwrap_or(USUAL).clamp(1, MOST);
+    let limit = parameters.limit.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
     let shown: Vec<String> =
         found.iter().take(limit).filter_map(|place| specs.get(*place)).map(|spec| definition_text(&spec.definition)).collect();
     if shown.is_empty() {

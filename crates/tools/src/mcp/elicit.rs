@@ -12,7 +12,7 @@ use crate::schema::Checker;
 /// Maximum characters of a server's text in a question.
 const WORDS: usize = 1_000;
 /// Maximum number of fields in a form.
-const MOST_FIELDS: usize = 20;
+const MAX_FIELDS: usize = 20;
 /// Words that decline a server's request.
 const NO: [&str; 8] = ["no", "n", "decline", "cancel", "skip", "stop", "不", "否"];
 
@@ -37,7 +37,7 @@ impl Form {
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = schema.get("properties").and_then(Value::as_object);
-        let fields = properties.into_iter().flatten().take(MOST_FIELDS).map(|(name, property)| {
+        let fields = properties.into_iter().flatten().take(MAX_FIELDS).map(|(name, property)| {
             let whole = serde_json::json!({"type": "object", "properties": {name: property}});
             Field {
                 name: name.clone(),

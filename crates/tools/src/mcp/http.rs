@@ -30,7 +30,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// the library by itself would retry for ever, with ever longer delays.
 const RETRIES: usize = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// HTTP client of a connection. One type for both kinds, because the library compiles its transport for each type of client.
 #[derive(Clone)]
@@ -117,7 +117,7 @@ pub(super) fn client(
     bearer: Option<&SecretString>,
     headers: &BTreeMap<String, SecretString>,
 ) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
-    let parsed = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;
+    let parsed = Url::parse(url).map_err(|error| format!("{url:?} is not a valid address: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(format!("{url:?} begins neither with http:// nor with https://"));
     }
@@ -129,14 +129,14 @@ pub(super) fn client(
     .map_err(|error| error.to_string())?;
     let mut custom = HashMap::new();
     for (name, value) in headers {
-        let header = HeaderName::try_from(name.as_str()).map_err(|_| format!("{name:?} is no name of a header"))?;
+        let header = HeaderName::try_from(name.as_str()).map_err(|_| format!("{name:?} is not a valid header name"))?;
         let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| format!("the header {name} holds what no header may"))?;
         value.set_sensitive(true);
         custom.insert(header, value);
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(custom);
     let mut backoff = ExponentialBackoff::default();
-    (backoff.max_times, backoff.base_duration, backoff.max_delay) = (Some(RETRIES), FIRST_WAIT, Some(LONGEST_WAIT));
+    (backoff.max_times, backoff.base_duration, backoff.max_delay) = (Some(RETRIES), FIRST_WAIT, Some(MAX_WAIT));
     config.retry_config = Arc::new(backoff);
     if let Some(bearer) = bearer {
         config = config.auth_header(bearer.expose_secret());

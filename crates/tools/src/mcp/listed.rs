@@ -12,16 +12,16 @@ use super::{McpServerSettings, McpTransport, pages::PartialList};
 use crate::{Source, ToolScope, ToolSpec};
 
 /// Maximum number of tools that are accepted from one server.
-const MOST_TOOLS: usize = 2_000;
+const MAX_TOOLS: usize = 2_000;
 /// Maximum number of entries that are read of a list of tools. The settings may exclude most of them.
-pub(super) const MOST_ENTRIES: usize = 20_000;
+pub(super) const MAX_ENTRIES: usize = 20_000;
 /// Maximum characters of a description.
-const MOST_DESCRIPTION: usize = 2_000;
+const MAX_DESCRIPTION: usize = 2_000;
 /// Maximum size of a schema in bytes of JSON, and its maximum depth.
-const MOST_SCHEMA: usize = 30_000;
-const DEEPEST_SCHEMA: usize = 40;
+const MAX_SCHEMA: usize = 30_000;
+const MAX_SCHEMA_DEPTH: usize = 40;
 /// Maximum bytes of a tool's name.
-const LONGEST_NAME: usize = 256;
+const MAX_NAME: usize = 256;
 
 /// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +37,7 @@ pub struct McpTool {
 
 /// The offer of a server: its tools and its other features.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct McpOffer {
+pub struct McpAbilities {
     /// Usable tools of the server.
     #[serde(default)]
     pub tools: Vec<McpTool>,
@@ -59,7 +59,7 @@ pub struct McpOffer {
 }
 
 impl McpTool {
-    /// Parses an entry of a server's list. A missing name becomes empty, a missing schema null: [`McpOffer::take`] rejects both.
+    /// Parses an entry of a server's list. A missing name becomes empty, a missing schema null: [`McpAbilities::take`] rejects both.
     fn read(entry: &Value) -> Self {
         let text = |member: &str| entry.get(member).and_then(Value::as_str);
         Self {
@@ -70,7 +70,7 @@ impl McpTool {
     }
 }
 
-impl McpOffer {
+impl McpAbilities {
     /// Adds the usable tools of a list, and records where aime stopped reading it.
     pub(super) fn take_listed(&mut self, listed: PartialList, settings: &McpServerSettings) {
         self.take(listed.entries.iter().map(McpTool::read), settings);
@@ -91,9 +91,9 @@ impl McpOffer {
                 Ok(tool) if self.tools.iter().any(|known| known.name == tool.name) => {
                     self.notes.push(message!("mcp-second", tool = format!("{:?}", tool.name)));
                 }
-                Ok(tool) if self.tools.len() < MOST_TOOLS => self.tools.push(tool),
+                Ok(tool) if self.tools.len() < MAX_TOOLS => self.tools.push(tool),
                 Ok(_) => {
-                    self.notes.push(message!("mcp-most", number = MOST_TOOLS));
+                    self.notes.push(message!("mcp-most", number = MAX_TOOLS));
                     return;
                 }
                 Err(note) => self.notes.push(note),
@@ -107,7 +107,7 @@ fn usable(tool: McpTool) -> Result<McpTool, Message> {
     let McpTool { name, description, mut parameters } = tool;
     let shown: String = one_line(&name).chars().take(80).collect();
     let without = |why: &str| message!("mcp-tool", tool = format!("{shown:?}"), why);
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME {
         return Err(without("its name is too long"));
     }
     if parameters.is_null() {
@@ -123,7 +123,7 @@ fn usable(tool: McpTool) -> Result<McpTool, Message> {
     schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     // A declared dialect other than the validator's could only confuse it.
     schema.remove("$schema");
-    if parameters.to_string().len() > MOST_SCHEMA || depth(&parameters) > DEEPEST_SCHEMA {
+    if parameters.to_string().len() > MAX_SCHEMA || depth(&parameters) > MAX_SCHEMA_DEPTH {
         return Err(without("its schema is too large"));
     }
     if names_what_is_elsewhere(&parameters) {
@@ -156,11 +156,11 @@ fn names_what_is_elsewhere(value: &Value) -> bool {
 
 /// Returns a text without invisible and control characters, cut to the maximum length.
 fn bounded(text: &str) -> String {
-    let shown: String = text.trim().chars().filter(|character| !hidden(*character)).take(MOST_DESCRIPTION + 1).collect();
-    if shown.chars().count() <= MOST_DESCRIPTION {
+    let shown: String = text.trim().chars().filter(|character| !hidden(*character)).take(MAX_DESCRIPTION + 1).collect();
+    if shown.chars().count() <= MAX_DESCRIPTION {
         return shown;
     }
-    shown.chars().take(MOST_DESCRIPTION).chain(['…']).collect()
+    shown.chars().take(MAX_DESCRIPTION).chain(['…']).collect()
 }
 
 pub(super) fn one_line(text: &str) -> String {
@@ -225,8 +225,8 @@ mod tests {
         McpTool { name: name.to_owned(), description: "d".to_owned(), parameters }
     }
 
-    fn offer(tools: Vec<McpTool>, settings: &McpServerSettings) -> McpOffer {
-        let mut offer = McpOffer::default();
+    fn offer(tools: Vec<McpTool>, settings: &McpServerSettings) -> McpAbilities {
+        let mut offer = McpAbilities::default();
         offer.take(tools, settings);
         offer
     }
@@ -268,7 +268,7 @@ mod tests {
         let taken = offer(vec![tool], &settings());
         let description = &taken.tools[0].description;
         assert!(description.starts_with("Look at[2J this\nxxx") && description.ends_with("x…"), "{description}");
-        assert_eq!(description.chars().count(), MOST_DESCRIPTION + 1);
+        assert_eq!(description.chars().count(), MAX_DESCRIPTION + 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Prefix of the names of all MCP tools.
 pub(crate) const MCP_PREFIX: &str = "mcp__";
 /// Maximum length of a name that model providers accept.
-const LONGEST: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// Number of hexadecimal digits that distinguish colliding names.
 const DIGITS: usize = 8;
 
@@ -39,7 +39,7 @@ impl Names {
         let mut names = Self::default();
         for (plain, origins) in wanted {
             match <[Origin; 1]>::try_from(origins) {
-                Ok([only]) if plain.len() <= LONGEST => names.put(plain, only),
+                Ok([only]) if plain.len() <= MAX_NAME_CHARS => names.put(plain, only),
                 Ok([only]) => names.put(hashed(&plain, &only), only),
                 Err(several) => several.into_iter().for_each(|origin| names.put(hashed(&plain, &origin), origin)),
             }
@@ -90,7 +90,7 @@ fn plain(origin: &Origin) -> String {
 
 /// Returns the beginning of a name, and a hash of the tool.
 fn hashed(plain: &str, origin: &Origin) -> String {
-    let kept = plain.get(..plain.len().min(LONGEST - DIGITS - 1)).unwrap_or(plain);
+    let kept = plain.get(..plain.len().min(MAX_NAME_CHARS - DIGITS - 1)).unwrap_or(plain);
     let hash = fnv(origin.server.bytes().chain([0]).chain(origin.tool.bytes()));
     format!("{kept}_{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
 }
@@ -171,7 +171,7 @@ mod tests {
             for known in &origins {
                 let name = names.name(&known.server, &known.tool).unwrap();
                 prop_assert_eq!(names.origin(name), Some(known));
-                prop_assert!(name.len() <= LONGEST && name.starts_with(MCP_PREFIX));
+                prop_assert!(name.len() <= MAX_NAME_CHARS && name.starts_with(MCP_PREFIX));
                 prop_assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'), "{}", name);
             }
         }

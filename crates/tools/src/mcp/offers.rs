@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    McpOffer, McpServerSettings,
+    McpAbilities, McpServerSettings,
     call::{CallError, request},
     connection::Connection,
     listed::one_line,
@@ -21,7 +21,7 @@ use super::{
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Maximum number of listed resources or prompts of one server.
-const MOST_LISTED: usize = 200;
+const MAX_LISTED: usize = 200;
 /// Requests to servers other than tool calls.
 const READS: [&str; 2] = ["resources/read", "prompts/get"];
 
@@ -45,7 +45,7 @@ pub(super) fn tools(all: &Arc<All>) -> Vec<Arc<dyn Tool>> {
 }
 
 /// Returns the names of the servers that are known to offer something.
-fn having(all: &All, what: fn(&McpOffer) -> bool) -> Vec<&str> {
+fn having(all: &All, what: fn(&McpAbilities) -> bool) -> Vec<&str> {
     let having = all.servers.iter().filter(|server| server.offer().is_some_and(|offer| what(&offer)));
     having.map(|server| server.settings.name.as_str()).collect()
 }
@@ -67,7 +67,7 @@ enum Kind {
 
 impl Kind {
     async fn lines(self, connection: &Connection, settings: &McpServerSettings, context: &ToolContext) -> Result<Vec<String>, CallError> {
-        let read = |list: List| list.read(MOST_LISTED, |asked| request(connection, settings, asked, context));
+        let read = |list: List| list.read(MAX_LISTED, |asked| request(connection, settings, asked, context));
         if self == Self::Prompts {
             return Ok(lines(List::Prompts, &read(List::Prompts).await?));
         }
@@ -90,7 +90,7 @@ async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -
     };
     let mut lines = Vec::new();
     for server in servers {
-        let has = |offer: Arc<McpOffer>| if kind == Kind::Resources { offer.resources } else { offer.prompts };
+        let has = |offer: Arc<McpAbilities>| if kind == Kind::Resources { offer.resources } else { offer.prompts };
         if !server.offer().is_some_and(has) {
             continue;
         }

@@ -12,7 +12,7 @@ use rmcp::{
 use serde_json::Value;
 
 /// Maximum number of pages that are requested for one list.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// A paged list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl fmt::Display for Stop {
             Self::UsedCursor(page) => write!(f, "page {page} gave a cursor that was used before"),
             Self::OddCursor(page) => write!(f, "page {page} gave a cursor that is no text"),
             Self::NoList(page) => write!(f, "page {page} holds no list"),
-            Self::ManyPages => write!(f, "there are more than {MOST_PAGES} pages"),
+            Self::ManyPages => write!(f, "there are more than {MAX_PAGES} pages"),
             Self::ManyEntries(most) => write!(f, "there are more than {most} entries"),
         }
     }
@@ -154,7 +154,7 @@ impl Pages {
             _ if fresh == 0 => Stop::NothingNew(self.read),
             Value::String(cursor) if self.cursors.contains(&cursor) => Stop::UsedCursor(self.read),
             Value::String(_) if self.entries.len() == self.most => Stop::ManyEntries(self.most),
-            Value::String(_) if self.read == MOST_PAGES => Stop::ManyPages,
+            Value::String(_) if self.read == MAX_PAGES => Stop::ManyPages,
             Value::String(cursor) => {
                 self.cursors.insert(cursor.clone());
                 return Next::Page(cursor);
@@ -226,11 +226,11 @@ mod tests {
     #[test]
     fn the_number_of_pages_is_bounded() {
         let mut pages = Pages::new(List::Tools, 1_000);
-        for number in 1..MOST_PAGES {
+        for number in 1..MAX_PAGES {
             let cursor = number.to_string();
             assert_eq!(pages.take(page(&[&cursor], json!(cursor))), next(&cursor));
         }
         assert_eq!(pages.take(page(&["last"], json!("last"))), Next::Stop(Stop::ManyPages));
-        assert_eq!(pages.entries.len(), MOST_PAGES);
+        assert_eq!(pages.entries.len(), MAX_PAGES);
     }
 }

@@ -9,11 +9,11 @@ use super::{McpServerSettings, call::CallError, listed::one_line};
 use crate::{ToolError, ToolOutput};
 
 /// Maximum bytes of text that are taken from one response.
-const MOST_TEXT: usize = 4 * 1024 * 1024;
+const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Maximum number of images that are taken from one response.
-const MOST_IMAGES: usize = 20;
+const MAX_IMAGES: usize = 20;
 /// Maximum characters of an unknown part's type that are shown.
-const LONGEST_TYPE: usize = 40;
+const MAX_TYPE: usize = 40;
 
 /// Returns true if a response is the result of a tool.
 pub(super) fn is_of_tool(answer: &Value) -> bool {
@@ -57,7 +57,7 @@ struct Attachments {
 impl Attachments {
     /// Adds a valid image and returns the line that represents it in the text.
     fn image(&mut self, name: Option<&str>, data: &str) -> Option<String> {
-        if !self.takes_images || self.images.len() >= MOST_IMAGES {
+        if !self.takes_images || self.images.len() >= MAX_IMAGES {
             return None;
         }
         let name = name.map_or_else(|| format!("no. {}", self.images.len() + 1), one_line);
@@ -73,7 +73,7 @@ fn of_part(part: &Value, beside: &mut Attachments) -> Result<String, String> {
     let text = |member: &str| part.get(member).and_then(Value::as_str);
     let data = |what: &str| text("data").map(|data| not_shown(what, text("mimeType"), data));
     let Some(kind) = text("type") else { return Err("[left out: a part without a type]".to_owned()) };
-    let shown: String = one_line(kind).chars().take(LONGEST_TYPE).collect();
+    let shown: String = one_line(kind).chars().take(MAX_TYPE).collect();
     let read = match kind {
         "text" => text("text").map(str::to_owned),
         "image" => text("data").and_then(|data| beside.image(None, data)).or_else(|| data("an image")),
@@ -128,8 +128,8 @@ pub(super) fn of_prompt(answer: &Value) -> Option<ToolOutput> {
 }
 
 fn cut(mut text: String) -> String {
-    if text.len() > MOST_TEXT {
-        let end = (0..=MOST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    if text.len() > MAX_TEXT {
+        let end = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);
         text.push_str("\n[the server sent more than is taken]");
     }

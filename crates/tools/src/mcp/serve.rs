@@ -31,7 +31,7 @@ use super::connection::chain;
 use crate::{AskPerson, ProgressReporter, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSpec};
 
 /// Maximum time to deliver the last progress messages of a call before its result is sent.
-const LAST_NEWS: Duration = Duration::from_secs(1);
+const PROGRESS_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Name of the form field for the answer of the person behind a client.
 const ANSWER: &str = "answer";
 
@@ -129,7 +129,7 @@ impl ServerHandler for Handler {
         };
         if let Some(telling) = telling {
             // Limit the wait for messages that the client does not read.
-            let _sent = timeout(LAST_NEWS, telling).await;
+            let _sent = timeout(PROGRESS_FLUSH_TIMEOUT, telling).await;
         }
         answered(outcome)
     }

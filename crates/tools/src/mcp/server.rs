@@ -12,21 +12,21 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpOffer, McpPlace, McpServerSettings,
+    McpAbilities, McpError, McpPlace, McpServerSettings,
     connection::{Connection, chain},
 };
 
 /// Number of consecutive failures after which a server is given up.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 /// Longest delay before a restart.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Returns the delay before the next start after this many consecutive failures; `None` to give up.
 fn wait_after(failures: u32, first: Duration) -> Option<Duration> {
     match failures {
         0 => Some(Duration::ZERO),
-        MOST_FAILURES.. => None,
-        _ => Some(first.saturating_mul(1 << (failures - 1)).min(LONGEST_WAIT)),
+        MAX_FAILURES.. => None,
+        _ => Some(first.saturating_mul(1 << (failures - 1)).min(MAX_WAIT)),
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Server {
     pub(super) settings: McpServerSettings,
     place: McpPlace,
     life: AsyncMutex<Life>,
-    offer: Mutex<Option<Arc<McpOffer>>>,
+    offer: Mutex<Option<Arc<McpAbilities>>>,
 }
 
 #[derive(Default)]
@@ -46,10 +46,10 @@ struct Life {
 }
 
 impl Server {
-    pub(super) fn new(settings: McpServerSettings, place: McpPlace, known: Option<McpOffer>) -> Self {
+    pub(super) fn new(settings: McpServerSettings, place: McpPlace, known: Option<McpAbilities>) -> Self {
         let known = known.map(|known| {
             // Stored offers pass the same checks as those of a running server.
-            let mut offer = McpOffer { tools: Vec::new(), ..known.clone() };
+            let mut offer = McpAbilities { tools: Vec::new(), ..known.clone() };
             offer.take(known.tools, &settings);
             Arc::new(offer)
         });
@@ -57,11 +57,11 @@ impl Server {
     }
 
     /// Returns its offer, if known.
-    pub(super) fn offer(&self) -> Option<Arc<McpOffer>> {
+    pub(super) fn offer(&self) -> Option<Arc<McpAbilities>> {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn store_offer(&self, offer: McpOffer) {
+    fn store_offer(&self, offer: McpAbilities) {
         *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(offer));
     }
 
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn waits_double_and_end() {
         let waits: Vec<_> =
-            (0..=MOST_FAILURES).map(|failures| wait_after(failures, Duration::from_millis(500)).map(|wait| wait.as_millis())).collect();
+            (0..=MAX_FAILURES).map(|failures| wait_after(failures, Duration::from_millis(500)).map(|wait| wait.as_millis())).collect();
         assert_eq!(waits, [Some(0), Some(500), Some(1_000), Some(2_000), Some(4_000), None]);
     }
 }

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpLoading, McpLogin, McpOffer, McpServerSettings, McpSettings, McpTransport, auth, demand,
+    McpAbilities, McpError, McpLoading, McpLogin, McpServerSettings, McpSettings, McpTransport, auth, demand,
     login::StoredLogin,
     names::{Names, Origin},
     offers,
@@ -46,7 +46,7 @@ impl McpServers {
     /// Creates the servers without starting any. `known` contains earlier offers, from [`offers`](Self::offers); these servers need not be
     /// asked.
     #[must_use]
-    pub fn new(settings: McpSettings, place: &McpPlace, mut known: BTreeMap<String, McpOffer>) -> Self {
+    pub fn new(settings: McpSettings, place: &McpPlace, mut known: BTreeMap<String, McpAbilities>) -> Self {
         let servers = settings.servers.into_iter().map(|server| {
             let known = known.remove(&server.name);
             Arc::new(Server::new(server, place.clone(), known))
@@ -65,7 +65,7 @@ impl McpServers {
 
     /// Returns the known offer of each server, to be stored for the next run.
     #[must_use]
-    pub fn offers(&self) -> BTreeMap<String, McpOffer> {
+    pub fn offers(&self) -> BTreeMap<String, McpAbilities> {
         let known = |server: &Arc<Server>| Some((server.settings.name.clone(), server.offer()?.as_ref().clone()));
         self.all.servers.iter().filter_map(known).collect()
     }
@@ -74,7 +74,7 @@ impl McpServers {
     ///
     /// # Errors
     /// [`McpError`] with the reason why it cannot be used.
-    pub async fn test(&self, name: &str, cancel: &CancellationToken) -> Result<McpOffer, McpError> {
+    pub async fn test(&self, name: &str, cancel: &CancellationToken) -> Result<McpAbilities, McpError> {
         let server = self.all.server(name)?;
         server.connection(cancel).await?;
         Ok(server.offer().map(|offer| offer.as_ref().clone()).unwrap_or_default())
@@ -154,7 +154,7 @@ impl McpServers {
     }
 
     /// Returns the settings of each configured server, and its offer if known.
-    pub fn configured(&self) -> impl Iterator<Item = (&McpServerSettings, Option<Arc<McpOffer>>)> {
+    pub fn configured(&self) -> impl Iterator<Item = (&McpServerSettings, Option<Arc<McpAbilities>>)> {
         self.all.servers.iter().map(|server| (&server.settings, server.offer()))
     }
 }

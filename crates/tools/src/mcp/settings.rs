@@ -134,7 +134,7 @@ pub struct NamePatterns(GlobSet);
 
 /// Error for an invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?} is no pattern for names ({reason}): write a name, or one with * and ?, such as \"list_*\"")]
+#[error("{pattern:?} is not a valid name pattern ({reason}): write a name, or one with * and ?, such as \"list_*\"")]
 pub struct NamePatternError {
     /// The pattern as written.
     pub pattern: String,

@@ -1,7 +1,7 @@
 //! Paths for permission rules: relative to the working folder, without `.` and `..`. The normalization is lexical and follows no symbolic
 //! links.
 
-use super::sign::{Fit, Piece, Sign, fit, known_signs, text_of};
+use super::sign::{MatchCertainty, Piece, Sign, fit, known_signs, text_of};
 
 /// A path of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,18 +197,18 @@ impl PathPattern {
 
     /// Matches the pattern against a path. With `and_below`, a pattern also matches everything inside a folder that it matches, and a
     /// single name also matches outside of the working folder.
-    pub(super) fn fit(&self, path: &CallPath, and_below: bool) -> Fit {
+    pub(super) fn fit(&self, path: &CallPath, and_below: bool) -> MatchCertainty {
         let outside = (self.absolute || (self.anywhere && and_below)).then_some(path.whole.as_slice());
         let inside = (!self.absolute).then_some(path.inside.as_deref()).flatten();
         let texts = [outside, inside];
         let all = texts.into_iter().flatten().flat_map(|text| self.forms.iter().map(move |form| fit_below(form, text, and_below)));
-        all.max().unwrap_or(Fit::No)
+        all.max().unwrap_or(MatchCertainty::Never)
     }
 }
 
-fn fit_below(form: &[Piece], path: &[Sign], and_below: bool) -> Fit {
+fn fit_below(form: &[Piece], path: &[Sign], and_below: bool) -> MatchCertainty {
     let itself = fit(form, path);
-    if !and_below || itself == Fit::Surely {
+    if !and_below || itself == MatchCertainty::Certain {
         return itself;
     }
     let below: Vec<Piece> = form.iter().copied().chain([Piece::Char('/'), Piece::Star]).collect();
@@ -219,7 +219,7 @@ fn fit_below(form: &[Piece], path: &[Sign], and_below: bool) -> Fit {
 mod tests {
     use super::*;
 
-    fn check(pattern: &str, path: &str, and_below: bool) -> Fit {
+    fn check(pattern: &str, path: &str, and_below: bool) -> MatchCertainty {
         PathPattern::read(pattern).unwrap().fit(&CallPath::new("/base/it", path), and_below)
     }
 
@@ -261,7 +261,7 @@ mod tests {
             ("a?.md", "ab.md", true, true),
         ];
         for (pattern, path, allows, holds) in table {
-            let got = [false, true].map(|and_below| check(pattern, path, and_below) == Fit::Surely);
+            let got = [false, true].map(|and_below| check(pattern, path, and_below) == MatchCertainty::Certain);
             assert_eq!(got, [allows, holds], "{pattern} {path}");
         }
     }
@@ -282,20 +282,20 @@ mod tests {
                 .collect()
         };
         let table = [
-            (".env", "$", false, Fit::Perhaps),
-            (".env", ".e*", false, Fit::Perhaps),
-            (".env", "*.rs", false, Fit::No),
-            ("src/a", "docs/$", false, Fit::Perhaps),
-            ("src/a", "docs/*", false, Fit::No),
-            ("src/a", "docs/../*/a", false, Fit::Perhaps),
-            ("src/a", "a", true, Fit::Perhaps),
-            ("src/a.rs", "b.rs", true, Fit::Perhaps),
-            ("*.rs", "b.md", true, Fit::Perhaps),
-            ("src/*.rs", "b", false, Fit::No),
-            ("src/a", "../src/a", true, Fit::Perhaps),
-            ("src/a", "..", true, Fit::Perhaps),
-            (".env", ".env", true, Fit::Surely),
-            (".env", "README.md", true, Fit::Perhaps),
+            (".env", "$", false, MatchCertainty::Possible),
+            (".env", ".e*", false, MatchCertainty::Possible),
+            (".env", "*.rs", false, MatchCertainty::Never),
+            ("src/a", "docs/$", false, MatchCertainty::Possible),
+            ("src/a", "docs/*", false, MatchCertainty::Never),
+            ("src/a", "docs/../*/a", false, MatchCertainty::Possible),
+            ("src/a", "a", true, MatchCertainty::Possible),
+            ("src/a.rs", "b.rs", true, MatchCertainty::Possible),
+            ("*.rs", "b.md", true, MatchCertainty::Possible),
+            ("src/*.rs", "b", false, MatchCertainty::Never),
+            ("src/a", "../src/a", true, MatchCertainty::Possible),
+            ("src/a", "..", true, MatchCertainty::Possible),
+            (".env", ".env", true, MatchCertainty::Certain),
+            (".env", "README.md", true, MatchCertainty::Possible),
         ];
         for (pattern, word, moved, expected) in table {
             let here = ["/base/it".to_owned()];

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{act::Act, rule::PermissionRule, shell::SimpleCommand, sign::text_of};
 
 /// Maximum number of rules from one answer.
-const MOST: usize = 5;
+const MAX_RULES: usize = 5;
 
 /// Programs with subcommands: the rule contains program and subcommand, followed by any arguments.
 const WITH_SUBCOMMANDS: [&str; 22] = [
@@ -60,14 +60,14 @@ fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<Permissi
         };
         let rule: PermissionRule = rule.parse().ok()?;
         // The rule must allow exactly this, in spite of special characters in it.
-        if rule.fit(act, false) != super::sign::Fit::Surely {
+        if rule.fit(act, false) != super::sign::MatchCertainty::Certain {
             return None;
         }
         if !rules.contains(&rule) {
             rules.push(rule);
         }
     }
-    (rules.len() <= MOST).then_some(rules)
+    (rules.len() <= MAX_RULES).then_some(rules)
 }
 
 /// Returns the beginning of a command if it describes the effect, or else the complete command.

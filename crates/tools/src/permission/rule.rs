@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     act::Act,
     path::PathPattern,
-    sign::{Fit, Piece, fit, known_signs},
+    sign::{MatchCertainty, Piece, fit, known_signs},
 };
 use crate::names::quoted;
 
@@ -145,7 +145,7 @@ impl PermissionRule {
     pub fn check_tool<'a>(&self, others: impl IntoIterator<Item = &'a str>) -> Result<(), RuleError> {
         let (rule, tool) = (self.text.clone(), self.tool.clone());
         let usual: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).chain(others).collect();
-        let names = |known: &&str| fit(&self.name, &known_signs(known)) == Fit::Surely;
+        let names = |known: &&str| fit(&self.name, &known_signs(known)) == MatchCertainty::Certain;
         if usual.iter().any(names) || tool.starts_with(OF_SERVERS) {
             return Ok(());
         }
@@ -158,21 +158,23 @@ impl PermissionRule {
 
     /// Matches the rule against one effect of a call. Ask and deny rules (`strictly`) match more than allow rules: a path covers all tools
     /// that touch the file and everything inside a folder; a command covers the same program at another path.
-    pub(super) fn fit(&self, act: &Act, strictly: bool) -> Fit {
+    pub(super) fn fit(&self, act: &Act, strictly: bool) -> MatchCertainty {
         match (&self.about, act) {
-            (RuleScope::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known_signs(name))).max().unwrap_or(Fit::No),
+            (RuleScope::All, Act::Call { names }) => {
+                names.iter().map(|name| fit(&self.name, &known_signs(name))).max().unwrap_or(MatchCertainty::Never)
+            }
             (RuleScope::Command(forms), Act::Command(command)) => {
                 let mut of_command = command.forms(strictly);
-                of_command.iter_mut().flat_map(|text| forms.iter().map(|form| fit(form, text))).max().unwrap_or(Fit::No)
+                of_command.iter_mut().flat_map(|text| forms.iter().map(|form| fit(form, text))).max().unwrap_or(MatchCertainty::Never)
             }
-            (RuleScope::Command(_) | RuleScope::Reads(_) | RuleScope::Writes(_), Act::Unknown) => Fit::Perhaps,
+            (RuleScope::Command(_) | RuleScope::Reads(_) | RuleScope::Writes(_), Act::Unknown) => MatchCertainty::Possible,
             (RuleScope::Reads(path), Act::Reads { path: read, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
                 path.fit(read, strictly).min(certainty(*certain))
             }
             (RuleScope::Reads(path), Act::Looks { path: folder }) if strictly => {
                 match path.fit(folder, true).max(path.fit(&folder.all_below(), true)) {
                     // The tool itself skips the files below the folder that a rule protects.
-                    Fit::Perhaps if folder.known_inside().is_some() => Fit::No,
+                    MatchCertainty::Possible if folder.known_inside().is_some() => MatchCertainty::Never,
                     other => other,
                 }
             }
@@ -180,16 +182,16 @@ impl PermissionRule {
                 path.fit(written, strictly).min(certainty(*certain))
             }
             (RuleScope::Host(pattern), Act::Host(host)) => match host {
-                Some(host) if host_fits(pattern, host) => Fit::Surely,
-                Some(_) => Fit::No,
-                None => Fit::Perhaps,
+                Some(host) if host_fits(pattern, host) => MatchCertainty::Certain,
+                Some(_) => MatchCertainty::Never,
+                None => MatchCertainty::Possible,
             },
             (RuleScope::Text { parameter, pattern }, Act::Text { tool, parameter: given, text })
                 if *tool == self.tool && given == parameter =>
             {
                 fit(pattern, &known_signs(text))
             }
-            _ => Fit::No,
+            _ => MatchCertainty::Never,
         }
     }
 
@@ -197,7 +199,7 @@ impl PermissionRule {
     /// `write_file`, which covers all tools.
     pub(super) fn allows_write(&self, path: &super::path::CallPath, tool: &str) -> bool {
         let RuleScope::Writes(pattern) = &self.about else { return false };
-        (self.tool == "write_file" || self.tool == tool) && self.names_protected() && pattern.fit(path, false) == Fit::Surely
+        (self.tool == "write_file" || self.tool == tool) && self.names_protected() && pattern.fit(path, false) == MatchCertainty::Certain
     }
 
     /// Returns true if the path of the rule names a protected place.
@@ -208,12 +210,12 @@ impl PermissionRule {
 
     /// Returns true if the rule covers reading this file. Used by tools that search many files.
     pub(super) fn holds_back(&self, path: &super::path::CallPath) -> bool {
-        matches!(&self.about, RuleScope::Reads(pattern) if pattern.fit(path, true) != Fit::No)
+        matches!(&self.about, RuleScope::Reads(pattern) if pattern.fit(path, true) != MatchCertainty::Never)
     }
 }
 
-const fn certainty(certain: bool) -> Fit {
-    if certain { Fit::Surely } else { Fit::Perhaps }
+const fn certainty(certain: bool) -> MatchCertainty {
+    if certain { MatchCertainty::Certain } else { MatchCertainty::Possible }
 }
 
 impl fmt::Display for PermissionRule {

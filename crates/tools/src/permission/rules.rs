@@ -11,7 +11,7 @@ use super::{
     path::{CallPath, clean},
     remember::to_remember,
     rule::PermissionRule,
-    sign::Fit,
+    sign::MatchCertainty,
 };
 use crate::Approval;
 
@@ -175,7 +175,7 @@ impl PermissionRules {
         if self.lists.deny.is_empty() {
             return None;
         }
-        strongest(&self.lists.deny, &self.acts(tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
+        strongest(&self.lists.deny, &self.acts(tool, parameters)).filter(|(_, fit)| *fit == MatchCertainty::Certain).map(|(rule, _)| rule)
     }
 
     /// Returns the verdict on a call under a mode. The mode matters for redirections: it allows those into files that the file tools may
@@ -186,7 +186,7 @@ impl PermissionRules {
         }
         let acts = self.acts(tool, parameters);
         if let Some((rule, fit)) = strongest(&self.lists.deny, &acts) {
-            return if fit == Fit::Surely { RuleMatch::Denied(rule) } else { RuleMatch::PerhapsDenied(rule) };
+            return if fit == MatchCertainty::Certain { RuleMatch::Denied(rule) } else { RuleMatch::PerhapsDenied(rule) };
         }
         if let Some((rule, _)) = strongest(&self.lists.ask, &acts) {
             return RuleMatch::Asked(rule);
@@ -225,7 +225,7 @@ impl PermissionRules {
     /// Returns true if every effect of a call is allowed.
     fn allows(&self, approval: Approval, acts: &[Act]) -> bool {
         let tool = acts.iter().find(|act| matches!(act, Act::Call { .. }));
-        if tool.is_some_and(|tool| self.allowing().any(|rule| rule.fit(tool, false) == Fit::Surely)) {
+        if tool.is_some_and(|tool| self.allowing().any(|rule| rule.fit(tool, false) == MatchCertainty::Certain)) {
             return true;
         }
         let parts = || acts.iter().filter(|act| !matches!(act, Act::Call { .. }));
@@ -233,7 +233,7 @@ impl PermissionRules {
     }
 
     fn allows_act(&self, approval: Approval, act: &Act) -> bool {
-        let by_rule = || self.allowing().any(|rule| rule.fit(act, false) == Fit::Surely);
+        let by_rule = || self.allowing().any(|rule| rule.fit(act, false) == MatchCertainty::Certain);
         match act {
             Act::Call { .. } | Act::Host(_) | Act::Text { .. } => by_rule(),
             Act::Command(command) => !command.sets && (command.transparent || command.words.is_empty() || by_rule()),
@@ -282,8 +282,8 @@ fn with_folder(text: &str, alias: &str, folder: &str) -> String {
 }
 
 /// Returns the first rule that certainly matches an effect of a call, or else the first that may match.
-fn strongest<'a>(rules: &'a [PermissionRule], acts: &[Act]) -> Option<(&'a PermissionRule, Fit)> {
-    let fits = rules.iter().map(|rule| (rule, acts.iter().map(|act| rule.fit(act, true)).max().unwrap_or(Fit::No)));
+fn strongest<'a>(rules: &'a [PermissionRule], acts: &[Act]) -> Option<(&'a PermissionRule, MatchCertainty)> {
+    let fits = rules.iter().map(|rule| (rule, acts.iter().map(|act| rule.fit(act, true)).max().unwrap_or(MatchCertainty::Never)));
     // The first of the strongest.
-    fits.filter(|(_, fit)| *fit != Fit::No).rev().max_by_key(|(_, fit)| *fit)
+    fits.filter(|(_, fit)| *fit != MatchCertainty::Never).rev().max_by_key(|(_, fit)| *fit)
 }

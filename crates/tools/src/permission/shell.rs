@@ -44,13 +44,13 @@ use self::wrap::WrappedCommand;
 use super::sign::{Sign, text_of};
 
 /// Maximum length of an analysed text in bytes. A longer one needs a person's consent.
-const LONGEST: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 /// Maximum nesting of commands in commands, as in `sh -c "sh -c …"`.
-const DEEPEST: u32 = 4;
+const MAX_DEPTH: u32 = 4;
 /// Maximum number of simple commands in a text.
-const MOST_COMMANDS: usize = 500;
+const MAX_COMMANDS: usize = 500;
 /// Maximum number of possible current folders.
-const MOST_FOLDERS: usize = 8;
+const MAX_FOLDERS: usize = 8;
 
 /// A word of a command.
 pub(super) type Word = Vec<Sign>;
@@ -148,7 +148,7 @@ fn is_odd(text: &str) -> bool {
     let is_unusual = |character: char| {
         (character.is_control() && !matches!(character, '\n' | '\t')) || (character.is_whitespace() && !character.is_ascii())
     };
-    text.len() > LONGEST || text.contains(is_unusual) || joins_lines(text)
+    text.len() > MAX_BYTES || text.contains(is_unusual) || joins_lines(text)
 }
 
 /// Effects of a shell command.
@@ -170,7 +170,7 @@ impl Script {
     /// Parses a text as `bash -c` does.
     pub(super) fn read(text: &str) -> Self {
         let mut script = Self::default();
-        script.add(text, DEEPEST);
+        script.add(text, MAX_DEPTH);
         script
     }
 
@@ -183,7 +183,7 @@ impl Script {
                 Some("pushd" | "popd") | None => None,
                 Some(_) => continue,
             };
-            let target = target.filter(|target| !target.starts_with('-') && !self.repeats && folders.len() <= MOST_FOLDERS)?;
+            let target = target.filter(|target| !target.starts_with('-') && !self.repeats && folders.len() <= MAX_FOLDERS)?;
             // It is unknown if the `cd` runs, and for which of the following commands.
             let moved: Vec<String> =
                 folders.iter().map(|folder| if target.starts_with('/') { target.clone() } else { format!("{folder}/{target}") }).collect();
@@ -211,7 +211,7 @@ impl Script {
     }
 
     fn add_command(&mut self, command: SimpleCommand, deepest: u32) {
-        if self.commands.len() >= MOST_COMMANDS || deepest == 0 {
+        if self.commands.len() >= MAX_COMMANDS || deepest == 0 {
             self.unknown = true;
             return;
         }

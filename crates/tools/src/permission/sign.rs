@@ -79,29 +79,29 @@ impl Piece {
 
 /// Result of matching a rule against a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(super) enum MatchCertainty {
     /// No match.
-    No,
+    Never,
     /// The match depends on parts that are unknown before the call runs.
-    Perhaps,
+    Possible,
     /// Certain match.
-    Surely,
+    Certain,
 }
 
 /// Matches a pattern against a text, for all possible values of its unknown parts.
-pub(super) fn fit(pattern: &[Piece], text: &[Sign]) -> Fit {
-    if meet(pattern, text, true) {
-        Fit::Surely
-    } else if text.iter().any(|sign| sign.is_unknown()) && meet(pattern, text, false) {
-        Fit::Perhaps
+pub(super) fn fit(pattern: &[Piece], text: &[Sign]) -> MatchCertainty {
+    if matches_all_or_some(pattern, text, true) {
+        MatchCertainty::Certain
+    } else if text.iter().any(|sign| sign.is_unknown()) && matches_all_or_some(pattern, text, false) {
+        MatchCertainty::Possible
     } else {
-        Fit::No
+        MatchCertainty::Never
     }
 }
 
-/// Returns true if the pattern matches the text: with `surely` for every value of the unknown parts, otherwise for some value. Computes one
+/// Returns true if the pattern matches the text: with `certain` for every value of the unknown parts, otherwise for some value. Computes one
 /// row of a table per piece, so the time is bounded by the product of both lengths.
-fn meet(pattern: &[Piece], text: &[Sign], surely: bool) -> bool {
+fn matches_all_or_some(pattern: &[Piece], text: &[Sign], certain: bool) -> bool {
     let mut above: Vec<bool> = Vec::new();
     for row in 0..=pattern.len() {
         let (before, here) = (row.checked_sub(1).and_then(|row| pattern.get(row)), pattern.get(row));
@@ -113,8 +113,8 @@ fn meet(pattern: &[Piece], text: &[Sign], surely: bool) -> bool {
             let from_corner = column.checked_sub(1).and_then(|column| above.get(column)).copied().unwrap_or(false);
             let start = row == 0 && column == 0;
             let empty = from_above && before.is_some_and(|piece| piece.repeats());
-            let stands_for = !surely && from_above && before.zip(next).is_some_and(|(piece, sign)| sign.may_be(*piece));
-            let nothing = !surely && from_left && last.is_some_and(|sign| sign.is_unknown());
+            let stands_for = !certain && from_above && before.zip(next).is_some_and(|(piece, sign)| sign.may_be(*piece));
+            let nothing = !certain && from_left && last.is_some_and(|sign| sign.is_unknown());
             let taken = from_left && here.zip(last).is_some_and(|(piece, sign)| piece.takes(*sign));
             let same = from_corner && before.zip(last).is_some_and(|(piece, sign)| piece.is(*sign));
             reached.push(start || empty || stands_for || nothing || taken || same);
@@ -156,34 +156,34 @@ mod tests {
     #[test]
     fn patterns_hold_what_is_known_and_know_what_is_not() {
         let table = [
-            ("", "", Fit::Surely),
-            ("a", "a", Fit::Surely),
-            ("a", "b", Fit::No),
-            ("a*", "a", Fit::Surely),
-            ("a*", "abc_d", Fit::Surely),
-            ("*c", "abc", Fit::Surely),
-            ("*c*d", "abcd", Fit::Surely),
-            ("a?c", "abc", Fit::Surely),
-            ("a?c", "a/c", Fit::No),
-            ("+.md", "x.md", Fit::Surely),
-            ("+.md", "a/x.md", Fit::No),
-            ("*.md", "a/x.md", Fit::Surely),
-            ("rm_*", "rm_$", Fit::Surely),
-            ("rm_*", "$_x", Fit::Perhaps),
-            ("rm_*", "r$_x", Fit::Perhaps),
-            ("rm_*", "g$", Fit::No),
-            ("rm", "$", Fit::Perhaps),
-            ("*", "$", Fit::Surely),
-            ("+", "*", Fit::Surely),
-            ("+", "$", Fit::Perhaps),
-            (".env", ".*", Fit::Perhaps),
-            (".env", "*.rs", Fit::No),
-            (".env/*", "*.rs", Fit::No),
-            ("a/b", "*", Fit::No),
-            ("a/b", "$", Fit::Perhaps),
-            ("git_log_*", "git_log_--stat_$", Fit::Surely),
-            ("git_log_*", "git_$_--stat", Fit::Perhaps),
-            ("a", "_", Fit::No),
+            ("", "", MatchCertainty::Certain),
+            ("a", "a", MatchCertainty::Certain),
+            ("a", "b", MatchCertainty::Never),
+            ("a*", "a", MatchCertainty::Certain),
+            ("a*", "abc_d", MatchCertainty::Certain),
+            ("*c", "abc", MatchCertainty::Certain),
+            ("*c*d", "abcd", MatchCertainty::Certain),
+            ("a?c", "abc", MatchCertainty::Certain),
+            ("a?c", "a/c", MatchCertainty::Never),
+            ("+.md", "x.md", MatchCertainty::Certain),
+            ("+.md", "a/x.md", MatchCertainty::Never),
+            ("*.md", "a/x.md", MatchCertainty::Certain),
+            ("rm_*", "rm_$", MatchCertainty::Certain),
+            ("rm_*", "$_x", MatchCertainty::Possible),
+            ("rm_*", "r$_x", MatchCertainty::Possible),
+            ("rm_*", "g$", MatchCertainty::Never),
+            ("rm", "$", MatchCertainty::Possible),
+            ("*", "$", MatchCertainty::Certain),
+            ("+", "*", MatchCertainty::Certain),
+            ("+", "$", MatchCertainty::Possible),
+            (".env", ".*", MatchCertainty::Possible),
+            (".env", "*.rs", MatchCertainty::Never),
+            (".env/*", "*.rs", MatchCertainty::Never),
+            ("a/b", "*", MatchCertainty::Never),
+            ("a/b", "$", MatchCertainty::Possible),
+            ("git_log_*", "git_log_--stat_$", MatchCertainty::Certain),
+            ("git_log_*", "git_$_--stat", MatchCertainty::Possible),
+            ("a", "_", MatchCertainty::Never),
         ];
         for (pattern, text, expected) in table {
             assert_eq!(fit(&pieces(pattern), &signs(text)), expected, "{pattern} {text}");
@@ -206,7 +206,7 @@ mod tests {
         #[test]
         fn what_is_known_is_held_as_by_trying(pattern in "[ab/?*+]{0,6}", text in "[ab/]{0,7}") {
             let held = slow(&pieces(&pattern), &text.chars().collect::<Vec<_>>());
-            prop_assert_eq!(fit(&pieces(&pattern), &known_signs(&text)), if held { Fit::Surely } else { Fit::No });
+            prop_assert_eq!(fit(&pieces(&pattern), &known_signs(&text)), if held { MatchCertainty::Certain } else { MatchCertainty::Never });
         }
 
         #[test]
@@ -214,9 +214,9 @@ mod tests {
             let filled = text.replace('*', &name).replace('$', &any);
             let of_filled = fit(&pieces(&pattern), &known_signs(&filled));
             match fit(&pieces(&pattern), &signs(&text)) {
-                Fit::Surely => prop_assert_eq!(of_filled, Fit::Surely, "{}", filled),
-                Fit::No => prop_assert_eq!(of_filled, Fit::No, "{}", filled),
-                Fit::Perhaps => {}
+                MatchCertainty::Certain => prop_assert_eq!(of_filled, MatchCertainty::Certain, "{}", filled),
+                MatchCertainty::Never => prop_assert_eq!(of_filled, MatchCertainty::Never, "{}", filled),
+                MatchCertainty::Possible => {}
             }
         }
     }

@@ -17,7 +17,7 @@ use super::{
 use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, permission::Granted};
 
 /// Maximum number of changes that a result names.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// Reverts unapproved changes of protected places in one folder by the calls of a run. Cheap to clone; all clones share the state, since the
 /// changes of concurrent calls cannot be told apart.
@@ -255,8 +255,8 @@ fn changes_note(changes: &[PlaceChange]) -> String {
 
 fn quoted<'a>(paths: impl IntoIterator<Item = &'a str>) -> String {
     let paths: Vec<String> = paths.into_iter().map(|path| format!("`{path}`")).collect();
-    let more = paths.len().saturating_sub(MOST_NAMED);
-    let shown = paths.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = paths.len().saturating_sub(MAX_NAMED);
+    let shown = paths.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 

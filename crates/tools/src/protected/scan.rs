@@ -12,13 +12,13 @@ use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, RESERVE
 use crate::secrets::{learn, passed_over};
 
 /// Maximum number of paths that are visited, and maximum depth. Those nearest to the top come first.
-const MOST_LOOKED_AT: usize = 50_000;
-const DEEPEST: usize = 16;
+const MAX_VISITED: usize = 50_000;
+const MAX_DEPTH: usize = 16;
 /// Maximum number of files that are stored, and maximum size of their content.
-const MOST_KEPT: usize = 2_000;
-const LARGEST: u64 = 1024 * 1024;
+const MAX_KEPT: usize = 2_000;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum number of credential files that are read.
-const MOST_LEARNT: usize = 200;
+const MAX_LEARNED: usize = 200;
 /// Names of further folders in which no one works.
 const PASSED_OVER: [&str; 2] = ["node_modules", ".hg"];
 /// Files in protected folders that programs write all the time, and that start nothing.
@@ -53,7 +53,7 @@ pub(super) type Places = BTreeMap<String, Entry>;
 pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor) -> Places {
     let mut scan = Scan { folder, redactor, found: Places::new(), looked_at: 0, learnt: 0 };
     let mut folders = vec![PathBuf::from(".")];
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let mut below = Vec::new();
         for path in &folders {
             scan.folder(path, &mut below);
@@ -73,7 +73,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     fn entries(&mut self, path: &Path) -> Vec<(PathBuf, EntryFacts)> {
-        if self.looked_at >= MOST_LOOKED_AT {
+        if self.looked_at >= MAX_VISITED {
             return Vec::new();
         }
         // A folder that is gone or may not be listed contains nothing that a command could have written.
@@ -102,7 +102,7 @@ impl Scan<'_> {
             }
             // A link in the place of a folder counts if the files of that folder do.
             let folder_of_such = is_protected(&here.join("*"));
-            if facts.kind == EntryKind::File && self.learnt < MOST_LEARNT && passed_over(&here) {
+            if facts.kind == EntryKind::File && self.learnt < MAX_LEARNED && passed_over(&here) {
                 self.learnt += 1;
                 learn(self.folder, &here, self.redactor);
             }
@@ -168,12 +168,12 @@ impl Scan<'_> {
     }
 
     fn keep(&mut self, path: &Path) {
-        let Some(name) = path.to_str().filter(|_| self.found.len() < MOST_KEPT) else { return };
+        let Some(name) = path.to_str().filter(|_| self.found.len() < MAX_KEPT) else { return };
         let Ok(Some(facts)) = self.folder.entry(path) else { return };
         let entry = match facts.kind {
             EntryKind::Link => self.folder.read_link_entry(path).ok().map(Entry::Link),
             EntryKind::File => {
-                let content = match self.folder.read_entry(path, LARGEST) {
+                let content = match self.folder.read_entry(path, MAX_FILE_BYTES) {
                     Ok((bytes, _)) => Content::Stored(bytes.into()),
                     Err(_) => Content::Stamped(facts.stamp),
                 };

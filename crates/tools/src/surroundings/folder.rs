@@ -15,16 +15,16 @@ use crate::{
 /// Names of files with instructions for agents.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instructions.md"];
 /// Maximum number of files that are visited.
-const MOST_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 /// Number of levels that are always shown.
 const LEVELS: usize = 2;
 /// Maximum number of lines in the tree, and of entries of one folder in it.
-const MOST_LINES: usize = 120;
-const MOST_ENTRIES: usize = 24;
+const MAX_LINES: usize = 120;
+const MAX_ENTRIES: usize = 24;
 /// Maximum number of named paths that the tree shows.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// Maximum number of instruction files that are listed.
-const MOST_INSTRUCTIONS: usize = 20;
+const MAX_INSTRUCTIONS: usize = 20;
 /// File times lag behind the clock by up to one tick of the kernel, which is 10 ms at most.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
@@ -47,11 +47,11 @@ struct Folder(BTreeMap<String, Option<Self>>);
 pub(super) async fn describe(context: &ToolContext, work: &str) -> (String, Vec<String>) {
     let (context, named) = (context.clone(), paths_in(&context.as_relative(work), context.working_folder()));
     let looked = blocking(move || {
-        let deep = named.iter().filter(|path| path.components().nth(1).is_some()).take(MOST_NAMED).cloned().collect();
+        let deep = named.iter().filter(|path| path.components().nth(1).is_some()).take(MAX_NAMED).cloned().collect();
         let mut tree = Tree { deep, ..Tree::default() };
         walk(&context, Path::new(""), |path| {
             tree.add(path);
-            Ok(if tree.files < MOST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if tree.files < MAX_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         Ok((tree.lines(), nearest(tree.instructions, &named)))
     });
@@ -83,7 +83,7 @@ fn nearest(mut instructions: Vec<String>, named: &[PathBuf]) -> Vec<String> {
         };
         (rank, file.clone())
     });
-    instructions.truncate(MOST_INSTRUCTIONS);
+    instructions.truncate(MAX_INSTRUCTIONS);
     instructions
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn changed_since(context: &ToolContext, since: SystemTime, most
             if modified.is_ok_and(|at| at >= since) {
                 changed.push(path.display().to_string());
             }
-            Ok(if files < MOST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if files < MAX_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         let more = changed.len().saturating_sub(most);
         changed.truncate(most);
@@ -132,13 +132,13 @@ impl Tree {
     fn lines(&self) -> String {
         let mut lines = Vec::new();
         self.top.lines(0, &mut lines);
-        let more = lines.len().saturating_sub(MOST_LINES);
-        lines.truncate(MOST_LINES);
+        let more = lines.len().saturating_sub(MAX_LINES);
+        lines.truncate(MAX_LINES);
         if more > 0 {
             lines.push(format!("… {more} more lines"));
         }
-        if self.files >= MOST_FILES {
-            lines.push(format!("… only the first {MOST_FILES} files were looked at"));
+        if self.files >= MAX_FILES {
+            lines.push(format!("… only the first {MAX_FILES} files were looked at"));
         }
         lines.join("\n")
     }
@@ -146,7 +146,7 @@ impl Tree {
 
 impl Folder {
     fn lines(&self, level: usize, lines: &mut Vec<String>) {
-        let most = if level == 0 { usize::MAX } else { MOST_ENTRIES };
+        let most = if level == 0 { usize::MAX } else { MAX_ENTRIES };
         let indent = "  ".repeat(level);
         for (name, folder) in self.0.iter().take(most) {
             let Some(folder) = folder else {

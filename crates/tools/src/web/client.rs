@@ -19,7 +19,7 @@ use super::{
 use crate::tls::{NoTls, secured};
 
 /// Maximum number of redirects.
-const MOST_HOPS: usize = 5;
+const MAX_HOPS: usize = 5;
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Value of the `Accept` header, preferred types first.
@@ -66,7 +66,7 @@ impl WebClient {
     /// Reads a URL. Checks each redirect like the first URL.
     pub(super) async fn read(&self, url: Url) -> Result<Answer, Refusal> {
         let mut here = url;
-        for _ in 0..=MOST_HOPS {
+        for _ in 0..=MAX_HOPS {
             let client = match self.policy.check(&here).map_err(Refusal::Denied)? {
                 Reach::Public => &self.open,
                 Reach::Private => &self.private,
@@ -84,7 +84,7 @@ impl WebClient {
             }
             here = next;
         }
-        Err(Refusal::Failed(format!("more than {MOST_HOPS} redirects, the last to {here}")))
+        Err(Refusal::Failed(format!("more than {MAX_HOPS} redirects, the last to {here}")))
     }
 
     async fn take(&self, url: Url, mut response: Response) -> Result<Answer, Refusal> {

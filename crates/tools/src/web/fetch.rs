@@ -25,12 +25,12 @@ use crate::{
 
 /// Time for which a page is cached, and maximum number of cached pages.
 const KEPT_FOR: Duration = Duration::from_secs(15 * 60);
-const MOST_KEPT: usize = 50;
+const MAX_KEPT: usize = 50;
 /// Time limit of the conversion to Markdown.
 const PARSE: Duration = Duration::from_secs(10);
 /// Maximum number of PDF pages that are read, and of their characters.
-const MOST_PAGES: usize = 100;
-const MOST_CHARACTERS: usize = 400_000;
+const MAX_PAGES: usize = 100;
+const MAX_CHARACTERS: usize = 400_000;
 
 #[derive(Deserialize, JsonSchema)]
 struct Parameters {
@@ -74,8 +74,8 @@ fn bare(entry: &str) -> String {
 
 impl Fetch {
     async fn call(&self, parameters: Parameters, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let mut url =
-            Url::parse(parameters.url.trim()).map_err(|error| ToolError::InvalidParameters(format!("`url` is no address: {error}")))?;
+        let mut url = Url::parse(parameters.url.trim())
+            .map_err(|error| ToolError::InvalidParameters(format!("`url` is not a valid address: {error}")))?;
         url.set_fragment(None);
         if let Some(known) = self.cached(&url) {
             return Ok(known);
@@ -105,7 +105,7 @@ impl Fetch {
 
     fn keep(&self, url: &Url, output: &ToolOutput) {
         let mut kept = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MOST_KEPT {
+        if kept.len() >= MAX_KEPT {
             let oldest = kept.iter().min_by_key(|(_, page)| page.at).map(|(url, _)| url.clone());
             oldest.map(|url| kept.remove(&url));
         }
@@ -125,7 +125,7 @@ async fn page_output(answer: Answer) -> Result<ToolOutput, ToolError> {
         html || kind.is_empty() || kind.starts_with("text/") || is("json") || is("xml") || is("javascript") || is("yaml") || is("toml");
     if !text || body.iter().take(1024).any(|byte| *byte == 0) {
         let bytes = body.len();
-        return Err(ToolError::Failed(format!("{url} is no text but {kind:?}, {bytes} bytes{}", if cut { " or more" } else { "" })));
+        return Err(ToolError::Failed(format!("{url} is not text but {kind:?}, {bytes} bytes{}", if cut { " or more" } else { "" })));
     }
     let body = decoded(body, &kind);
     let page = if html {
@@ -153,11 +153,11 @@ async fn pdf(url: &Url, body: Vec<u8>, cut: bool) -> Result<ToolOutput, ToolErro
             "{url} is a PDF of more than the {bytes} bytes that are read; download it, and use read_file"
         )));
     }
-    let read = timeout(PARSE, blocking(move || Ok(read_pages(&body, 0, MOST_PAGES))));
+    let read = timeout(PARSE, blocking(move || Ok(read_pages(&body, 0, MAX_PAGES))));
     let Ok(read) = read.await else { return Err(ToolError::TimedOut(format!("the PDF {url} takes too long to read"))) };
     let pages = read?.map_err(|error| ToolError::Failed(format!("{url} {error}")))?;
     let next = |page| format!("download the file, and use read_file with offset {page}: it counts pages there");
-    let markdown = pages.render(Some(MOST_CHARACTERS), next);
+    let markdown = pages.render(Some(MAX_CHARACTERS), next);
     let text = format!("{url}\n\n{markdown}");
     Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": "", "markdown": markdown}), ..ToolOutput::default() })
 }

@@ -4,11 +4,11 @@ use dom_query::Document;
 use dom_smoothie::{Config, Readability, TextMode};
 
 /// Maximum nesting that is parsed: the parsers' time grows with its square, and their stack with it.
-const DEEPEST: usize = 300;
+const MAX_DEPTH: usize = 300;
 /// Maximum number of elements in which an article is searched.
-const MOST_ELEMENTS: usize = 100_000;
+const MAX_ELEMENTS: usize = 100_000;
 /// Minimum characters of an article. A shorter one may have missed the content, so the whole page is used.
-const SHORTEST_ARTICLE: usize = 250;
+const MIN_ARTICLE: usize = 250;
 /// Elements that never contain text to read.
 const NOT_TEXT: [&str; 9] = ["script", "style", "noscript", "template", "svg", "iframe", "nav", "head", "form"];
 /// Elements without an end tag.
@@ -23,13 +23,13 @@ pub(super) struct Page {
 
 /// Converts HTML to Markdown. Takes time, so it must not run on an async thread.
 pub(super) fn markdown(html: &str, url: &str) -> Page {
-    if nesting(html) > DEEPEST {
+    if nesting(html) > MAX_DEPTH {
         return Page { title: String::new(), markdown: bare(html) };
     }
-    let config = Config { text_mode: TextMode::Markdown, max_elements_to_parse: MOST_ELEMENTS, ..Config::default() };
+    let config = Config { text_mode: TextMode::Markdown, max_elements_to_parse: MAX_ELEMENTS, ..Config::default() };
     let article = Readability::new(html, Some(url), Some(config)).and_then(|mut reader| reader.parse());
     if let Ok(article) = article
-        && article.text_content.trim().chars().count() >= SHORTEST_ARTICLE
+        && article.text_content.trim().chars().count() >= MIN_ARTICLE
     {
         return Page { title: article.title.trim().to_owned(), markdown: tidy(&article.text_content) };
     }

@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// Maximum bytes of a response.
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum characters of a title or an excerpt.
-const MOST_WORDS: usize = 400;
+const MAX_WORDS: usize = 400;
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// One search result.
@@ -108,7 +108,7 @@ enum Kind {
 #[non_exhaustive]
 pub enum HttpSearchError {
     /// The URL is invalid.
-    #[error("{url:?} is no address: {source}")]
+    #[error("{url:?} is not a valid address: {source}")]
     Address {
         /// The URL.
         url: String,
@@ -197,7 +197,7 @@ impl HttpSearch {
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| error.without_url().to_string())? {
-            if body.len() + chunk.len() > MOST_BYTES {
+            if body.len() + chunk.len() > MAX_BYTES {
                 return Err("it answered more than is read".to_owned());
             }
             body.extend_from_slice(&chunk);
@@ -247,7 +247,7 @@ pub(super) fn plain(text: &str) -> String {
         .replace("&#x27;", "'")
         .replace("&lt;", "<")
         .replace("&gt;", ">");
-    shown.trim().chars().take(MOST_WORDS).collect()
+    shown.trim().chars().take(MAX_WORDS).collect()
 }
 
 impl SearchProvider for HttpSearch {

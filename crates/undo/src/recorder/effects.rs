@@ -26,13 +26,13 @@ impl Recorder {
     ///
     /// # Errors
     /// [`UndoError`]; [`UndoError::AtWork`] while the author is at work.
-    pub fn put_back(&self, author: &Author, keep: impl Fn(&Path) -> bool) -> Result<(UndoResult, Vec<Conflict>), UndoError> {
+    pub fn discard_effects(&self, author: &Author, keep: impl Fn(&Path) -> bool) -> Result<(UndoResult, Vec<Conflict>), UndoError> {
         if !self.made_effects(author)? {
             let undone = UndoResult { number: None, changes: Vec::new(), failed: Vec::new() };
             return Ok((undone, self.effects_of_several(author, &keep)?));
         }
         let mut plan = self.plan(&Scope::Effects { author: author.clone() }, false)?;
-        leave(&mut plan, &keep);
+        exclude(&mut plan, &keep);
         let undone = self.undo(&plan)?;
         let (folders, mut left): (Vec<Conflict>, Vec<Conflict>) =
             plan.conflicts.into_iter().partition(|conflict| conflict.kind == ConflictKind::NotEmpty);
@@ -90,7 +90,7 @@ impl Recorder {
     }
 
     /// Counts the recorded changes so far, including those that were undone later, without the changes that `tool` alone made and those
-    /// that [`put_back`](Self::put_back) reverted. An equal count means that no known file has changed. Returns `None` where changes are
+    /// that [`discard_effects`](Self::discard_effects) reverted. An equal count means that no known file has changed. Returns `None` where changes are
     /// not recorded.
     #[must_use]
     pub fn count_changes(&self, tool: &str) -> Option<u64> {
@@ -155,7 +155,7 @@ const fn is_content(why: UnrecordedReason) -> bool {
 }
 
 /// Takes the paths that stay as they are out of a plan, and the folders that hold them.
-fn leave(plan: &mut UndoPlan, keep: &impl Fn(&Path) -> bool) {
+fn exclude(plan: &mut UndoPlan, keep: &impl Fn(&Path) -> bool) {
     let left: Vec<PathBuf> = plan.changes.iter().map(|change| change.path.clone()).filter(|path| keep(path)).collect();
     plan.changes.retain(|change| {
         let is_removed = change.after.is_none();

@@ -50,12 +50,12 @@ type Ends = BTreeMap<PathBuf, (Option<Entry>, Option<Entry>)>;
 type PathStates = BTreeMap<PathBuf, Option<Entry>>;
 
 impl Recorder {
-    /// Imports work that was done elsewhere, and records each piece under its own authors, oldest first. `come` changes the folder for all
+    /// Imports work that was done elsewhere, and records each piece under its own authors, oldest first. `apply_changes` changes the folder for all
     /// pieces at once. If it fails, or the process dies meanwhile, its changes are recorded under `on_behalf`.
     ///
     /// # Errors
-    /// The errors of `come`.
-    pub fn import<T, E>(&self, on_behalf: &Author, work: &[ImportedWork], come: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    /// The errors of `apply_changes`.
+    pub fn import<T, E>(&self, on_behalf: &Author, work: &[ImportedWork], apply_changes: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut state = self.state();
         let begun = self.record_step_with_turn(&mut state, |live, counts| {
             let mut before = BTreeMap::new();
@@ -73,8 +73,8 @@ impl Recorder {
             live.add(Record::About { author: on_behalf.clone(), changes: before.iter().map(about).collect() })?;
             Ok(before)
         });
-        let come = come();
-        let Some((before, turn)) = begun else { return come };
+        let apply_changes = apply_changes();
+        let Some((before, turn)) = begun else { return apply_changes };
         self.record_step_within(&mut state, &turn, |live, counts| {
             let mut ends = Ends::new();
             for (path, before) in before {
@@ -82,17 +82,17 @@ impl Recorder {
                 self.refresh(live, counts, &path)?;
                 ends.insert(path, (before, after));
             }
-            let mut records = if come.is_ok() { self.pieces(live, work, &ends)? } else { Vec::new() };
+            let mut records = if apply_changes.is_ok() { self.pieces(live, work, &ends)? } else { Vec::new() };
             let about = live.history.about.is_some();
             if about && !records.iter().any(|record| matches!(record, Record::Changed { .. })) {
                 // Changes without a known author; this record also ends the announcement of the change.
-                let left = if come.is_ok() { Vec::new() } else { ends.into_iter().filter_map(changed).collect() };
+                let left = if apply_changes.is_ok() { Vec::new() } else { ends.into_iter().filter_map(changed).collect() };
                 records.insert(0, Record::Changed { by: vec![on_behalf.clone()], changes: left });
             }
             live.add_all(records)?;
             Ok(())
         });
-        come
+        apply_changes
     }
 
     /// Returns the records of each piece: from the state after the piece before it to its own.
@@ -141,7 +141,7 @@ impl Recorder {
     }
 
     /// Returns the state of a path between two pieces, with its content stored. The other place only reports if a file is executable; other
-    /// mode bits come from the state before and after the whole import.
+    /// mode bits apply_changes from the state before and after the whole import.
     fn entry(&self, objects: &Objects, content: &Content, (before, after): &(Option<Entry>, Option<Entry>)) -> Result<Entry, UndoError> {
         let too_large = |size| Entry::NotKept { why: UnrecordedReason::TooLarge, size, modified: 0 };
         Ok(match content {

@@ -28,7 +28,7 @@ impl Recorder {
     /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
     pub(super) fn scan_folder(&self, live: &mut LogState, counts: &mut ScanCounts) -> Result<(), UndoError> {
         // Before the scan, because a process that ends during it may still change files that were already scanned.
-        self.without_the_gone(live);
+        self.drop_dead_windows(live);
         let found = self.scanner(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
             None => {

@@ -88,7 +88,7 @@ impl Recorder {
     }
 
     fn nobody_at_work(&self, live: &mut LogState, scope: &Scope) -> Result<(), UndoError> {
-        self.without_the_gone(live);
+        self.drop_dead_windows(live);
         let at_work = live.open.values().filter(|author| scope.contains(author)).find_map(|author| author.task.clone());
         at_work.map_or(Ok(()), |task| Err(UndoError::AtWork { task }))
     }

@@ -11,8 +11,8 @@ fn run_check(place: &Place, recorder: &Arc<Recorder>, work: impl FnOnce(&Place))
     recorder.close(window);
 }
 
-fn put_back(recorder: &Recorder, keep: impl Fn(&Path) -> bool) -> Vec<String> {
-    let (undone, left) = recorder.put_back(&check(), keep).unwrap();
+fn discard_effects(recorder: &Recorder, keep: impl Fn(&Path) -> bool) -> Vec<String> {
+    let (undone, left) = recorder.discard_effects(&check(), keep).unwrap();
     assert_eq!((left, undone.failed.len()), (Vec::new(), 0));
     undone.changes.iter().map(|change| change.path.display().to_string()).collect()
 }
@@ -23,10 +23,10 @@ fn effects_of_a_check_go_and_the_work_of_its_task_stays() {
     let recorder = place.recorder();
     place.by(&recorder, "t", |place| place.write("a.txt", "work"));
     let worked = place.tree();
-    assert_eq!(put_back(&recorder, |_| false), Vec::<String>::new());
+    assert_eq!(discard_effects(&recorder, |_| false), Vec::<String>::new());
     for _ in 0..2 {
         run_check(&place, &recorder, ravage);
-        assert!(put_back(&recorder, |_| false).contains(&"a.txt".to_owned()));
+        assert!(discard_effects(&recorder, |_| false).contains(&"a.txt".to_owned()));
         assert_eq!(place.tree(), worked);
     }
     assert_eq!(recorder.last_undo().unwrap(), None, "nobody has undone anything");
@@ -46,7 +46,7 @@ fn effects_that_a_crash_left_go_with_those_of_the_next_check() {
     drop(window);
     let recorder = place.recorder();
     run_check(&place, &recorder, |place| place.write("later.txt", "by the check"));
-    put_back(&recorder, |_| false);
+    discard_effects(&recorder, |_| false);
     assert_eq!(place.tree(), worked);
 }
 
@@ -59,14 +59,14 @@ fn effects_stay_where_they_are_ignored_or_perhaps_of_others() {
         place.write("out/deep/made.o", "made");
         place.write("out/report.txt", "made");
     });
-    assert_eq!(put_back(&recorder, |path| path.extension().is_some_and(|ending| ending == "o")), ["out/report.txt"]);
+    assert_eq!(discard_effects(&recorder, |path| path.extension().is_some_and(|ending| ending == "o")), ["out/report.txt"]);
     assert_eq!(place.read("out/deep/made.o"), "made");
     // Another command ran at the same time.
     let other = recorder.open(author("other")).unwrap();
     run_check(&place, &recorder, |place| place.write("both.txt", "whose?"));
     recorder.close(other);
     let back = || {
-        let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();
+        let (undone, left) = recorder.discard_effects(&check(), |path| path.starts_with("out")).unwrap();
         (undone.changes, left.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.kind)).collect::<Vec<_>>())
     };
     let also = ConflictKind::AlsoBy(vec!["other".to_owned()]);
@@ -113,7 +113,7 @@ fn changes_are_counted_without_the_effects_of_checks() {
     count(0);
     run_check(&place, &recorder, |place| place.write("by-check.txt", "made"));
     count(0);
-    put_back(&recorder, |_| false);
+    discard_effects(&recorder, |_| false);
     count(0);
     place.by(&recorder, "one", |place| place.write("a.txt", "1"));
     count(1);

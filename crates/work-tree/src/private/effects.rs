@@ -6,11 +6,11 @@ use super::{BASE, CHECKED, PrivateFolder, PrivateFolders, commit, removed};
 use crate::{Commit, WorkTreeError, history::Blob, tree::write_whole};
 
 /// Largest file whose content [`PrivateFolder::unmerged`] returns.
-const LONGEST: u64 = 1_000_000;
+const MAX_FILE_BYTES: u64 = 1_000_000;
 
 /// A file in a private folder that differs from the state that the work is based on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmerged {
+pub struct UnmergedFile {
     /// Path relative to the folder.
     pub path: PathBuf,
     /// Former and current content; empty if there is no file, and `None` if it is too large.
@@ -30,13 +30,13 @@ impl PrivateFolder {
         self.tree.record(commit(&self.home.join(BASE)).await?.as_ref(), &[]).await
     }
 
-    /// Begins a command that must leave no effects. [`put_back`](Self::put_back) ends it. If the process dies before that, the effects are
+    /// Begins a command that must leave no effects. [`discard_effects`](Self::discard_effects) ends it. If the process dies before that, the effects are
     /// put back when the folder is used again.
     ///
     /// # Errors
     /// [`WorkTreeError`].
     pub async fn begin_check(&self) -> Result<Commit, WorkTreeError> {
-        self.put_back_of_cut_off().await?;
+        self.discard_interrupted_effects().await?;
         let state = self.state().await?;
         write_whole(&self.home.join(CHECKED), state.as_str()).await?;
         Ok(state)
@@ -46,7 +46,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// [`WorkTreeError`]: the next check or use of the folder tries it again.
-    pub async fn put_back(&self, state: &Commit) -> Result<Vec<PathBuf>, WorkTreeError> {
+    pub async fn discard_effects(&self, state: &Commit) -> Result<Vec<PathBuf>, WorkTreeError> {
         let now = self.state().await?;
         let changed = self.tree.changed(state, &now).await?;
         if !changed.is_empty() {
@@ -57,9 +57,9 @@ impl PrivateFolder {
     }
 
     /// Puts back the effects of a check whose process died.
-    pub(super) async fn put_back_of_cut_off(&self) -> Result<(), WorkTreeError> {
+    pub(super) async fn discard_interrupted_effects(&self) -> Result<(), WorkTreeError> {
         match commit(&self.home.join(CHECKED)).await? {
-            Some(state) => self.put_back(&state).await.map(drop),
+            Some(state) => self.discard_effects(&state).await.map(drop),
             None => Ok(()),
         }
     }
@@ -78,16 +78,16 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// [`WorkTreeError`].
-    pub async fn unmerged(&self) -> Result<Vec<Unmerged>, WorkTreeError> {
+    pub async fn unmerged(&self) -> Result<Vec<UnmergedFile>, WorkTreeError> {
         let Some(base) = commit(&self.home.join(BASE)).await? else { return Ok(Vec::new()) };
         let now = self.state().await?;
         let mut unmerged = Vec::new();
         for changed in self.tree.changed(&base, &now).await? {
             let blobs: Vec<&Blob> = changed.before.iter().chain(&changed.after).collect();
-            let is_short = self.tree.sizes(&blobs).await?.into_iter().all(|size| size <= LONGEST);
+            let is_short = self.tree.sizes(&blobs).await?.into_iter().all(|size| size <= MAX_FILE_BYTES);
             let content = if is_short { Some((self.bytes(&changed.before).await?, self.bytes(&changed.after).await?)) } else { None };
             let (was_there, is_there) = (changed.before.is_some(), changed.after.is_some());
-            unmerged.push(Unmerged { path: changed.path, content, was_there, is_there });
+            unmerged.push(UnmergedFile { path: changed.path, content, was_there, is_there });
         }
         Ok(unmerged)
     }

@@ -12,7 +12,7 @@ use std::{
 use aime_progress_management::ConflictKind;
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, Unmerged};
+use super::{Extras, FolderMerge, PrivateFolder, PrivateFolders, UnmergedFile};
 use crate::{FileConflict, WorkTreeError};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -441,7 +441,7 @@ async fn effects_of_a_check_are_put_back() {
     };
     let state = a.begin_check().await.unwrap();
     ravage();
-    let changed = a.put_back(&state).await.unwrap();
+    let changed = a.discard_effects(&state).await.unwrap();
     assert_eq!(changed, ["made", "new", "text"].map(PathBuf::from));
     is_as_worked();
     // A check that a crash cut off.
@@ -450,12 +450,16 @@ async fn effects_of_a_check_are_put_back() {
     folders.begin("a", &Extras::default()).await.unwrap();
     is_as_worked();
     let unmerged = a.unmerged().await.unwrap();
-    let made =
-        Unmerged { path: PathBuf::from("made"), content: Some((Vec::new(), b"by the work".to_vec())), was_there: false, is_there: true };
+    let made = UnmergedFile {
+        path: PathBuf::from("made"),
+        content: Some((Vec::new(), b"by the work".to_vec())),
+        was_there: false,
+        is_there: true,
+    };
     assert_eq!((unmerged.len(), &unmerged[0]), (2, &made));
     let before = a.state().await.unwrap();
     shared.write("by hand", "a person's\n");
     assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
     assert_eq!(folders.differs_from(&before).await.unwrap(), [PathBuf::from("by hand")]);
-    assert_eq!(a.unmerged().await.unwrap(), Vec::<Unmerged>::new());
+    assert_eq!(a.unmerged().await.unwrap(), Vec::<UnmergedFile>::new());
 }

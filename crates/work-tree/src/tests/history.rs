@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use proptest::prelude::*;
 
 use super::{Hosts, hosts};
-use crate::{Blob, Changed, Commit, MergeResult, WorkHistory};
+use crate::{Blob, ChangedPath, Commit, MergeResult, WorkHistory};
 
 impl Hosts {
     /// Records work of an author after a state: contents of files, or `None` to remove one.
@@ -37,7 +37,7 @@ impl Hosts {
         let mut lines = Vec::new();
         for step in self.there.history(from, to).await.unwrap().unwrap().steps {
             let by = step.authors.into_iter().collect::<Vec<_>>().join(" and ");
-            for Changed { path, before, after } in step.changes {
+            for ChangedPath { path, before, after } in step.changes {
                 let (before, after) = (self.text(before.as_ref()).await, self.text(after.as_ref()).await);
                 lines.push(format!("{by}: {} {before:?} {after:?}", path.display()));
             }
@@ -182,7 +182,7 @@ async fn do_all(actions: Vec<Action>) {
             assert!(previous.is_none_or(|previous| previous == changed.before), "{} does not stand so", changed.path.display());
         }
         let expected: Vec<_> = hosts.there.changed(&begun, &to).await.unwrap();
-        let found = stands.into_iter().map(|(path, after)| Changed { before: before.remove(&path).flatten(), path, after });
+        let found = stands.into_iter().map(|(path, after)| ChangedPath { before: before.remove(&path).flatten(), path, after });
         assert_eq!(found.filter(|changed| changed.before != changed.after).collect::<Vec<_>>(), expected);
     }
 }

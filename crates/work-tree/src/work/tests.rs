@@ -1,6 +1,6 @@
 use std::{ffi::OsString, fs, os::unix::fs::symlink, path::Path};
 
-use super::{WorkMerged, WorkTree};
+use super::{WorkMergeResult, WorkTree};
 use crate::{Commit, Extras, FileConflict, FolderMerge, PrivateFolders};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -85,7 +85,7 @@ impl Host {
         Some(self.tree.content(&blob).await.unwrap())
     }
 
-    async fn merge(&self, ours: &Commit, theirs: &Commit, open: &[FileConflict]) -> WorkMerged {
+    async fn merge(&self, ours: &Commit, theirs: &Commit, open: &[FileConflict]) -> WorkMergeResult {
         self.tree.merge_work(ours, theirs, open, Path::new(HOME)).await.unwrap()
     }
 
@@ -100,7 +100,9 @@ impl Host {
         let first = self.work(None, begin).await;
         let a = self.work(Some(&first), work_of_a).await;
         let b = self.work(Some(&first), work_of_b).await;
-        let WorkMerged::Conflict { shared, private, conflicts } = self.merge(&a, &b, &[]).await else { panic!("they do not conflict") };
+        let WorkMergeResult::Conflict { shared, private, conflicts } = self.merge(&a, &b, &[]).await else {
+            panic!("they do not conflict")
+        };
         (shared, private, conflicts)
     }
 }
@@ -179,13 +181,15 @@ async fn a_state_is_merged_once_its_markers_are_gone() {
         fs::remove_dir_all(folder.join(HOME)).unwrap();
     };
     let untouched = host.work(Some(&private), |folder| fs::write(folder.join("more"), "b's\n").unwrap()).await;
-    let WorkMerged::Conflict { shared: same, private: same_private, conflicts } = host.merge(&shared, &untouched, &found).await else {
+    let WorkMergeResult::Conflict { shared: same, private: same_private, conflicts } = host.merge(&shared, &untouched, &found).await else {
         panic!("the markers are still there")
     };
     assert_eq!((&same, &same_private, &conflicts), (&shared, &untouched, &found));
     let meanwhile = host.work(Some(&shared), |folder| edit(folder, "four", "4")).await;
     let resolved = host.work(Some(&untouched), resolve).await;
-    let WorkMerged::Clean { shared: both, resolved } = host.merge(&meanwhile, &resolved, &found).await else { panic!("nothing is open") };
+    let WorkMergeResult::Clean { shared: both, resolved } = host.merge(&meanwhile, &resolved, &found).await else {
+        panic!("nothing is open")
+    };
     let text = TEXT.replace("one", "a's\nb's").replace("four", "4").replace("seven", "7");
     assert_eq!(host.read(&both, "text").await, Some(text.into_bytes()));
     assert_eq!((host.read(&both, "image").await, host.read(&both, "more").await), (Some(vec![0, 1, 4]), Some(b"b's\n".to_vec())));
@@ -202,19 +206,19 @@ async fn nothing_is_kept_of_a_conflict_of_text_that_is_resolved() {
     let first = host.work(None, begin).await;
     let a = host.work(Some(&first), |folder| edit(folder, "one", "a's")).await;
     let b = host.work(Some(&first), |folder| edit(folder, "one", "b's")).await;
-    let WorkMerged::Conflict { shared, private, conflicts } = host.merge(&a, &b, &[]).await else { panic!("they do not conflict") };
+    let WorkMergeResult::Conflict { shared, private, conflicts } = host.merge(&a, &b, &[]).await else { panic!("they do not conflict") };
     let own = conflicts[0].own.clone().unwrap();
     assert_eq!(host.read(&shared, own.to_str().unwrap()).await, Some(TEXT.replace("one", "b's").into_bytes()));
     // Its second attempt conflicts with what was merged meanwhile: both of its versions are kept.
     let meanwhile = host.work(Some(&shared), |folder| edit(folder, "a's", "another's")).await;
     let mine = host.work(Some(&private), |folder| fs::write(folder.join("text"), TEXT.replace("one", "b's second")).unwrap()).await;
-    let WorkMerged::Conflict { shared, private, conflicts } = host.merge(&meanwhile, &mine, &conflicts).await else {
+    let WorkMergeResult::Conflict { shared, private, conflicts } = host.merge(&meanwhile, &mine, &conflicts).await else {
         panic!("they do not conflict")
     };
     let older = format!("{}.1", own.display());
     assert_eq!(host.read(&shared, &older).await, Some(TEXT.replace("one", "b's").into_bytes()));
     let resolved = host.work(Some(&private), |folder| fs::write(folder.join("text"), "both\n").unwrap()).await;
-    let WorkMerged::Clean { shared, resolved } = host.merge(&shared, &resolved, &conflicts).await else { panic!("nothing is open") };
+    let WorkMergeResult::Clean { shared, resolved } = host.merge(&shared, &resolved, &conflicts).await else { panic!("nothing is open") };
     assert_eq!(resolved, [FileConflict { own: None, hunks: String::new(), ..conflicts[0].clone() }]);
     assert_eq!(host.read(&shared, "text").await, Some(b"both\n".to_vec()));
     assert_eq!(host.home(&shared).await, Vec::<String>::new());

@@ -197,7 +197,7 @@ fn calls_about_one_task_are_checked_against_its_status() {
         ),
         ("amend_criterion", json!({"number": 2, "text": "make test passes", "evidence": "e"}), Ok("amend_criterion 2")),
         ("amend_criterion", json!({"number": "3", "text": "x"}), Err("evidence: is missing\nnumber: there is no criterion 3; there are 2")),
-        ("amend_criterion", json!({"number": "two", "text": "x", "evidence": "e"}), Err("number: \"two\" is no whole number")),
+        ("amend_criterion", json!({"number": "two", "text": "x", "evidence": "e"}), Err("number: \"two\" is not a whole number")),
         ("read_result", task("find"), Err("tool: `read_result` reads, and changes nothing of the plan")),
     ];
     for (tool, parameters, expected) in table {

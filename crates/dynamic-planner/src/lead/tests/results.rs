@@ -52,7 +52,7 @@ fn a_long_result_is_read_in_parts() {
 fn what_cannot_be_read_is_named() {
     let table = [
         (json!({"task": "slow"}), "task: the task `slow` is running and has no result yet (wait until it settles: the run wakes you)"),
-        (json!({"task": "find", "offset": 99_999, "limit": "x"}), "limit: \"x\" is no whole number"),
+        (json!({"task": "find", "offset": 99_999, "limit": "x"}), "limit: \"x\" is not a whole number"),
         (json!({}), "task: is missing"),
     ];
     for (parameters, expected) in table {

@@ -12,7 +12,7 @@ pub(in crate::openai) struct KnownWindow {
 /// Room between the counted request and the end of the window: templates add a few tokens.
 const MARGIN: u64 = 64;
 /// A shorter answer is not worth asking for.
-const SHORTEST: u64 = 256;
+const MIN_ANSWER_TOKENS: u64 = 256;
 
 impl KnownWindow {
     pub(super) fn new(reported: ReportedLimits, estimated: u64) -> Self {
@@ -24,7 +24,7 @@ impl KnownWindow {
     pub(in crate::openai) fn room_beside(self, estimated: u64) -> Option<u32> {
         let input = estimated.saturating_mul(self.per_mille) / 1_000;
         let room = self.tokens.checked_sub(input.saturating_add(MARGIN))?;
-        (room >= SHORTEST).then(|| u32::try_from(room).unwrap_or(u32::MAX))
+        (room >= MIN_ANSWER_TOKENS).then(|| u32::try_from(room).unwrap_or(u32::MAX))
     }
 }
 

@@ -22,11 +22,11 @@ const ANYWHERE: [&str; 14] = [
     "else",
 ];
 /// References are followed so deep; a schema that holds itself has no end.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// Returns a schema that describes the same parameters with fewer words.
 pub(in crate::openai) fn simplified(schema: &Value) -> Value {
-    let mut simple = simplify(schema, schema, DEEPEST);
+    let mut simple = simplify(schema, schema, MAX_DEPTH);
     if let Some(top) = simple.as_object_mut() {
         AT_THE_TOP.iter().for_each(|name| drop(top.remove(*name)));
         top.remove("$defs");
@@ -39,7 +39,7 @@ pub(in crate::openai) fn simplified(schema: &Value) -> Value {
 
 /// Returns the schema with what it refers to in its place, and without keywords that only narrow what a value may be.
 pub(in crate::openai) fn without_references(schema: &Value) -> Value {
-    simplify(schema, schema, DEEPEST)
+    simplify(schema, schema, MAX_DEPTH)
 }
 
 fn simplify(schema: &Value, root: &Value, depth: usize) -> Value {

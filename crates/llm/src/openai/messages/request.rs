@@ -8,7 +8,7 @@ use crate::openai::form::{Writing, call_id, sendable_arguments, tool_name, with_
 use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
 /// The least that thinking may be allowed, in tokens.
-const LEAST_BUDGET: u32 = 1_024;
+const MIN_BUDGET: u32 = 1_024;
 
 /// Everything but the model, the system text, the messages and the tools.
 pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writing: &Writing<'_>, tools: bool) -> Map<String, Value> {
@@ -37,11 +37,11 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
             true
         }
         (Some(effort), ThinkingForm::Budget) => {
-            let budget = budget(effort).min(bound.saturating_sub(LEAST_BUDGET));
-            if budget >= LEAST_BUDGET {
+            let budget = budget(effort).min(bound.saturating_sub(MIN_BUDGET));
+            if budget >= MIN_BUDGET {
                 body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget}));
             }
-            budget >= LEAST_BUDGET
+            budget >= MIN_BUDGET
         }
     };
     if let Some((name, _)) = form {

@@ -16,12 +16,12 @@ fn scripted(name: &str, replies: impl IntoIterator<Item = Reply>) -> ScriptedMod
     ScriptedModel::new(name).on(When::any(), replies)
 }
 
-fn seat(model: impl ChatModel + 'static) -> Slot {
+fn slot(model: impl ChatModel + 'static) -> Slot {
     Slot { model: Arc::new(model), pause: Arc::default() }
 }
 
 fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> Fallback {
-    Fallback::new(seat(primary.clone()), vec![seat(other.clone())])
+    Fallback::new(slot(primary.clone()), vec![slot(other.clone())])
 }
 
 async fn answer_text(model: &Fallback) -> String {
@@ -156,7 +156,7 @@ async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
     use std::sync::atomic::Ordering::SeqCst;
     let a = Arc::new(Commanded { answers: false.into(), asked: 0.into(), go: tokio::sync::Semaphore::new(1) });
     let b = scripted("b", [Reply::text("from b")]);
-    let model = Fallback::new(seat(Arc::clone(&a)), vec![seat(b)]);
+    let model = Fallback::new(slot(Arc::clone(&a)), vec![slot(b)]);
     assert_eq!(answer_text(&model).await, "from b", "it fails");
     for _ in 0..FIRST_PAUSE {
         assert_eq!(answer_text(&model).await, "from b", "it is left out");

@@ -23,7 +23,7 @@ use crate::{
 use random::{Given, Happening, Way};
 
 /// Maximum number of facts that a run of this size needs to end.
-const MOST_FACTS: usize = 600;
+const MAX_FACTS: usize = 600;
 
 impl World {
     /// Applies one happening, if possible.
@@ -126,7 +126,7 @@ impl World {
     /// Answers every effect, so that the run must end.
     fn end(&mut self) {
         self.acknowledges = true;
-        let until = self.facts.len() + MOST_FACTS;
+        let until = self.facts.len() + MAX_FACTS;
         while !(self.machine.is_over() && self.output.is_some()) {
             assert!(self.facts.len() < until, "the run does not end: {} {}", self.statuses(), self.open());
             if self.output.is_some() {

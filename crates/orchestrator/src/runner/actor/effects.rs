@@ -27,7 +27,7 @@ use crate::{
 const MERGED_MEANWHILE: &str = "\n\n[Other tasks changed files of the folder meanwhile. Read a file again before you write it.]";
 
 /// Maximum characters of an interrupted call's output, if results are not cut.
-const MOST_PRINTED: usize = 10_000;
+const MAX_PRINTED: usize = 10_000;
 
 type Context = EffectContext<ActorMachine>;
 
@@ -138,7 +138,7 @@ impl ActorRunner {
         if self.input.spec.tool(tool).is_some_and(|tool_spec| tool_spec.touches == ToolScope::Processes) {
             known.push_str("Its processes were ended with aime. ");
         }
-        let printed = output.map(|output| output.tail(self.tool_context.text_limit.unwrap_or(MOST_PRINTED)));
+        let printed = output.map(|output| output.tail(self.tool_context.text_limit.unwrap_or(MAX_PRINTED)));
         match printed.as_deref() {
             None => known.push_str("Its output is lost. "),
             Some("") => known.push_str("It had printed nothing. "),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 use aime_messages::{Message, message};
 use aime_sandbox::Confinement;
 use aime_tools::{
-    McpClient, McpLoading, McpLogin, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
+    McpAbilities, McpClient, McpLoading, McpLogin, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
 };
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ struct OfferCache {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct KeptServer {
     settings: McpServerConfig,
-    offer: McpOffer,
+    offer: McpAbilities,
 }
 
 /// Configured servers.

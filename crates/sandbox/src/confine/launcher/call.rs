@@ -19,7 +19,7 @@ use rustix::net::{
 use super::{Launcher, Order, enter::READY};
 
 /// Time limit for the launcher's answer. A launcher normally answers within milliseconds, or dies.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes of an answer.
 const ANSWER: usize = 4096;
 
@@ -31,8 +31,8 @@ impl Call {
     /// Returns the socket, and its other end for the launcher's standard input.
     pub(crate) fn new() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
-        ours.set_read_timeout(Some(PATIENCE))?;
-        ours.set_write_timeout(Some(PATIENCE))?;
+        ours.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        ours.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         Ok((Self(ours), theirs.into()))
     }
 

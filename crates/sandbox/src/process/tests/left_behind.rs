@@ -109,7 +109,7 @@ async fn what_runs_under_an_outer_command_ends_with_that_too() {
     request.environment.insert(mark::VARIABLE.into(), outer.below(None));
     let running = tokio::spawn(outcome(request));
     let session = pid(folder.path(), "pid").await;
-    tokio::task::spawn_blocking(|| family::Family::new(outer).end()).await.unwrap();
+    tokio::task::spawn_blocking(|| family::ProcessTree::new(outer).end()).await.unwrap();
     death(session).await;
     assert_eq!(running.await.unwrap().end, ProcessEnd::Signalled(9));
 }

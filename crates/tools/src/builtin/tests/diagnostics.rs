@@ -72,5 +72,5 @@ async fn what_is_shown_is_bounded() {
 #[test]
 fn a_faulty_pattern_is_named() {
     let error = Diagnostics::new([("*.rs", "true"), ("[a", "true")]).unwrap_err();
-    assert!(error.to_string().starts_with("`[a` is no pattern of files: "), "{error}");
+    assert!(error.to_string().starts_with("`[a` is not a valid file pattern: "), "{error}");
 }

@@ -36,7 +36,7 @@ async fn what_cannot_be_edited_is_told() {
         ("a.txt", "", "", "old_text and new_text are the same; nothing would change"),
         ("a.txt", "x", "x", "old_text and new_text are the same; nothing would change"),
         ("b.txt", "x", "y", "`b.txt` does not exist"),
-        ("latin.txt", "x", "y", "`latin.txt` is no UTF-8 text; edit_file cannot change it"),
+        ("latin.txt", "x", "y", "`latin.txt` is not UTF-8 text; edit_file cannot change it"),
         ("a.png", "x", "y", "`a.png` is a PNG image; edit_file changes text only"),
         (
             "a.txt",

@@ -179,7 +179,7 @@ fn files_of_redirections_are_found() {
 // Requirement: 13.4
 #[test]
 fn what_cannot_be_read_is_unknown() {
-    let long = "a ".repeat(LONGEST);
+    let long = "a ".repeat(MAX_BYTES);
     let nested = format!("{}ls{}", "$(".repeat(5_000), ")".repeat(5_000));
     let evals = "eval ".repeat(20) + "rm x";
     let table: Vec<&str> = vec![

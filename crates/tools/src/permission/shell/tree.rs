@@ -12,7 +12,7 @@ use super::{
 use crate::permission::sign::text_of;
 
 /// Maximum number of progress reports of the parser, one about every hundred parser steps. A text that needs more counts as unreadable.
-const MOST_REPORTS: u32 = 600;
+const MAX_REPORTS: u32 = 600;
 
 /// Parses a text; `None` if the grammar cannot.
 pub(super) fn read(text: &str) -> Option<Parsed> {
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
     let mut reports = 0;
     let mut go_on = |state: &tree_sitter::ParseState| {
         reports += 1;
-        if state.has_error() || reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if state.has_error() || reports > MAX_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let bytes = text.as_bytes();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn servers(folder: &Path, transport: McpTransport, known: BTreeMap<String, aime_tools::McpOffer>) -> McpServers {
+fn servers(folder: &Path, transport: McpTransport, known: BTreeMap<String, aime_tools::McpAbilities>) -> McpServers {
     let place = McpPlace { working_folder: folder.to_path_buf(), environment: Arc::new(environment()) };
     let mut settings = McpServerSettings::new("odd", transport);
     settings.start_limit = Duration::from_secs(if folder.ends_with("mute") { 1 } else { 60 });
@@ -35,7 +35,7 @@ async fn a_server_that_is_known_starts_when_it_is_called() {
 
 #[tokio::test]
 async fn what_is_known_is_checked_like_what_is_told() {
-    let mut offer = aime_tools::McpOffer::default();
+    let mut offer = aime_tools::McpAbilities::default();
     let tool = |name: &str, parameters: Value| aime_tools::McpTool { name: name.to_owned(), description: String::new(), parameters };
     offer.tools = vec![tool("good", json!({})), tool("bad", json!({"properties": {"a": {"$ref": "file:///etc/passwd"}}}))];
     let folder = tempfile::tempdir().unwrap();

@@ -22,9 +22,9 @@ use crate::{Bounds, Planning, Replanning, RunEffect, RunFact, RunResult, RunSett
 /// Number of steps, spread over as many runs as needed.
 const STEPS: usize = 2_500;
 /// Minimum number of tasks of a plan before its run may end.
-const MOST_TASKS: usize = 60;
+const MAX_TASKS: usize = 60;
 /// Maximum number of open tasks before a patch takes some out again.
-const MOST_OPEN: usize = 9;
+const MAX_OPEN: usize = 9;
 
 /// Four numbers decide one step.
 type Dice = [u16; 4];
@@ -75,7 +75,7 @@ fn change(state: &ProgressState, [what, first, second, more]: Dice) -> PlanPatch
     };
     let reason = String::new;
     let mut changes: Vec<PlanChange> = Vec::new();
-    if waiting.len() + running.len() < MOST_OPEN && state.tasks.len() < MOST_TASKS {
+    if waiting.len() + running.len() < MAX_OPEN && state.tasks.len() < MAX_TASKS {
         changes.extend((0..=more % 3).map(|number| add(number, vec![])));
     }
     // Patches that may not fit, and so have no effect, are only for a plan that continues by itself.
@@ -164,7 +164,7 @@ impl Long {
                         ways.get(usize::from(way % 20)).unwrap_or(&Way::Well).answer(id, &effect)
                     }
                     // The goal is not reached while the plan may grow, because the next replan adds work.
-                    RunEffect::Verify { state } if state.tasks.len() < MOST_TASKS => Way::Badly.answer(id, &effect),
+                    RunEffect::Verify { state } if state.tasks.len() < MAX_TASKS => Way::Badly.answer(id, &effect),
                     RunEffect::Timer { at } => {
                         self.world.now = self.world.now.max(at.as_millis());
                         Way::Well.answer(id, &effect)

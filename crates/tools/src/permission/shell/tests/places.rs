@@ -146,7 +146,7 @@ fn no_place_hides_a_command() {
         let script = Script::read(text);
         let seen = script.commands.iter().any(|command| {
             let act = crate::permission::act::Act::Command(Box::new(command.clone()));
-            rule.fit(&act, true) != crate::permission::sign::Fit::No
+            rule.fit(&act, true) != crate::permission::sign::MatchCertainty::Never
         });
         hidden.extend((!seen && !script.unknown).then_some(text));
     }

@@ -19,16 +19,16 @@ const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// Opens a proxy for each command that may reach single hosts. The proxy decides which connections it allows; a command gets the proxy's
 /// port, and reaches no other.
 #[derive(Clone)]
-pub struct Gate {
+pub struct ProxyFactory {
     hosts: Arc<[String]>,
-    open: Arc<dyn Fn(TcpListener) -> io::Result<Passage> + Send + Sync>,
+    open: Arc<dyn Fn(TcpListener) -> io::Result<RunningProxy> + Send + Sync>,
     launcher: Option<Launcher>,
 }
 
 /// Connection of one command to its proxy.
 #[derive(Debug)]
-pub(crate) struct Door {
-    gate: Gate,
+pub(crate) struct ReservedProxy {
+    gate: ProxyFactory,
     port: u16,
     place: SocketPlace,
 }
@@ -44,7 +44,7 @@ enum SocketPlace {
 }
 
 /// A proxy that is open for one command. Dropping it closes the proxy.
-pub struct Passage {
+pub struct RunningProxy {
     refused: Box<dyn Fn() -> Vec<String> + Send + Sync>,
 }
 
@@ -57,13 +57,13 @@ pub(crate) enum Reach {
     Everything,
 }
 
-impl Gate {
+impl ProxyFactory {
     /// Creates a gate to these hosts, named for people. `open` is called in a tokio runtime when a command starts, with the socket on which
     /// its proxy must listen.
     #[must_use]
     pub fn new(
         hosts: impl IntoIterator<Item = impl Into<String>>,
-        open: impl Fn(TcpListener) -> io::Result<Passage> + Send + Sync + 'static,
+        open: impl Fn(TcpListener) -> io::Result<RunningProxy> + Send + Sync + 'static,
     ) -> Self {
         Self { hosts: hosts.into_iter().map(Into::into).collect(), open: Arc::new(open), launcher: None }
     }
@@ -86,7 +86,7 @@ impl Gate {
     }
 
     /// Opens a door for one command; `within` puts it into a network of the command's own.
-    pub(super) fn door(&self, within: bool) -> io::Result<Door> {
+    pub(super) fn reserve(&self, within: bool) -> io::Result<ReservedProxy> {
         let (port, place) = match &self.launcher {
             Some(launcher) if within && cfg!(target_os = "linux") => (launcher::PORT, SocketPlace::Within(launcher.clone())),
             _ => {
@@ -94,7 +94,7 @@ impl Gate {
                 (listener.local_addr()?.port(), SocketPlace::Here(listener))
             }
         };
-        Ok(Door { gate: self.clone(), port, place })
+        Ok(ReservedProxy { gate: self.clone(), port, place })
     }
 
     /// Returns the hosts, for people.
@@ -103,13 +103,13 @@ impl Gate {
     }
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for ProxyFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Gate").field(&self.hosts).finish()
+        f.debug_tuple("ProxyFactory").field(&self.hosts).finish()
     }
 }
 
-impl Passage {
+impl RunningProxy {
     /// Creates an open proxy. `refused` returns descriptions of the requests that the proxy has refused so far; dropping it must close the
     /// proxy.
     #[must_use]
@@ -122,7 +122,7 @@ impl Passage {
     }
 }
 
-impl Door {
+impl ReservedProxy {
     pub(super) const fn port(&self) -> u16 {
         self.port
     }
@@ -137,7 +137,7 @@ impl Door {
     }
 
     /// Opens the proxy, on the given socket if the command has its own network.
-    pub(crate) fn open(self, within: Option<TcpListener>) -> io::Result<Passage> {
+    pub(crate) fn open(self, within: Option<TcpListener>) -> io::Result<RunningProxy> {
         let listener = match self.place {
             SocketPlace::Here(listener) => Some(listener),
             SocketPlace::Within(_) => within,
@@ -155,8 +155,8 @@ impl Door {
     }
 }
 
-impl fmt::Debug for Passage {
+impl fmt::Debug for RunningProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Passage").finish_non_exhaustive()
+        f.debug_struct("RunningProxy").finish_non_exhaustive()
     }
 }
