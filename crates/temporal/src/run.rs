@@ -2,6 +2,7 @@
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
 mod lead;
+mod suspended;
 mod task;
 
 use std::{
@@ -15,13 +16,8 @@ use std::{
 use aime_actor_factory::LEAD_PREFIX;
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_messages::{Message, message};
-use aime_orchestrator::{
-    ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, NextStep, RunContext, RunEffect, RunFact, RunFailure, RunMachine,
-    RunOutput, RunResult,
-};
-use aime_progress_management::{
-    Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunId, RunStatus, TaskId, Timestamp,
-};
+use aime_orchestrator::{ActorMessage, Bounds, CallRecord, FoundConflict, RunContext, RunEffect, RunFact, RunMachine, RunResult};
+use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
@@ -30,6 +26,7 @@ use temporalio_sdk::{
     WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
+use self::suspended::{SuspendedState, wait_for_first_resume, wait_for_resume};
 use crate::{
     ActorAnswer, ActorWorkflow, CallReply, Capability, DriveOutcome, EffectInput, Effects, EndRunInput, JournalPage, JournalResume,
     MachineStart, Queues, RunEffectInput, RunWorkflowInput, RunningEffect, StoppedActor, TaskWork, Timestamped, WatchReply, Wire,
@@ -37,15 +34,15 @@ use crate::{
     effect::{begun_and_lost, lost},
     lead_workflow,
     messages::RunInput,
-    resumes_run,
     workflow_context::{CancellationTokens, LONG_HISTORY, RequestQueue, cancelled, now, until, workflow_error},
     workflow_workspace::{HasWorkspace, MergeReply, conflict_message, current_workspace, merge_reply},
 };
 
 /// Maximum number of events in one query of a run.
 const WATCHED: usize = 200;
-/// Time that the start and the end of a run wait for a worker; the next constant limits the attempts.
+/// Time that one attempt at the start or the end of a run waits for a worker.
 const END_WITHIN: Duration = Duration::from_secs(60);
+/// Maximum number of these attempts.
 const END_TRIES: u32 = 3;
 
 /// Drives one run.
@@ -183,79 +180,6 @@ async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queue
         Ok(notes) => notes.0,
         Err(error) => vec![message!("end-not-done", reason = lost(&queue, &error))],
     }
-}
-
-/// State in which a run was suspended.
-struct SuspendedState {
-    /// True if it waits for a person.
-    waits: bool,
-    /// True if its question was answered during the suspension, so that no further answer will come.
-    answered: bool,
-    /// Messages of people that it has not taken in.
-    undelivered: Vec<RunFact>,
-}
-
-impl SuspendedState {
-    /// Returns the state of a run that was suspended with this output; `has_answer` is true if a person had answered.
-    fn of(output: &RunOutput, state: &ProgressState, has_answer: bool, undelivered: Vec<RunFact>) -> Self {
-        let waits = output.status == RunStatus::WaitingForHuman;
-        let open = state.questions.iter().filter(|question| question.answer.is_none());
-        let open: Vec<String> = open.map(|question| question.question.to_string()).collect();
-        let answered = waits && has_answer && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
-        Self { waits, answered, undelivered }
-    }
-}
-
-/// Shows a run that was never driven, until a person resumes it. Returns the facts received until then.
-async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, driver: &RunDriver) -> Vec<RunFact> {
-    let run = driver.input().run().clone();
-    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run.clone(), state, &never_driven(run))));
-    ctx.state_mut(|run| run.result = result);
-    let then = wait_for_resume(ctx, SuspendedState { waits: false, answered: false, undelivered: Vec::new() }).await;
-    ctx.state_mut(|run| run.result = None);
-    then
-}
-
-/// Output of a run that was forked and not resumed yet.
-fn never_driven(run: RunId) -> RunOutput {
-    let error = RunFailure::new(FailureCode::Interrupted, message!("never-driven"), Some(NextStep::Resume { run }));
-    RunOutput { status: RunStatus::Interrupted, error: Some(error) }
-}
-
-/// Waits until a person resumes a suspended run. Returns the facts received, in order, after the one that resumes it.
-async fn wait_for_resume(ctx: &WorkflowContext<RunWorkflow>, last: SuspendedState) -> Vec<RunFact> {
-    let SuspendedState { waits, answered, undelivered } = last;
-    let mut ended = cancelled(ctx);
-    let waiting = ctx.clone();
-    let goes_on = move |run: &RunWorkflow| answered || run.inbox.iter().any(|fact| resumes_run(fact, waits));
-    let mut wanted = async move { until(&waiting, goes_on).await }.boxed_local();
-    let ended = futures::future::poll_fn(|context| match (ended.poll_unpin(context), wanted.poll_unpin(context)) {
-        (Poll::Ready(()), _) => Poll::Ready(true),
-        (_, Poll::Ready(())) => Poll::Ready(false),
-        _ => Poll::Pending,
-    })
-    .await;
-    let received = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-    if ended { vec![cancel()] } else { resume_facts(received, undelivered, waits) }
-}
-
-/// Returns the first facts of a suspended run: that it is resumed or given up, and then the messages received.
-fn resume_facts(received: Vec<RunFact>, undelivered: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
-    // Resuming a run cancels earlier requests to stop it; later requests count.
-    let moved = received.iter().position(|fact| resumes_run(fact, waits)).unwrap_or(received.len());
-    let received = received.into_iter().enumerate();
-    let received = received.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
-    let (mut more, mut then) = (None, undelivered);
-    for fact in received {
-        match fact {
-            // Several people may resume it at once. It continues once, with the bounds of the last one.
-            RunFact::Resumed { bounds } => more = bounds.or(more),
-            RunFact::CancelRequested { task: None, .. } => return vec![fact],
-            fact => then.push(fact),
-        }
-    }
-    then.insert(0, RunFact::Resumed { bounds: more });
-    then
 }
 
 /// Returns true if a person sent the fact and nothing will repeat it.

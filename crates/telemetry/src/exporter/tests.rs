@@ -177,7 +177,7 @@ async fn metrics_that_were_refused_are_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_steadily_is_sent_all_the_same() {
-    let (send, mut waiting) = mpsc::channel(WAITING);
+    let (send, mut waiting) = mpsc::channel(QUEUE_CAPACITY);
     tokio::spawn(async move {
         while send.send(Payload::Span(Span::default())).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(200)).await;

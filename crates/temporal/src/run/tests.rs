@@ -1,9 +1,10 @@
 //! Tests which facts resume a suspended run, and its first facts then.
 
-use aime_orchestrator::{Bounds, FailureCode, RunFailure};
-use aime_progress_management::{ConflictKind, EvidenceId, MergeConflict, PlanId, QuestionId};
+use aime_orchestrator::{Bounds, FailureCode, RunFailure, RunOutput};
+use aime_progress_management::{ConflictKind, EvidenceId, MergeConflict, PlanId, QuestionId, RunStatus};
 
-use super::*;
+use super::{suspended::resume_facts, *};
+use crate::resumes_run;
 
 fn resumed(bounds: Option<Bounds>) -> RunFact {
     RunFact::Resumed { bounds }
