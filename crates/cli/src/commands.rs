@@ -1,7 +1,7 @@
 //! Commands, one file each.
 
 mod acp;
-mod act_listener;
+mod action_listener;
 mod check;
 mod check_run;
 mod config;
@@ -54,7 +54,7 @@ use crate::{
 pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     let Cli { global, command } = cli;
     if global.quiet {
-        crate::output::hush();
+        crate::output::set_quiet();
     }
     match command {
         Command::Completions { shell } => {

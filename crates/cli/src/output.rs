@@ -152,7 +152,7 @@ pub(crate) fn is_quiet() -> bool {
 }
 
 /// Suppresses notes from here on.
-pub(crate) fn hush() {
+pub(crate) fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use aime_orchestrator::{HumanChannel, HumanQuestion};
 use aime_progress_management::QuestionId;
-use aime_terminal::forget_typed;
+use aime_terminal::discard_typed_input;
 use aime_tools::{Consent, offers_always};
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -103,7 +103,7 @@ impl HumanChannel for ScreenPerson {
 
 /// Reads an answer. None (end of input) means that nobody is there. Text typed at a terminal before the question appeared is discarded.
 fn read_answer(question: &HumanQuestion) -> Option<String> {
-    forget_typed();
+    discard_typed_input();
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
     output::alert(&format!(
         "\n{BOLD}{}{who}{BOLD:#}: {}",
@@ -130,7 +130,7 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
 pub(crate) async fn answers(question: &str) -> Option<String> {
     let question = output::plain(question).into_owned();
     let asked = tokio::task::spawn_blocking(move || {
-        forget_typed();
+        discard_typed_input();
         let mut stderr = anstream::stderr();
         drop(write!(stderr, "{question}\n> "));
         drop(stderr.flush());
@@ -151,7 +151,7 @@ pub(crate) async fn agrees(question: &str) -> bool {
 pub(crate) async fn confirms(question: &str) -> bool {
     let question = format!("{question} {}", msg!("prompt-yes"));
     let asked = tokio::task::spawn_blocking(move || {
-        forget_typed();
+        discard_typed_input();
         let mut stderr = anstream::stderr();
         drop(write!(stderr, "{question} "));
         drop(stderr.flush());

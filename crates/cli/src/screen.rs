@@ -2,6 +2,7 @@
 
 mod diff;
 mod form;
+mod full_screen;
 mod lines;
 mod live;
 mod phrases;
@@ -9,7 +10,6 @@ mod phrases;
 mod tests;
 mod text;
 mod tree;
-mod whole;
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::{failure::Failure, output};
 pub(crate) use self::{
     diff::describe_file_change,
     form::{DisplayOptions, Form},
+    full_screen::{FullScreen, limits_of},
     lines::{conflict_line, describe_change, head, line_of, plan_notes, why_changed},
     live::Live,
     text::{column, moment},
     tree::{describe_plan, describe_tasks},
-    whole::{Whole, limits_of},
 };
 pub(crate) use aime_runs::rfc3339;
 use aime_terminal::summary_line;
@@ -46,7 +46,7 @@ pub(crate) enum Screen {
     /// Shows the plan as a live checklist.
     Live(Arc<Live>),
     /// Uses the whole terminal.
-    Whole(Whole),
+    FullScreen(FullScreen),
     /// Prints each event as JSON on standard output.
     Events(RunId),
 }
@@ -57,7 +57,7 @@ impl Screen {
         match form {
             Form::Events => Self::Events(run.clone()),
             Form::Quiet => Self::Quiet,
-            Form::Checklist | Form::Whole => Self::Live(Arc::new(Live::new(run))),
+            Form::Checklist | Form::FullScreen => Self::Live(Arc::new(Live::new(run))),
             Form::Lines => Self::Lines,
         }
     }
@@ -66,7 +66,7 @@ impl Screen {
     pub(crate) fn pause(&self) -> Arc<dyn Pause> {
         match self {
             Self::Live(live) => Arc::clone(live) as Arc<dyn Pause>,
-            _ => Arc::new(NothingMoves),
+            _ => Arc::new(NoPause),
         }
     }
 
@@ -87,7 +87,7 @@ impl Screen {
                 }
             }
             Self::Live(live) => live.show(event),
-            Self::Whole(whole) => whole.show(event),
+            Self::FullScreen(whole) => whole.show(event),
             Self::Events(run) => output::json(&event.document(run, &rfc3339(event.at.as_millis())), false)?,
         }
         Ok(())
@@ -97,14 +97,14 @@ impl Screen {
     pub(crate) fn note(&self, text: &str) {
         match self {
             Self::Live(live) => live.note(text),
-            Self::Whole(whole) => whole.note(text),
+            Self::FullScreen(whole) => whole.note(text),
             _ => output::note(text),
         }
     }
 
     /// Falls back to lines when the live display fails.
     pub(crate) fn lose(&self) {
-        if let Self::Whole(whole) = self {
+        if let Self::FullScreen(whole) = self {
             whole.lose();
         }
     }
@@ -113,15 +113,15 @@ impl Screen {
     pub(crate) fn close(&self) {
         match self {
             Self::Live(live) => live.close(),
-            Self::Whole(whole) => whole.close(),
+            Self::FullScreen(whole) => whole.close(),
             _ => {}
         }
     }
 }
 
-struct NothingMoves;
+struct NoPause;
 
-impl Pause for NothingMoves {
+impl Pause for NoPause {
     fn still(&self, work: &mut dyn FnMut()) {
         work();
     }

@@ -34,12 +34,12 @@ pub struct ActorBrief {
     pub results: String,
     /// The rejected result, if the actor continues after a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub returned: Option<ReturnedResult>,
+    pub returned: Option<ActorContinuation>,
 }
 
 /// A rejected result of an actor, or a person's answer to a blocked one. Either makes the actor continue its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReturnedResult {
+pub struct ActorContinuation {
     /// Number of rejections and answers in this execution of the task.
     pub number: u32,
     /// The missing parts, or the words of the person; empty if nothing was said.

@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone)]
 #[must_use]
 pub struct OrchestratorBuilder {
-    place: Option<Place>,
+    place: Option<FolderSource>,
     journal: Option<(Journal, PathBuf)>,
     models: Option<Models>,
     tools: Arc<ToolRegistry>,
@@ -52,7 +52,7 @@ pub struct OrchestratorBuilder {
 
 /// The place that tools work in.
 #[derive(Clone)]
-enum Place {
+enum FolderSource {
     Folder(PathBuf),
     Context(Box<ToolContext>),
 }
@@ -118,14 +118,14 @@ impl OrchestratorBuilder {
 
     /// Sets the working folder. Tools cannot leave it, and child processes get an empty environment.
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
-        self.place = Some(Place::Folder(folder.as_ref().to_owned()));
+        self.place = Some(FolderSource::Folder(folder.as_ref().to_owned()));
         self
     }
 
     /// Sets the folder and confinement of tools, instead of [`folder`](Self::folder). The permission rules and the
     /// redactor of the context apply to all runs.
     pub fn tool_context(mut self, context: ToolContext) -> Self {
-        self.place = Some(Place::Context(Box::new(context)));
+        self.place = Some(FolderSource::Context(Box::new(context)));
         self
     }
 
@@ -264,8 +264,8 @@ impl OrchestratorBuilder {
     pub fn build(self) -> Result<Orchestrator, BuildError> {
         let mut tool_context = match self.place {
             None => return Err(BuildError::NoFolder),
-            Some(Place::Folder(folder)) => ToolContext::in_folder(folder)?,
-            Some(Place::Context(context)) => *context,
+            Some(FolderSource::Folder(folder)) => ToolContext::in_folder(folder)?,
+            Some(FolderSource::Context(context)) => *context,
         };
         if let Some(redactor) = self.redactor {
             tool_context.redactor = redactor;

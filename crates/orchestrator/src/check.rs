@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::{
     OrchestratorError, RunFact, RunMachine, RunView, run_status,
-    runner::private::{PRIVATE, private_place},
+    runner::private::{PRIVATE, private_workspaces_dir},
     view,
 };
 
@@ -45,7 +45,7 @@ pub struct RunCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Part of the run that has the fault.
-    pub place: Place,
+    pub place: RunPart,
     /// Description of the fault.
     pub detail: Message,
     /// Description of the repair; absent if the check cannot repair the fault.
@@ -57,7 +57,7 @@ pub struct Finding {
 /// Part of a run that a check looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum RunPart {
     /// The journal of the run.
     Journal,
     /// The journal of one of its actors.
@@ -76,7 +76,7 @@ pub enum Place {
     Folder,
 }
 
-impl Place {
+impl RunPart {
     /// Returns the place as one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -131,7 +131,7 @@ pub async fn check_run(
             seen.events.len()
         }
         Err(beginning) => {
-            checking.found(Place::Journal, beginning, None);
+            checking.found(RunPart::Journal, beginning, None);
             0
         }
     };
@@ -154,17 +154,17 @@ fn load_begun_run(journal: &Journal, run: &RunId) -> Result<Result<RunView, Mess
 /// the engine rebuilds these parts from its history.
 #[must_use]
 pub fn check_published(run: &RunId, seen: &RunView, published_events: &[TimedEvent], state: Option<&ProgressState>) -> RunCheck {
-    let wrong = |place: Place, detail: Message| Finding { place, detail, repair: None, repaired: false };
-    let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
+    let wrong = |place: RunPart, detail: Message| Finding { place, detail, repair: None, repaired: false };
+    let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(RunPart::State, detail)).collect();
     let follow = seen.events.iter().zip(published_events);
     if let Some((published, _)) = follow.clone().find(|(follows, event)| follows.event != event.event || follows.at != event.at) {
-        findings.push(wrong(Place::Journal, not_following(published.seq)));
+        findings.push(wrong(RunPart::Journal, not_following(published.seq)));
     } else if follow.len() < published_events.len() {
         findings
-            .push(wrong(Place::Journal, message!("find-published", number = published_events.len(), follow = follow.len().to_string())));
+            .push(wrong(RunPart::Journal, message!("find-published", number = published_events.len(), follow = follow.len().to_string())));
     }
     if state.is_some_and(|state| *state != seen.state) {
-        findings.push(wrong(Place::State, message!("find-published-state")));
+        findings.push(wrong(RunPart::State, message!("find-published-state")));
     }
     let actors = usize::try_from(seen.actors).unwrap_or(usize::MAX);
     RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings }
@@ -194,7 +194,7 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
-    fn found(&mut self, place: Place, detail: Message, repair: Option<Message>) {
+    fn found(&mut self, place: RunPart, detail: Message, repair: Option<Message>) {
         let repaired = self.repair && repair.is_some();
         self.findings.push(Finding { place, detail, repair, repaired });
     }
@@ -207,7 +207,7 @@ impl Checking<'_> {
             // The state of a damaged journal ends earlier than the run, so comparing with it would report false faults,
             // and cutting would lose records.
             let detail = message!("find-later-snapshot", damage);
-            self.found(Place::Journal, detail, None);
+            self.found(RunPart::Journal, detail, None);
             return Ok(());
         }
         self.journal(seen).await?;
@@ -220,7 +220,7 @@ impl Checking<'_> {
     async fn journal(&mut self, seen: &RunView) -> Result<(), OrchestratorError> {
         if let Some(damage) = &seen.damage {
             let repair = message!("find-cut-journal", number = seen.events.len());
-            self.found(Place::Journal, Message::text(damage), Some(repair));
+            self.found(RunPart::Journal, Message::text(damage), Some(repair));
             if self.repair
                 && let Some(loaded) = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM)?
             {
@@ -233,7 +233,7 @@ impl Checking<'_> {
             serde_json::from_str::<ProgressEvent>(&kept.body).ok().as_ref() != Some(&follows.event) || kept.at != follows.at.as_millis()
         });
         if let Some((kept, _)) = differs {
-            self.found(Place::Journal, not_following(kept.seq), None);
+            self.found(RunPart::Journal, not_following(kept.seq), None);
         }
         Ok(())
     }
@@ -246,13 +246,13 @@ impl Checking<'_> {
                 Ok(Some(loaded)) => {
                     let Some(damage) = &loaded.damage else { continue };
                     let repair = message!("find-cut-actor");
-                    self.found(Place::Actor, Message::text(format_args!("{stream}: {damage}")), Some(repair));
+                    self.found(RunPart::Actor, Message::text(format_args!("{stream}: {damage}")), Some(repair));
                     if self.repair {
                         self.journal.stream(self.run.as_str(), stream).after(&loaded).repair::<ActorMachine>().await?;
                     }
                 }
                 Ok(None) => {}
-                Err(error) => self.found(Place::Actor, Message::text(format_args!("{stream}: {error}")), None),
+                Err(error) => self.found(RunPart::Actor, Message::text(format_args!("{stream}: {error}")), None),
             }
         }
         Ok(streams.len())
@@ -260,7 +260,7 @@ impl Checking<'_> {
 
     fn state(&mut self, seen: &RunView) {
         for contradiction in contradictions(seen) {
-            self.found(Place::State, contradiction, None);
+            self.found(RunPart::State, contradiction, None);
         }
     }
 
@@ -272,7 +272,7 @@ impl Checking<'_> {
         }
         for (snapshot, why) in &wrong {
             let repair = message!("find-drop-snapshot");
-            self.found(Place::Snapshot, message!("find-snapshot", seq = snapshot.seq.to_string(), why), Some(repair));
+            self.found(RunPart::Snapshot, message!("find-snapshot", seq = snapshot.seq.to_string(), why), Some(repair));
         }
         if self.repair {
             let seqs = wrong.iter().map(|(snapshot, _)| snapshot.seq).collect();
@@ -283,7 +283,7 @@ impl Checking<'_> {
 
     fn file(&mut self) -> Result<(), OrchestratorError> {
         for fault in self.journal.faults_of_file()? {
-            self.found(Place::File, message!("find-recover", fault), None);
+            self.found(RunPart::File, message!("find-recover", fault), None);
         }
         Ok(())
     }
@@ -291,26 +291,26 @@ impl Checking<'_> {
     fn undo(&mut self, keep: &Path) {
         let faults = match aime_undo::check(keep, self.run.as_str()) {
             Ok(faults) => faults,
-            Err(error) => return self.found(Place::Undo, error.describe(), None),
+            Err(error) => return self.found(RunPart::Undo, error.describe(), None),
         };
         if let Some(log) = faults.log {
-            self.found(Place::Undo, message!("find-no-undo", why = log), None);
+            self.found(RunPart::Undo, message!("find-no-undo", why = log), None);
         }
         if faults.cut {
             let detail = message!("find-undo-line");
             match if self.repair { aime_undo::repair(keep, self.run.as_str()) } else { Ok(()) } {
-                Ok(()) => self.found(Place::Undo, detail, Some(message!("find-remove-line"))),
-                Err(error) => self.found(Place::Undo, message!("find-and", fault = detail, error), None),
+                Ok(()) => self.found(RunPart::Undo, detail, Some(message!("find-remove-line"))),
+                Err(error) => self.found(RunPart::Undo, message!("find-and", fault = detail, error), None),
             }
         }
         for content in faults.contents {
-            self.found(Place::Undo, message!("find-no-way-back", what = content), None);
+            self.found(RunPart::Undo, message!("find-no-way-back", what = content), None);
         }
     }
 
     /// Finds a merge that was cut off, and private folders of the tasks of an ended run, whose end removes them.
     async fn private_folders(&mut self, keep: &Path, path: OsString, has_ended: bool) {
-        let place = private_place(keep, self.run);
+        let place = private_workspaces_dir(keep, self.run);
         let folder = keep.parent().filter(|_| self.repair);
         if PrivateFolders::has_interrupted_merge(&place).await {
             let detail = message!("find-merge");
@@ -319,8 +319,8 @@ impl Checking<'_> {
                 None => Ok(()),
             };
             match finished {
-                Ok(()) => self.found(Place::Folder, detail, Some(message!("find-finish"))),
-                Err(error) => self.found(Place::Folder, message!("find-and", fault = detail, error), None),
+                Ok(()) => self.found(RunPart::Folder, detail, Some(message!("find-finish"))),
+                Err(error) => self.found(RunPart::Folder, message!("find-and", fault = detail, error), None),
             }
         }
         if !has_ended {
@@ -329,7 +329,7 @@ impl Checking<'_> {
         let left = match PrivateFolders::leftovers(&place).await {
             Ok(left) if left.is_empty() => return,
             Ok(left) => left,
-            Err(error) => return self.found(Place::Folder, message!("find-private-unreadable", error), None),
+            Err(error) => return self.found(RunPart::Folder, message!("find-private-unreadable", error), None),
         };
         let detail = message!("find-private", number = left.len());
         let removed = match folder {
@@ -340,8 +340,8 @@ impl Checking<'_> {
             None => Ok(()),
         };
         match removed {
-            Ok(()) => self.found(Place::Folder, detail, Some(message!("find-remove-private"))),
-            Err(error) => self.found(Place::Folder, message!("find-and", fault = detail, error), None),
+            Ok(()) => self.found(RunPart::Folder, detail, Some(message!("find-remove-private"))),
+            Err(error) => self.found(RunPart::Folder, message!("find-and", fault = detail, error), None),
         }
     }
 
@@ -354,8 +354,8 @@ impl Checking<'_> {
         let detail = message!("find-half-written", number = half_written.len());
         let removed = if self.repair { half_written.iter().try_for_each(std::fs::remove_file) } else { Ok(()) };
         match removed {
-            Ok(()) => self.found(Place::Folder, detail, Some(message!("find-remove"))),
-            Err(error) => self.found(Place::Folder, message!("find-not-removed", fault = detail, error), None),
+            Ok(()) => self.found(RunPart::Folder, detail, Some(message!("find-remove"))),
+            Err(error) => self.found(RunPart::Folder, message!("find-not-removed", fault = detail, error), None),
         }
     }
 
@@ -371,8 +371,8 @@ impl Checking<'_> {
         };
         let written = if self.repair { write_snapshot(&path, &seen.state) } else { Ok(()) };
         match written {
-            Ok(()) => self.found(Place::Snapshot, detail, Some(message!("find-rewrite"))),
-            Err(error) => self.found(Place::Snapshot, message!("find-and", fault = detail, error), None),
+            Ok(()) => self.found(RunPart::Snapshot, detail, Some(message!("find-rewrite"))),
+            Err(error) => self.found(RunPart::Snapshot, message!("find-and", fault = detail, error), None),
         }
     }
 
@@ -388,7 +388,7 @@ impl Checking<'_> {
         let entry = self.journal.runs()?.into_iter().find(|entry| entry.id == self.run.as_str());
         let Some(entry) = entry.filter(|entry| entry.status != status) else { return Ok(()) };
         let detail = message!("find-list", status = entry.status, journal = status);
-        self.found(Place::List, detail, Some(message!("find-list-as", status)));
+        self.found(RunPart::List, detail, Some(message!("find-list-as", status)));
         if self.repair {
             self.journal.set_status(self.run.as_str(), now, &status).await?;
         }

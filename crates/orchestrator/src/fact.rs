@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use aime_actor_factory::LeadRest;
 use aime_durable::{EffectId, Reason};
 use aime_messages::Message;
-use aime_progress_management::{Conclusion, EvidenceId, FileChange, HookAct, MergeConflict, ProgressEvent, QuestionId, TaskId};
+use aime_progress_management::{Conclusion, EvidenceId, FileChange, HookAction, MergeConflict, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
@@ -247,7 +247,7 @@ pub enum RunFact {
     /// A hook changed or blocked something, or failed.
     HookActed {
         /// The action of the hook.
-        act: HookAct,
+        act: HookAction,
     },
     /// A file tool changed a file.
     FileChanged {

@@ -30,7 +30,7 @@ fn created_version(event: &ProgressEvent) -> Option<u32> {
 /// # Errors
 ///
 /// [`OrchestratorError::NoPlan`] and [`OrchestratorError::NoSuchVersion`].
-pub fn forked(
+pub fn fork_facts(
     mut input: Recorded<RunInput>,
     facts: &[Recorded<RunFact>],
     version: u32,
@@ -67,7 +67,7 @@ pub fn forked(
 pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now: UnixMillis) -> Result<(), OrchestratorError> {
     let no_such_run = || OrchestratorError::NoSuchRun { run: run.to_string() };
     let loaded = journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.ok_or_else(no_such_run)?;
-    let (input, facts) = forked(loaded.input, &loaded.facts, version, new)?;
+    let (input, facts) = fork_facts(loaded.input, &loaded.facts, version, new)?;
     let (plan_id, until) = (input.fact.plan_id.clone(), facts.last().map_or(input.at, |fact| fact.at));
     let facts = facts.as_slice();
     let title = input.fact.goal.clone();

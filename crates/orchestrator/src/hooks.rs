@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::RunResult;
 
 pub use aime_progress_management::HookPoint;
-use aime_progress_management::{HookAct, HookOutcome};
+use aime_progress_management::{HookAction, HookOutcome};
 pub use command::{CommandHook, CommandHookSettings, HookSettingsError, ToolPatterns};
 pub use event::{HookEvent, HookMessage, HookPayload, HookToolResult};
 
@@ -99,7 +99,7 @@ pub(crate) struct HookResponse {
     /// The event after the changes of all hooks.
     pub(crate) event: HookEvent,
     /// Actions of the hooks.
-    pub(crate) acts: Vec<HookAct>,
+    pub(crate) acts: Vec<HookAction>,
     /// Reason of the first block.
     pub(crate) blocked: Option<String>,
 }
@@ -154,7 +154,7 @@ impl Hooks {
         }
         let payload = HookPayload::Stop { result: Box::new(result.clone()) };
         let response = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
-        let note = |act: HookAct| match act.did {
+        let note = |act: HookAction| match act.did {
             HookOutcome::Failed => {
                 message!("hook-failed-after-end", hook = act.hook, point = act.point, reason = Message::text(act.detail))
             }

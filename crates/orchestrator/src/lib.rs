@@ -61,10 +61,10 @@ pub use {
     aime_progress_management as progress, aime_sandbox as sandbox, aime_tools as tools, aime_undo as undo,
 };
 
-pub use brief::{ActorBrief, ReturnedResult};
+pub use brief::{ActorBrief, ActorContinuation};
 
 pub use builder::{BuildError, OrchestratorBuilder};
-pub use check::{Finding, Place, RunCheck, check_published, check_run};
+pub use check::{Finding, RunCheck, RunPart, check_published, check_run};
 
 pub(crate) use budget::{Budget, BudgetError};
 pub use conversation::LeadConversation;
@@ -74,7 +74,7 @@ pub use external::{AgentOrder, ExternalAgents};
 pub use fact::{
     ActorReport, ChosenRoute, CriterionResult, FoundConflict, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunFact,
 };
-pub use history::{fork, forked, state_at};
+pub use history::{fork, fork_facts, state_at};
 pub use hooks::{
     CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookMessage, HookPayload, HookPoint, HookSettingsError,
     HookToolResult, Hooks, ToolPatterns,
@@ -96,11 +96,11 @@ pub use result::{CriterionOutcome, RunResult, TaskResult};
 pub use run_context::{ActorMessage, RunContext};
 pub use run_status::{RunStatusView, run_status};
 pub use runner::{
-    actor::delegated,
-    answer::{AnswerPrompt, NoFacts},
+    actor::delegation_result,
+    answer::{AnswerPrompt, MissingPlaceholder},
     evidence::CallRecord,
-    kept_files::with_children,
-    private::{check_of_conflicts, private_place},
+    kept_files::task_with_descendants,
+    private::{conflict_criterion_result, private_workspaces_dir},
     remote::{ActorOrder, CreatedActor, CreatedDelegate, EndedAttempt, PreparedLeadWake, RemoteEffects},
 };
 pub(crate) use settings::RunInput;
@@ -109,7 +109,7 @@ pub use snapshots::facts_to_next_snapshot;
 pub use stats::{RunStats, stats};
 pub use trace::TraceParents;
 pub use transient_workspace::{TransientWorkspace, WorkspaceError, WorkspaceLease};
-pub use view::{RunView, view, view_of};
+pub use view::{RunView, view, view_from_facts};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

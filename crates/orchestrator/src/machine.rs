@@ -38,7 +38,7 @@ use self::{
     budgets::Budgets,
     cancelling::Cancellations,
     criteria::CriteriaState,
-    effects::{OpenEffects, Work},
+    effects::{EffectPurpose, OpenEffects},
     executions::Executions,
     lead::LeadState,
     people::People,
@@ -223,17 +223,17 @@ impl RunMachine {
         }
         match self.state.apply(self.now, &event) {
             Ok(()) => out.emit(event),
-            Err(error) => self.misfit(&error),
+            Err(error) => self.fail_on_invalid_event(&error),
         }
     }
 
     /// Ends the run because an event does not fit its state.
-    fn misfit(&mut self, error: &FoldError) {
+    fn fail_on_invalid_event(&mut self, error: &FoldError) {
         self.fault = Some(format!("an event did not fit the state of the run: {error}"));
     }
 
     /// Issues an effect and keeps its purpose.
-    fn issue(&mut self, id: String, effect: RunEffect, work: Work, out: &mut Out) {
+    fn issue(&mut self, id: String, effect: RunEffect, work: EffectPurpose, out: &mut Out) {
         let id = EffectId::new(id);
         self.effects.insert(id.clone(), work);
         out.issue(id, effect);

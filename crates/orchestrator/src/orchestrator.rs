@@ -20,7 +20,7 @@ use crate::{
     messages::MessageChannel,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
-    runner::{deliver::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans},
+    runner::{commit::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans},
     snapshots::SnapshotsDue,
     undelivered_reports::{cost_of, undelivered_reports},
 };
@@ -100,7 +100,7 @@ pub struct Orchestrator {
     plan_tools: ToolsOfPlans,
     live: Arc<LiveStore>,
     /// The working folder, if it has no permanent content.
-    passing: Option<Arc<dyn TransientWorkspace>>,
+    transient: Option<Arc<dyn TransientWorkspace>>,
 }
 
 impl Orchestrator {
@@ -110,23 +110,23 @@ impl Orchestrator {
     }
 
     pub(crate) fn new(parts: Parts) -> Self {
-        Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default(), passing: None }
+        Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default(), transient: None }
     }
 
     /// Returns an orchestrator for a folder whose files were replaced. It reads `AGENTS.md` and secrets in files again,
     /// and records file changes only for the duration of an effect, because the folder has no permanent content.
     #[must_use]
-    pub fn with_folder_replaced(&self, passing: Arc<dyn TransientWorkspace>) -> Self {
+    pub fn with_folder_replaced(&self, transient: Arc<dyn TransientWorkspace>) -> Self {
         let folder = &self.parts.tool_context.folder;
         learn_secrets_of(folder, &self.parts.redactor);
         let project = ProjectInstructions::read(folder, self.parts.project_chars).unwrap_or_default().text;
-        Self { parts: Parts { project, ..self.parts.clone() }, passing: Some(passing), ..self.clone() }
+        Self { parts: Parts { project, ..self.parts.clone() }, transient: Some(transient), ..self.clone() }
     }
 
     /// Returns the recorder of the file changes of a run's effects.
     pub(crate) fn remote_files(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
-        let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.recording_folder());
-        KeptFiles::new(self.parts.recorder(run, keep), run.clone(), Arc::clone(live)).in_passing(self.passing.clone())
+        let keep = self.transient.as_ref().map_or(self.parts.keep.as_path(), |transient| transient.recording_folder());
+        KeptFiles::new(self.parts.recorder(run, keep), run.clone(), Arc::clone(live)).with_transient(self.transient.clone())
     }
 
     pub(crate) const fn parts(&self) -> &Parts {

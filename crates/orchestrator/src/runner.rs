@@ -1,15 +1,14 @@
 //! Carries out the effects of the run machine.
 
 pub(crate) mod actor;
-mod again;
 pub(crate) mod answer;
 pub(crate) mod audit;
-pub(crate) mod before;
+pub(crate) mod baseline;
 mod checks;
-pub(crate) mod deliver;
+pub(crate) mod commit;
 pub(crate) mod evidence;
 mod execute;
-mod folder_use;
+mod folder_access;
 mod hooks;
 pub(crate) mod kept_files;
 mod kept_plans;
@@ -17,6 +16,7 @@ mod lead;
 mod memory;
 pub(crate) mod plan;
 pub(crate) mod private;
+mod recheck;
 pub(crate) mod remote;
 mod tool;
 mod tool_models;
@@ -64,8 +64,8 @@ pub(crate) struct RunRunner {
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<MessageChannel>,
     pub(crate) kept_files: kept_files::KeptFiles,
-    pub(crate) private: private::PrivatePlaces,
-    pub(crate) tried: before::TriedCriteria,
+    pub(crate) private: private::PrivateWorkspaces,
+    pub(crate) tried: baseline::BaselineChecks,
     /// Live states of the runs.
     pub(crate) live: Arc<LiveStore>,
     /// Receives the error of an actor's journal that cannot be written. The error ends this process's work on the run.

@@ -6,7 +6,7 @@ use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, RunId, RunStatus, TimeUse, TimeUseCounter, Timestamp};
 use serde::Deserialize;
 
-use crate::{OrchestratorError, RunFact, RunInput, view_of};
+use crate::{OrchestratorError, RunFact, RunInput, view_from_facts};
 
 /// Number of events per read.
 const PAGE: usize = 1_000;
@@ -65,7 +65,7 @@ impl RunStats {
         // A fork begins after the facts that it copied.
         let forked = facts.iter().rfind(|fact| matches!(fact.fact, RunFact::Forked {}));
         let mut counted = RunCounters::new(Timestamp::from_millis(forked.map_or(input.at, |fork| fork.at.saturating_add(1))));
-        for published in view_of(input, facts).events {
+        for published in view_from_facts(input, facts).events {
             counted.observe(published.at, &published.event);
         }
         counted.add_to(self);

@@ -44,12 +44,12 @@ pub struct RunView {
 pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError> {
     let loaded = journal.load::<RunMachine>(run.as_str(), "")?;
     let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
-    Ok(RunView { damage: loaded.damage, ..view_of(loaded.input, &loaded.facts) })
+    Ok(RunView { damage: loaded.damage, ..view_from_facts(loaded.input, &loaded.facts) })
 }
 
 /// Builds the view of a run from its input and the facts it has journaled since, from any storage.
 #[must_use]
-pub fn view_of(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunView {
+pub fn view_from_facts(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunView {
     let replayed = replay::<RunMachine>(&input, facts);
     let events: Vec<PublishedEvent> = replayed
         .events

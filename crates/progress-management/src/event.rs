@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, HookAct, MergeConflict, ModelCost, Origin, Owner, Plan, PlanId,
+    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, HookAction, MergeConflict, ModelCost, Origin, Owner, Plan, PlanId,
     ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
@@ -451,7 +451,7 @@ pub enum ProgressEvent {
         text: String,
     },
     /// A hook changed or blocked something, or failed.
-    HookActed(HookAct),
+    HookActed(HookAction),
     /// A tool, a check or a merge changed a file.
     FileChanged(FileChange),
     /// The private folder of a task was merged into the working folder. A `file_changed` for each of the first 100 files follows.

@@ -77,7 +77,7 @@ impl fmt::Display for HookPoint {
 /// Action of a hook. A hook that changed nothing is not reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-pub struct HookAct {
+pub struct HookAction {
     /// The hook.
     pub hook: String,
     /// The point.

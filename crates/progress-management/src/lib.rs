@@ -60,7 +60,7 @@ pub use fault::{Fault, Faults, Problem};
 pub use file_change::{FileChange, FileChangeKind};
 pub use fold::{FoldError, fold};
 pub use graph::TaskGraph;
-pub use hook_act::{HookAct, HookOutcome, HookPoint};
+pub use hook_act::{HookAction, HookOutcome, HookPoint};
 pub use id::{ActorId, EvidenceId, InvalidId, MAX_ID_BYTES, PlanId, QuestionId, RunId, TaskId};
 pub use lead::LeadCommand;
 pub use metadata::PlanMetadata;

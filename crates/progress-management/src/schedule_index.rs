@@ -30,7 +30,7 @@ pub struct ScheduleIndex {
     places: Vec<Place>,
     /// True if settled tasks wait for one another in a cycle, which a patch may cause. Then every task is visited each
     /// time.
-    knotted: bool,
+    has_settled_cycle: bool,
     /// True if paths may have become shorter for tasks that have not started.
     shortened: bool,
 }
@@ -54,7 +54,7 @@ impl ScheduleIndex {
         for required in graph.nodes.iter().flat_map(looked_at) {
             set(&mut watched, required.from, true);
         }
-        let knotted = (0..count).any(|at| graph.after(at).any(|next| positions.get(next) <= positions.get(at)));
+        let has_settled_cycle = (0..count).any(|at| graph.after(at).any(|next| positions.get(next) <= positions.get(at)));
         let view = View::new(&graph, state);
         let counted = (0..count).map(|at| view.state_of(at)).collect();
         let void = view.into_void();
@@ -68,7 +68,7 @@ impl ScheduleIndex {
             touched: (0..count).collect(),
             ready: BTreeSet::new(),
             places: Vec::new(),
-            knotted,
+            has_settled_cycle,
             shortened: false,
         };
         schedule_index.place(state);
@@ -83,7 +83,7 @@ impl ScheduleIndex {
 
     /// Updates the index with an event that `state` has just applied.
     pub fn follow(&mut self, state: &ProgressState, event: &ProgressEvent) {
-        if self.version != state.version || self.knotted {
+        if self.version != state.version || self.has_settled_cycle {
             *self = Self::new(state);
             return;
         }

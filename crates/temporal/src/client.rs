@@ -11,7 +11,7 @@ use std::{
 
 use aime_durable::{Recorded, UnixMillis};
 use aime_messages::{Describe, Message, innermost, message};
-use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_published, view_of};
+use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_published, view_from_facts};
 use aime_progress_management::{ProgressState, RunId, TaskId, TimedEvent, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
@@ -315,7 +315,7 @@ impl RunsClient {
     /// # Errors
     /// [`EngineError`].
     pub async fn view(&self, run: &RunId) -> Result<RunView, EngineError> {
-        self.journal(run).await.map(|(input, facts)| view_of(input, &facts))
+        self.journal(run).await.map(|(input, facts)| view_from_facts(input, &facts))
     }
 
     /// Checks that a run's journal, its published events and its state are consistent. A worker that drives runs must

@@ -33,12 +33,12 @@ const LOWER: usize = 5;
 
 /// Inputs of a drawing besides the screen.
 #[derive(Debug, Clone, Copy)]
-struct Eye {
+struct DrawContext {
     now: Timestamp,
     theme: Theme,
 }
 
-impl Eye {
+impl DrawContext {
     fn span(self, tone: Tone, text: impl Into<String>) -> Span<'static> {
         Span::styled(text.into(), self.theme.style(tone))
     }
@@ -52,21 +52,21 @@ impl Eye {
 /// back.
 pub fn render(screen: &mut Screen, now: Timestamp, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let area = *buffer.area();
-    let eye = Eye { now, theme };
+    let cx = DrawContext { now, theme };
     screen.shown_question = None;
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     if width < 2 || height == 0 {
         return None;
     }
-    let prompt = foot::prompt(screen, eye, width);
-    let foot = if height >= 4 { vec![foot::keys(screen, eye, width)] } else { Vec::new() };
+    let prompt = foot::prompt(screen, cx, width);
+    let foot = if height >= 4 { vec![foot::keys(screen, cx, width)] } else { Vec::new() };
     let room = height - foot.len() - usize::from(prompt.is_some()).min(height);
-    let head = header::lines(screen, eye, width, if room < 10 { 1.min(room) } else { 3 });
+    let head = header::lines(screen, cx, width, if room < 10 { 1.min(room) } else { 3 });
     let body = room - head.len();
 
     let mut canvas = Canvas { area, buffer, row: 0 };
     canvas.lines(&head);
-    canvas.body(screen, eye, width, body);
+    canvas.body(screen, cx, width, body);
     canvas.row = head.len() + body;
     let cursor = prompt.and_then(|(line, column)| {
         let row = canvas.row;
@@ -96,45 +96,45 @@ impl Canvas<'_> {
     }
 
     /// Draws the content between head and foot.
-    fn body(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
-        let asked = question::lines(screen, eye, width, height);
+    fn body(&mut self, screen: &mut Screen, cx: DrawContext, width: usize, height: usize) {
+        let asked = question::lines(screen, cx, width, height);
         let height = height - asked.len();
         let top = self.row;
         match screen.panel {
-            Panel::Help => self.window(Phrase::TitleKeys, help::lines(screen, eye, width), screen, eye, (width, height)),
-            Panel::Graph => self.window(Phrase::TitleGraph, graph::lines(screen, eye, width), screen, eye, (width, height)),
-            Panel::Log | Panel::Task if width >= WIDE && height >= 8 => self.draw_side_panel(screen, eye, width, height),
-            Panel::Log | Panel::Task => self.stacked(screen, eye, width, height),
+            Panel::Help => self.window(Phrase::TitleKeys, help::lines(screen, cx, width), screen, cx, (width, height)),
+            Panel::Graph => self.window(Phrase::TitleGraph, graph::lines(screen, cx, width), screen, cx, (width, height)),
+            Panel::Log | Panel::Task if width >= WIDE && height >= 8 => self.draw_side_panel(screen, cx, width, height),
+            Panel::Log | Panel::Task => self.stacked(screen, cx, width, height),
         }
         self.row = top + height;
         self.lines(&asked);
     }
 
     /// Draws the plan above the log.
-    fn stacked(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+    fn stacked(&mut self, screen: &mut Screen, cx: DrawContext, width: usize, height: usize) {
         let top = self.row;
         let lower = if height >= 8 { LOWER } else { 0 };
-        let work = if height >= 14 { work::lines(screen, eye, width, 4) } else { Vec::new() };
+        let work = if height >= 14 { work::lines(screen, cx, width, 4) } else { Vec::new() };
         let plan = (screen.rows().len().max(1) + 1).min(height - lower - work.len());
-        self.lines(&tree::lines(screen, eye, width, plan));
+        self.lines(&tree::lines(screen, cx, width, plan));
         self.row = top + plan;
         self.lines(&work);
         if lower > 0 {
-            self.lower(screen, eye, width, height - plan - work.len());
+            self.lower(screen, cx, width, height - plan - work.len());
         }
     }
 
     /// Draws the plan beside the log.
-    fn draw_side_panel(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+    fn draw_side_panel(&mut self, screen: &mut Screen, cx: DrawContext, width: usize, height: usize) {
         let left = width * 55 / 100;
         let top = self.row;
-        let work = work::lines(screen, eye, left, (height / 3).min(8));
+        let work = work::lines(screen, cx, left, (height / 3).min(8));
         let plan = height - work.len();
-        self.part(0, left, |canvas| canvas.lines(&tree::lines(screen, eye, left, plan)));
+        self.part(0, left, |canvas| canvas.lines(&tree::lines(screen, cx, left, plan)));
         self.row = top + plan;
         self.part(0, left, |canvas| canvas.lines(&work));
         self.row = top;
-        self.part(left + 1, width - left - 1, |canvas| canvas.lower(screen, eye, width - left - 1, height));
+        self.part(left + 1, width - left - 1, |canvas| canvas.lower(screen, cx, width - left - 1, height));
     }
 
     /// Draws into some of the columns.
@@ -144,24 +144,31 @@ impl Canvas<'_> {
         draw(&mut Canvas { area, buffer: self.buffer, row: self.row });
     }
 
-    fn lower(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+    fn lower(&mut self, screen: &mut Screen, cx: DrawContext, width: usize, height: usize) {
         if screen.panel == Panel::Task {
-            let lines = task::lines(screen, eye, width);
-            self.window(Phrase::TitleTask, lines, screen, eye, (width, height));
+            let lines = task::lines(screen, cx, width);
+            self.window(Phrase::TitleTask, lines, screen, cx, (width, height));
         } else {
-            let lines = log::lines(screen, eye, width, height);
+            let lines = log::lines(screen, cx, width, height);
             self.lines(&lines);
         }
     }
 
     /// Draws a title and the lines that fit below it, from the scroll position.
-    fn window(&mut self, name: Phrase<'_>, lines: Vec<Line<'static>>, screen: &mut Screen, eye: Eye, (width, height): (usize, usize)) {
+    fn window(
+        &mut self,
+        name: Phrase<'_>,
+        lines: Vec<Line<'static>>,
+        screen: &mut Screen,
+        cx: DrawContext,
+        (width, height): (usize, usize),
+    ) {
         let page = height.saturating_sub(1);
         reach(&mut screen.scroll, lines.len(), page);
         let at = screen.scroll.at;
         let more = lines.len().saturating_sub(at + page);
         let more = if more > 0 { screen.phrase(Phrase::MoreBelow(more)) } else { String::new() };
-        self.lines(&[title(eye, &screen.phrase(name), &more, width)]);
+        self.lines(&[title(cx, &screen.phrase(name), &more, width)]);
         let shown: Vec<Line<'static>> = lines.into_iter().skip(at).take(page).collect();
         self.lines(&shown);
     }
@@ -175,12 +182,12 @@ fn reach(scroll: &mut Scroll, lines: usize, page: usize) {
 }
 
 /// Formats a title line: `── Plan ─────── 3 more below ──`.
-fn title(eye: Eye, name: &str, more: &str, width: usize) -> Line<'static> {
+fn title(cx: DrawContext, name: &str, more: &str, width: usize) -> Line<'static> {
     let name = crate::first_line(name, width.saturating_sub(6).max(1));
     // The number is left out rather than cut.
     let fits = !more.is_empty() && columns(&name) + columns(more) + 9 <= width;
     let more = if fits { format!(" {more} ──") } else { String::new() };
     let used = 4 + columns(&name) + columns(&more);
     let rule = "─".repeat(width.saturating_sub(used));
-    Line::from(vec![eye.span(Tone::Dim, "── "), eye.span(Tone::Strong, name), eye.span(Tone::Dim, format!(" {rule}{more}"))])
+    Line::from(vec![cx.span(Tone::Dim, "── "), cx.span(Tone::Strong, name), cx.span(Tone::Dim, format!(" {rule}{more}"))])
 }

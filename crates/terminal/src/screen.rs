@@ -27,7 +27,7 @@ use crate::{
 
 /// Request of a person to the program that drives the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub enum UserAction {
     /// Send an unasked message.
     Tell {
         /// Task whose actor gets the message; the run itself if absent.
@@ -63,11 +63,11 @@ pub enum Act {
 
 /// Role of the screen's process in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ProcessRole {
     /// It drives the run, so the run ends with the screen.
-    Drives,
+    Driver,
     /// It only watches. Another process may drive the run.
-    Watches,
+    Watcher,
 }
 
 /// Bounds of a run, if it has any.
@@ -107,7 +107,7 @@ pub(crate) struct Scroll {
 #[derive(Debug)]
 pub struct Screen {
     pub(crate) run: RunId,
-    pub(crate) part: Part,
+    pub(crate) part: ProcessRole,
     pub(crate) limits: Limits,
     pub(crate) state: Option<ProgressState>,
     pub(crate) actors: Actors,
@@ -138,7 +138,7 @@ pub struct Screen {
 impl Screen {
     /// Creates the screen of a run without any events yet.
     #[must_use]
-    pub fn new(run: RunId, part: Part, limits: Limits) -> Self {
+    pub fn new(run: RunId, part: ProcessRole, limits: Limits) -> Self {
         Self {
             run,
             part,

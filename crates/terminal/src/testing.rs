@@ -4,7 +4,7 @@ use aime_progress_management::{ProgressEvent, RunId, Timestamp};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use crate::{Act, Key, Limits, Part, Screen, Theme, render};
+use crate::{Key, Limits, ProcessRole, Screen, Theme, UserAction, render};
 
 pub(crate) const BEGIN: i64 = 1_700_000_000_000;
 
@@ -17,20 +17,20 @@ pub(crate) fn event(value: Value) -> ProgressEvent {
     serde_json::from_value(value).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-pub(crate) fn screen(part: Part) -> Screen {
+pub(crate) fn screen(part: ProcessRole) -> Screen {
     let limits = Limits { tokens: Some(100_000), cost_usd: Some(0.5), seconds: Some(600) };
     let screen = Screen::new(RunId::new("01a200aaa443700b").unwrap(), part, limits);
     screen.with_always(|question| question.lines().last().is_some_and(|line| line.starts_with("Always allows here: ")))
 }
 
 /// Presses a key, `millis` after the previous one.
-pub(crate) fn press_after(screen: &mut Screen, key: Key, millis: i64) -> Option<Act> {
+pub(crate) fn press_after(screen: &mut Screen, key: Key, millis: i64) -> Option<UserAction> {
     let before = screen.last_key.as_ref().map_or(BEGIN, |(_, at)| at.as_millis());
     screen.press(key, Timestamp::from_millis(before + millis))
 }
 
 /// Presses a key after a pause.
-pub(crate) fn press(screen: &mut Screen, key: Key) -> Option<Act> {
+pub(crate) fn press(screen: &mut Screen, key: Key) -> Option<UserAction> {
     press_after(screen, key, 5_000)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn status_change(task: &str, from: &str, to: &str) -> Value {
 
 /// Returns a run in progress: a group, a finished task, two running tasks, one that failed once, names in dense scripts and with emoji.
 pub(crate) fn at_work() -> Screen {
-    let mut screen = screen(Part::Drives);
+    let mut screen = screen(ProcessRole::Driver);
     let (began, words) = run_started("Collect what the sources say about spring, write a poem, and report");
     observe_all(&mut screen, 0, vec![(began, &words)]);
     observe_all(
@@ -151,7 +151,7 @@ pub(crate) fn asks(screen: &mut Screen, id: &str, kind: &str, question: &str) {
 /// Returns the run in the book: its plan was changed while two actors are running.
 pub(crate) fn for_the_book() -> Screen {
     let mut screen =
-        Screen::new(RunId::new("01a200aaa443700b").unwrap(), Part::Drives, Limits { tokens: Some(200_000), ..Limits::default() });
+        Screen::new(RunId::new("01a200aaa443700b").unwrap(), ProcessRole::Driver, Limits { tokens: Some(200_000), ..Limits::default() });
     let (began, words) = run_started("Port the build from make to just, and let CI use it");
     let actor = |task: &str, profile: &str| json!({"type": "actor_created", "task": task, "actor": format!("{task}-1"), "profile": profile, "model": "gpt-5-mini", "tools": [], "reasons": []});
     let call = |task: &str, tool: &str, value: &str| json!({"type": "tool_call_started", "task": task, "call": "1", "tool": tool, "parameters": {"x": value}});

@@ -16,8 +16,8 @@ use aime_progress_management::{ProgressEvent, Timestamp};
 use ratatui_crossterm::crossterm::event;
 
 use self::device::Device;
-pub use self::device::forget_typed;
-use crate::{Act, Key, Screen, Theme};
+pub use self::device::discard_typed_input;
+use crate::{Key, Screen, Theme, UserAction};
 
 /// Longest interval between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
@@ -27,8 +27,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// Opens the stream to the terminal, such as standard error.
 pub type Tty = fn() -> Box<dyn Write + Send>;
 
-/// Receives the acts of the person, and [`Act::Lost`] if the terminal can no longer be drawn or a panic has restored it.
-pub type ActHandler = Box<dyn Fn(Act) + Send>;
+/// Receives the acts of the person, and [`UserAction::Lost`] if the terminal can no longer be drawn or a panic has restored it.
+pub type ActionHandler = Box<dyn Fn(UserAction) + Send>;
 
 /// Screen on a terminal. The terminal is restored when this is closed or dropped, and after a panic anywhere in the process.
 #[derive(Debug)]
@@ -51,14 +51,14 @@ impl View {
     ///
     /// # Errors
     /// Fails if the terminal cannot be configured or written.
-    pub fn open(screen: Screen, theme: Theme, tty: Tty, on_act: ActHandler) -> io::Result<Option<Self>> {
+    pub fn open(screen: Screen, theme: Theme, tty: Tty, on_action: ActionHandler) -> io::Result<Option<Self>> {
         if !device::in_foreground() {
             return Ok(None);
         }
         let mut device = Device::new(tty, theme.has_color());
         device.enter()?;
         let (sender, messages) = mpsc::channel();
-        let showing = ViewState { screen, theme, device, messages, listener: Listener(on_act), changed: true, drawn_at: None };
+        let showing = ViewState { screen, theme, device, messages, listener: Listener(on_action), changed: true, drawn_at: None };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || showing.show())?;
         Ok(Some(Self { messages: sender, showing: Mutex::new(Some(thread)) }))
     }
@@ -98,12 +98,12 @@ impl Drop for View {
 }
 
 /// Receiver of acts, which also learns of a panic in the view itself.
-struct Listener(ActHandler);
+struct Listener(ActionHandler);
 
 impl Drop for Listener {
     fn drop(&mut self) {
         if thread::panicking() {
-            (self.0)(Act::Lost);
+            (self.0)(UserAction::Lost);
         }
     }
 }
@@ -125,7 +125,7 @@ impl ViewState {
             if self.poll_events().is_err() {
                 // The terminal is gone, or a panic has restored it. Messages are still applied, because `close` returns the screen.
                 self.device.leave();
-                (self.listener.0)(Act::Lost);
+                (self.listener.0)(UserAction::Lost);
                 while let Ok(message) = self.messages.recv() {
                     if !self.observe(message) {
                         break;
@@ -211,11 +211,11 @@ impl ViewState {
 
     fn press(&mut self, key: Key) -> io::Result<()> {
         match self.screen.press(key, now()) {
-            Some(Act::Suspend) => {
+            Some(UserAction::Suspend) => {
                 self.device.leave();
                 self.device.suspend();
             }
-            Some(Act::Redraw) => self.device.clear()?,
+            Some(UserAction::Redraw) => self.device.clear()?,
             Some(act) => (self.listener.0)(act),
             None => {}
         }
@@ -233,11 +233,11 @@ mod tests {
     use aime_progress_management::RunId;
 
     use super::*;
-    use crate::{Limits, Part};
+    use crate::{Limits, ProcessRole};
 
     /// Returns a view whose terminal a panic has restored, with its channels for messages and acts.
-    fn lost() -> (ViewState, Sender<ViewMessage>, Receiver<Act>) {
-        let screen = Screen::new(RunId::new("r").unwrap(), Part::Drives, Limits::default());
+    fn lost() -> (ViewState, Sender<ViewMessage>, Receiver<UserAction>) {
+        let screen = Screen::new(RunId::new("r").unwrap(), ProcessRole::Driver, Limits::default());
         let device = Device::new(|| Box::new(io::sink()), false);
         thread::spawn(|| panic!("on purpose")).join().unwrap_err();
         let ((messages_in, messages), (sender, acts)) = (mpsc::channel(), mpsc::channel());
@@ -249,7 +249,7 @@ mod tests {
     fn who_listens_is_told_once_that_the_screen_is_gone() {
         let (showing, messages, acts) = lost();
         let shown = thread::spawn(move || showing.show());
-        assert_eq!(acts.recv().unwrap(), Act::Lost);
+        assert_eq!(acts.recv().unwrap(), UserAction::Lost);
         messages.send(ViewMessage::Driven(false)).unwrap();
         messages.send(ViewMessage::Close).unwrap();
         shown.join().unwrap();
@@ -264,6 +264,6 @@ mod tests {
             panic!("on purpose");
         });
         shown.join().unwrap_err();
-        assert_eq!(acts.recv().unwrap(), Act::Lost);
+        assert_eq!(acts.recv().unwrap(), UserAction::Lost);
     }
 }

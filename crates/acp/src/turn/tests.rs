@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use aime_durable::Recorded;
-use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_of};
+use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_from_facts};
 use aime_progress_management::{CostByRole, ModelCost, ProgressEvent, RunStatus, Timestamp};
 use aime_tools::{PermissionRules, RuleLists};
 
@@ -11,7 +11,7 @@ use super::*;
 fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunView {
     let request = RunRequest::new(RunId::new("run").unwrap(), "goal");
     let input = RunMachine::input(request, Vec::new(), PermissionRules::at("/work", RuleLists::default()).unwrap());
-    let mut seen = view_of(Recorded { at: 0, fact: input }, &[]);
+    let mut seen = view_from_facts(Recorded { at: 0, fact: input }, &[]);
     let state = &mut seen.state;
     if let Some(question) = question {
         let id = QuestionId::new(question).unwrap();

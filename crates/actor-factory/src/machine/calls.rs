@@ -75,7 +75,7 @@ impl ActorMachine {
         }
         if !changes
             && handled_by == Executor::Runtime
-            && let Some(fault) = self.must_not_look()
+            && let Some(fault) = self.read_budget_exceeded()
         {
             return self.finish(index, fault, CallOutcome::Error, 0, out);
         }
@@ -87,13 +87,13 @@ impl ActorMachine {
             (Executor::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
             (Executor::Actor, Some(Permission::Allow(allowed))) => {
                 // After a stop the actor may repeat a question to a person or a call to another actor.
-                self.set_way(index, CallProgress::Allowed(allowed));
+                self.set_progress(index, CallProgress::Allowed(allowed));
                 self.answer_own(index, &call, at, out);
             }
             (Executor::Runtime, Some(Permission::Allow(allowed))) => self.run(index, &call, allowed, out),
             (_, Some(Permission::Ask(open))) if self.input.attended => {
                 let question = open.question();
-                self.set_way(index, CallProgress::Asked(open));
+                self.set_progress(index, CallProgress::Asked(open));
                 self.ask(index, question, QuestionKind::Approval, out);
             }
             (_, Some(Permission::Ask(open))) => self.deny(index, &open.unanswered().to_string(), out),
@@ -116,7 +116,7 @@ impl ActorMachine {
         })
     }
 
-    fn set_way(&mut self, index: usize, way: CallProgress) {
+    fn set_progress(&mut self, index: usize, way: CallProgress) {
         if let Some(call) = self.call_mut(index) {
             call.way = Some(way);
         }
@@ -249,7 +249,7 @@ impl ActorMachine {
         }
         let looks = self.call_mut(index).map(|call| call.name.clone()).and_then(|name| self.tool_spec(&name)).is_some_and(harmless);
         if looks {
-            self.note_looked(&text);
+            self.count_read(&text);
         }
         self.finish(index, text, *outcome, *duration_ms, out);
         self.rest_if_stopping_or_advance(at, out);

@@ -116,7 +116,7 @@ impl ActorMachine {
     }
 
     /// Returns why the lead may not look any further in this wake. A lead that may do the work itself reads as much as the work needs.
-    pub(super) fn must_not_look(&self) -> Option<String> {
+    pub(super) fn read_budget_exceeded(&self) -> Option<String> {
         let LeadSettings { must_plan, look_tokens } = self.leads()?;
         let most = look_tokens.filter(|most| (must_plan || !self.lead.may_write) && self.lead.looked >= *most)?;
         Some(format!(
@@ -125,7 +125,7 @@ impl ActorMachine {
     }
 
     /// Counts the result of a call that only looks.
-    pub(super) fn note_looked(&mut self, text: &str) {
+    pub(super) fn count_read(&mut self, text: &str) {
         if self.leads().is_some() {
             self.lead.looked = self.lead.looked.saturating_add(estimate_tokens(text));
         }

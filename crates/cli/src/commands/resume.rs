@@ -7,7 +7,7 @@ use super::{
     input::read_goal,
     models_in_use::{at_hand, by_flag, print_model, print_unpriced},
     outcome::print_failure_as_result,
-    run::{Work, carry_out},
+    run::{RunAction, carry_out},
     run_display::DisplayedRun,
     settings::bounds,
 };
@@ -41,7 +41,7 @@ async fn go_on(args: ResumeArgs, follow_up: Option<String>, global: &Global, run
     })?;
     let bounds = (wanted != seen.bounds).then(|| wanted.clone());
     let carry = DisplayedRun { run, output: args.output, unattended: seen.settings().unattended, models, bounds: wanted };
-    carry_out(carry, global, runs, Work::Resume { bounds, follow_up, before: Box::new(seen.state) }).await
+    carry_out(carry, global, runs, RunAction::Resume { bounds, follow_up, before: Box::new(seen.state) }).await
 }
 
 /// Returns the models that a run continues with, within these bounds.

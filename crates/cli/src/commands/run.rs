@@ -13,7 +13,7 @@ use super::{
     outcome::{print_failure_as_result, print_interrupted, print_outcome},
     plan::{forecast_line, plan_here},
     review::{ReviewOutcome, editor, review},
-    run_display::{DisplayedRun, RunDisplay, finish_screen, show, stopped_twice, teach},
+    run_display::{DisplayedRun, RunDisplay, finish_screen, print_command_hints, show, stop_on_signals},
     settings::settings,
 };
 use crate::{
@@ -81,7 +81,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
         DisplayedRun { run, output: args.output, unattended: args.unattended, models, bounds },
         global,
         runs,
-        Work::Start(Box::new(request)),
+        RunAction::Start(Box::new(request)),
     )
     .await
 }
@@ -131,7 +131,7 @@ fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
 }
 
 /// Work of this command.
-pub(super) enum Work {
+pub(super) enum RunAction {
     /// Start a new run.
     Start(Box<RunRequest>),
     /// Resume a run that was suspended.
@@ -146,30 +146,30 @@ pub(super) enum Work {
 }
 
 /// Carries a run out: screen, signals, result, exit code.
-pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs, work: Work) -> Result<u8, Failure> {
+pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs, work: RunAction) -> Result<u8, Failure> {
     let setup = runs.setup();
     #[cfg(feature = "temporal")]
-    if let (Some(on), Work::Start(request)) = (&global.engine.engine, &work) {
+    if let (Some(on), RunAction::Start(request)) = (&global.engine.engine, &work) {
         return super::engine::carry_out(carry, on, request.as_ref().clone(), global, runs).await;
     }
     let before = match &work {
-        Work::Resume { before, .. } => Some(before.as_ref()),
-        Work::Start(_) => None,
+        RunAction::Resume { before, .. } => Some(before.as_ref()),
+        RunAction::Start(_) => None,
     };
     let first = setup.is_first_run(before);
     let seen = RunDisplay::begin(&carry, global, setup, before)?;
     let DisplayedRun { run, output, models, .. } = carry;
     let drive = Drive::default().models(models).human(Arc::clone(&seen.human));
     let mut driven = match work {
-        Work::Start(request) => runs.start(*request, drive).await?,
-        Work::Resume { bounds, follow_up: Some(goal), .. } => runs.continue_run(&run, goal, bounds, drive).await?,
-        Work::Resume { bounds, .. } => runs.resume(&run, bounds, drive).await?,
+        RunAction::Start(request) => runs.start(*request, drive).await?,
+        RunAction::Resume { bounds, follow_up: Some(goal), .. } => runs.continue_run(&run, goal, bounds, drive).await?,
+        RunAction::Resume { bounds, .. } => runs.resume(&run, bounds, drive).await?,
     };
     let (stop, abort) = (driven.stop().clone(), driven.abort_handle());
     let shown = tokio::spawn(show(Arc::clone(&seen.screen), driven.take_updates()));
     let result = tokio::select! {
         result = driven.result() => result,
-        () = stopped_twice(&stop, &seen) => {
+        () = stop_on_signals(&stop, &seen) => {
             abort.abort();
             // Later output would appear after the result.
             shown.abort();
@@ -186,7 +186,7 @@ pub(super) async fn carry_out(carry: DisplayedRun, global: &Global, runs: &Runs,
     shown?;
     let code = print_outcome(&result?, output)?;
     if first && code == 0 && output == Output::Text {
-        teach();
+        print_command_hints();
     }
     Ok(code)
 }

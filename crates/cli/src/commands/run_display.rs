@@ -11,14 +11,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::act_listener::{ActListener, acts};
+use super::action_listener::{ActionListener, acts};
 use crate::{
     args::{Global, Output},
     failure::Failure,
     i18n::{msg, print},
     output::{self, BOLD},
     person::{AtTerminal, ScreenPerson},
-    screen::{DisplayOptions, Form, Screen, Whole, column, limits_of},
+    screen::{DisplayOptions, Form, FullScreen, Screen, column, limits_of},
     signals::interrupted,
 };
 
@@ -37,7 +37,7 @@ pub(super) struct RunDisplay {
     pub(super) screen: Arc<Screen>,
     pub(super) human: Arc<dyn HumanChannel>,
     /// Task that carries out the acts of the whole-screen view.
-    hearing: Option<JoinHandle<()>>,
+    action_task: Option<JoinHandle<()>>,
     /// Notified of Ctrl-C in that view.
     stops: Arc<Notify>,
 }
@@ -47,18 +47,18 @@ impl RunDisplay {
     pub(super) fn begin(carry: &DisplayedRun, global: &Global, setup: &Setup, before: Option<&ProgressState>) -> Result<Self, Failure> {
         let attended = !carry.unattended && output::can_type();
         let (run, stops) = (&carry.run, Arc::new(Notify::new()));
-        let form = Form::of(carry.output, sight(global, setup, attended));
-        if form == Form::Whole {
-            let (on_act, acts) = acts();
-            let mut screen = aime_terminal::Screen::new(run.clone(), aime_terminal::Part::Drives, limits_of(&carry.bounds));
+        let form = Form::of(carry.output, display_options(global, setup, attended));
+        if form == Form::FullScreen {
+            let (on_action, acts) = acts();
+            let mut screen = aime_terminal::Screen::new(run.clone(), aime_terminal::ProcessRole::Driver, limits_of(&carry.bounds));
             if let Some(before) = before {
                 screen = screen.with_state(before.clone());
             }
             // If the whole-screen view is unavailable, another display is used.
-            if let Ok(Some(whole)) = Whole::open(screen, on_act) {
-                let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(ScreenPerson::default()));
-                let hearing = ActListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
-                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.handle_acts(acts))), stops });
+            if let Ok(Some(whole)) = FullScreen::open(screen, on_action) {
+                let (screen, asked) = (Arc::new(Screen::FullScreen(whole)), Arc::new(ScreenPerson::default()));
+                let action_task = ActionListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
+                return Ok(Self { screen, human: asked, action_task: Some(tokio::spawn(action_task.handle_acts(acts))), stops });
             }
         }
         let screen = Arc::new(Screen::new(form, run));
@@ -66,14 +66,14 @@ impl RunDisplay {
             screen.begin_with(before);
         }
         let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NoHuman) };
-        Ok(Self { screen, human, hearing: None, stops })
+        Ok(Self { screen, human, action_task: None, stops })
     }
 }
 
 impl Drop for RunDisplay {
     fn drop(&mut self) {
-        if let Some(hearing) = self.hearing.take() {
-            hearing.abort();
+        if let Some(action_task) = self.action_task.take() {
+            action_task.abort();
         }
         // The terminal must be restored however the run ends.
         self.screen.close();
@@ -81,7 +81,7 @@ impl Drop for RunDisplay {
 }
 
 /// Explains the commands for a run to someone who has seen none here before.
-pub(super) fn teach() {
+pub(super) fn print_command_hints() {
     output::note(&msg!("run-first"));
     for (command, what) in [
         ("aime runs report last", msg!("run-first-report")),
@@ -93,7 +93,7 @@ pub(super) fn teach() {
 }
 
 /// Describes the terminal and the options for the choice of the display.
-pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> DisplayOptions {
+pub(super) fn display_options(global: &Global, setup: &Setup, attended: bool) -> DisplayOptions {
     DisplayOptions {
         quiet: global.quiet,
         plain: global.plain || setup.config.run.plain,
@@ -134,7 +134,7 @@ pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen
 }
 
 /// Stops the run resumably at the first Ctrl-C or TERM. The second one ends the wait for that.
-pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &RunDisplay) {
+pub(super) async fn stop_on_signals(stop: &CancellationToken, seen: &RunDisplay) {
     stopped(seen).await;
     stop.cancel();
     seen.screen.note(&msg!("run-stopping"));

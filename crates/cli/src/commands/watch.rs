@@ -5,20 +5,20 @@ use std::sync::Arc;
 use aime_orchestrator::{PublishedEvent, RunResult};
 use aime_progress_management::RunId;
 use aime_runs::{RunWatch, Runs, WatchUpdate};
-use aime_terminal::Part;
+use aime_terminal::ProcessRole;
 use tokio::sync::Notify;
 
 use super::{
-    act_listener::{ActListener, acts},
+    action_listener::{ActionListener, acts},
     outcome::summary,
-    run_display::sight,
+    run_display::display_options,
 };
 use crate::{
     args::{Global, Output},
     failure::Failure,
     hints::with_commands,
     output,
-    screen::{Form, Screen, Whole, limits_of, line_of, rfc3339},
+    screen::{Form, FullScreen, Screen, limits_of, line_of, rfc3339},
     signals::interrupted,
 };
 
@@ -28,18 +28,18 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
     let run = runs.find(run)?;
     let stops = Arc::new(Notify::new());
     let mut watch = runs.watch(&run)?;
-    if Form::of(form, sight(global, setup, output::can_type())) == Form::Whole {
-        let (on_act, acts) = acts();
-        let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&watch.bounds()?));
-        if let Ok(Some(whole)) = Whole::open(screen, on_act) {
-            let screen = Arc::new(Screen::Whole(whole));
-            let hearing = tokio::spawn(ActListener::new(&run, &screen, setup, None, &stops)?.handle_acts(acts));
+    if Form::of(form, display_options(global, setup, output::can_type())) == Form::FullScreen {
+        let (on_action, acts) = acts();
+        let screen = aime_terminal::Screen::new(run.clone(), ProcessRole::Watcher, limits_of(&watch.bounds()?));
+        if let Ok(Some(whole)) = FullScreen::open(screen, on_action) {
+            let screen = Arc::new(Screen::FullScreen(whole));
+            let action_task = tokio::spawn(ActionListener::new(&run, &screen, setup, None, &stops)?.handle_acts(acts));
             let ended = tokio::select! {
                 ended = follow(&mut watch, &screen) => ended,
                 () = stops.notified() => Ok(()),
                 () = interrupted() => Ok(()),
             };
-            hearing.abort();
+            action_task.abort();
             screen.close();
             return ended.map(|()| 0);
         }
@@ -74,7 +74,7 @@ pub(super) fn print_result(result: &RunResult, form: Output) -> Result<(), Failu
 
 /// Shows events without end, since a suspended run may be resumed.
 async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure> {
-    let Screen::Whole(whole) = screen else { return Ok(()) };
+    let Screen::FullScreen(whole) = screen else { return Ok(()) };
     loop {
         match watch.next().await? {
             WatchUpdate::Events(events) => events.iter().for_each(|event| whole.show(event)),

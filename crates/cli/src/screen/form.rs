@@ -12,7 +12,7 @@ pub(crate) enum Form {
     /// Shows the plan as a live checklist below the event lines.
     Checklist,
     /// Uses the whole terminal, with keys.
-    Whole,
+    FullScreen,
     /// Prints each event as JSON on standard output.
     Events,
 }
@@ -36,16 +36,12 @@ pub(crate) struct DisplayOptions {
 
 impl Form {
     /// Returns the form for an output. A log, or a terminal without cursor movement, excludes live displays.
-    pub(crate) const fn of(output: Output, sight: DisplayOptions) -> Self {
+    pub(crate) const fn of(output: Output, display_options: DisplayOptions) -> Self {
         match output {
             Output::Jsonl => Self::Events,
-            _ if sight.quiet => Self::Quiet,
-            Output::Text if sight.watched && !sight.plain && !sight.logs => {
-                if sight.attended && sight.alone {
-                    Self::Whole
-                } else {
-                    Self::Checklist
-                }
+            _ if display_options.quiet => Self::Quiet,
+            Output::Text if display_options.watched && !display_options.plain && !display_options.logs => {
+                if display_options.attended && display_options.alone { Self::FullScreen } else { Self::Checklist }
             }
             Output::Text | Output::Json => Self::Lines,
         }
@@ -60,8 +56,8 @@ mod tests {
     #[test]
     fn the_whole_terminal_is_taken_where_somebody_sees_it_and_can_type() {
         let all = DisplayOptions { quiet: false, plain: false, logs: false, watched: true, alone: true, attended: true };
-        for (output, sight, form) in [
-            (Output::Text, all, Form::Whole),
+        for (output, display_options, form) in [
+            (Output::Text, all, Form::FullScreen),
             (Output::Text, DisplayOptions { attended: false, ..all }, Form::Checklist),
             (Output::Text, DisplayOptions { alone: false, ..all }, Form::Checklist),
             (Output::Text, DisplayOptions { watched: false, ..all }, Form::Lines),
@@ -74,7 +70,7 @@ mod tests {
             (Output::Jsonl, all, Form::Events),
             (Output::Jsonl, DisplayOptions { quiet: true, ..all }, Form::Events),
         ] {
-            assert_eq!(Form::of(output, sight), form, "{output:?} {sight:?}");
+            assert_eq!(Form::of(output, display_options), form, "{output:?} {display_options:?}");
         }
     }
 }

@@ -4,8 +4,8 @@ use aime_messages::{Describe as _, Message};
 use aime_orchestrator::PublishedEvent;
 use aime_orchestrator::withdrawal;
 use aime_progress_management::{
-    CallOutcome, GoalImage, HookAct, HookOutcome, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId,
-    TaskStatus, TriggerKind, TriggerReason,
+    CallOutcome, GoalImage, HookAction, HookOutcome, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus,
+    TaskId, TaskStatus, TriggerKind, TriggerReason,
 };
 use anstyle::Style;
 use serde_json::{Map, Value};
@@ -253,7 +253,7 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
 }
 
 /// Describes the action of a hook.
-fn hook_line(HookAct { hook, point, task, did, detail }: &HookAct) -> String {
+fn hook_line(HookAction { hook, point, task, did, detail }: &HookAction) -> String {
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
     let color = if *did == HookOutcome::Changed { DIM } else { YELLOW };
     let what = msg!("line-hook", hook = plain(hook), did = word_name("did", did.name()), point = point);

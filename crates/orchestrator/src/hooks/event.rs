@@ -1,6 +1,6 @@
 //! Events of hooks, and the changes that hooks may make to them.
 
-use aime_progress_management::{Conclusion, HookAct, HookOutcome, HookPoint, RunId, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, HookAction, HookOutcome, HookPoint, RunId, TaskId, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -157,10 +157,10 @@ impl HookEvent {
 }
 
 /// Returns the action of a hook, for the journal and for people.
-pub(super) fn act(hook: &str, event: &HookEvent, did: HookOutcome, detail: &str) -> HookAct {
+pub(super) fn act(hook: &str, event: &HookEvent, did: HookOutcome, detail: &str) -> HookAction {
     let mut text: String = detail.chars().take(MAX_REPORT_CHARS).collect();
     if text.len() < detail.len() {
         text.push_str(" …");
     }
-    HookAct { hook: hook.to_owned(), point: event.point, task: event.task.clone(), did, detail: text }
+    HookAction { hook: hook.to_owned(), point: event.point, task: event.task.clone(), did, detail: text }
 }

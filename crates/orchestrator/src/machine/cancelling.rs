@@ -187,7 +187,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::machine::effects::Work;
+    use crate::machine::effects::EffectPurpose;
 
     fn id(name: &str) -> TaskId {
         name.parse().unwrap()
@@ -241,7 +241,7 @@ mod tests {
     fn a_decision_waits_for_the_tasks_it_stops() {
         let mut cancellations = Cancellations::default();
         let (mut open, effect) = (OpenEffects::default(), EffectId::new("a/1/1"));
-        open.insert(effect.clone(), Work::Task(id("a")));
+        open.insert(effect.clone(), EffectPurpose::Task(id("a")));
         cancellations.stop(id("b"), None);
         assert!(!cancellations.wait_for(&open), "nobody works on b");
         cancellations.stop(id("a"), Some(effect.clone()));

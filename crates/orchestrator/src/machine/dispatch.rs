@@ -2,12 +2,12 @@
 
 use aime_progress_management::ProgressEvent;
 
-use super::{Out, RunMachine, claims::Claim, effects::Work, growing};
+use super::{Out, RunMachine, claims::Claim, effects::EffectPurpose, growing};
 use crate::{ActorReport, RunFact};
 
 impl RunMachine {
     /// Handles a fact. `work` is the purpose of the effect that it answers.
-    pub(super) fn dispatch(&mut self, fact: &RunFact, work: Option<Work>, out: &mut Out) {
+    pub(super) fn dispatch(&mut self, fact: &RunFact, work: Option<EffectPurpose>, out: &mut Out) {
         match (fact, work) {
             (RunFact::Recalled { known, .. }, _) => self.recalled(known, out),
             (RunFact::Remembered { fault, .. }, _) => {
@@ -23,14 +23,14 @@ impl RunMachine {
                 self.record_calls(calls, out);
                 self.planned(outcome, out);
             }
-            (RunFact::Replanned { outcome, repairs, calls, .. }, Some(Work::Lead(reasons))) => {
+            (RunFact::Replanned { outcome, repairs, calls, .. }, Some(EffectPurpose::Lead(reasons))) => {
                 self.record_calls(calls, out);
                 if !repairs.is_empty() {
                     self.emit(ProgressEvent::PatchRepaired { repairs: repairs.clone() }, out);
                 }
                 self.replanned(outcome, reasons, out);
             }
-            (RunFact::LeadRested { rest, category, checks, calls, .. }, Some(Work::Lead(_))) => {
+            (RunFact::LeadRested { rest, category, checks, calls, .. }, Some(EffectPurpose::Lead(_))) => {
                 self.record_calls(calls, out);
                 self.lead_rested(rest, category, checks, out);
             }
@@ -39,7 +39,7 @@ impl RunMachine {
                     self.after_report(event, out);
                 }
             }
-            (RunFact::TaskEnded { conclusion, checks, calls, conflicts, duration_ms, .. }, Some(Work::Task(task))) => {
+            (RunFact::TaskEnded { conclusion, checks, calls, conflicts, duration_ms, .. }, Some(EffectPurpose::Task(task))) => {
                 self.record_calls_of(Some(&task), calls, out);
                 self.task_ended(&task, conclusion, (checks, conflicts), *duration_ms, out);
             }
@@ -74,8 +74,8 @@ impl RunMachine {
                 self.record_calls(calls, out);
                 self.answered(text.clone(), out);
             }
-            (RunFact::Answered { text, .. }, Some(Work::Ask(question))) => self.person_answered(&question, text, out),
-            (RunFact::Deferred { .. }, Some(Work::Ask(question))) => self.deferred(&question, out),
+            (RunFact::Answered { text, .. }, Some(EffectPurpose::Ask(question))) => self.person_answered(&question, text, out),
+            (RunFact::Deferred { .. }, Some(EffectPurpose::Ask(question))) => self.deferred(&question, out),
             (RunFact::TimerFired { .. }, _) => self.advance(out),
             (RunFact::PersonAnswered { question, text }, _) => {
                 if let Some(question) = self.open_question(question.as_ref()) {
@@ -108,10 +108,10 @@ impl RunMachine {
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Continued { goal, bounds }, _) => self.follow_up(goal, bounds.as_ref(), out),
-            (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
-            (RunFact::Revoked { .. }, Some(Work::Lead(_))) if self.is_led() => self.lead_stopped(out),
+            (RunFact::Revoked { id, .. }, Some(EffectPurpose::Task(task))) => self.task_stopped(&task, id, out),
+            (RunFact::Revoked { .. }, Some(EffectPurpose::Lead(_))) if self.is_led() => self.lead_stopped(out),
             (RunFact::Revoked { .. }, work) => {
-                if matches!(work, Some(Work::Lead(reasons)) if growing::is_update(&reasons)) {
+                if matches!(work, Some(EffectPurpose::Lead(reasons)) if growing::is_update(&reasons)) {
                     self.replans.growth_mut().lost();
                 }
                 self.decide_if_ready(out);

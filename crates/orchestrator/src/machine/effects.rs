@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The purpose of an open effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Work {
+pub(super) enum EffectPurpose {
     Recall,
     Remember,
     Route,
@@ -26,7 +26,7 @@ pub(super) enum Work {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub(super) struct OpenEffects {
-    open: BTreeMap<EffectId, Work>,
+    open: BTreeMap<EffectId, EffectPurpose>,
     numbered: u64,
     tasks: usize,
     replans: usize,
@@ -37,7 +37,7 @@ pub(super) struct OpenEffects {
 /// [`OpenEffects`] in a snapshot.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    open: BTreeMap<EffectId, Work>,
+    open: BTreeMap<EffectId, EffectPurpose>,
     numbered: u64,
 }
 
@@ -48,21 +48,21 @@ impl OpenEffects {
         format!("{what}/{}", self.numbered)
     }
 
-    pub(super) fn insert(&mut self, id: EffectId, work: Work) {
+    pub(super) fn insert(&mut self, id: EffectId, work: EffectPurpose) {
         self.count(&work, 1);
         if let Some(former) = self.open.insert(id, work) {
             self.count(&former, -1);
         }
     }
 
-    pub(super) fn remove(&mut self, id: &EffectId) -> Option<Work> {
+    pub(super) fn remove(&mut self, id: &EffectId) -> Option<EffectPurpose> {
         let work = self.open.remove(id)?;
         self.count(&work, -1);
         Some(work)
     }
 
     /// Removes all effects and returns them in the order of their names.
-    pub(super) fn take_all(&mut self) -> BTreeMap<EffectId, Work> {
+    pub(super) fn take_all(&mut self) -> BTreeMap<EffectId, EffectPurpose> {
         (self.tasks, self.replans, self.waits) = (0, 0, 0);
         std::mem::take(&mut self.open)
     }
@@ -87,7 +87,7 @@ impl OpenEffects {
     /// Returns the tasks of the open attempts, each with its effect.
     pub(super) fn attempts(&self) -> impl Iterator<Item = (&TaskId, &EffectId)> {
         self.open.iter().filter_map(|(id, work)| match work {
-            Work::Task(task) => Some((task, id)),
+            EffectPurpose::Task(task) => Some((task, id)),
             _ => None,
         })
     }
@@ -100,7 +100,7 @@ impl OpenEffects {
     /// Returns the task of an open attempt.
     pub(super) fn task_of(&self, attempt: &EffectId) -> Option<&TaskId> {
         match self.open.get(attempt) {
-            Some(Work::Task(task)) => Some(task),
+            Some(EffectPurpose::Task(task)) => Some(task),
             _ => None,
         }
     }
@@ -117,16 +117,16 @@ impl OpenEffects {
 
     /// Returns the effects that ask a question.
     pub(super) fn asking<'a>(&'a self, question: &'a QuestionId) -> impl Iterator<Item = &'a EffectId> {
-        self.open.iter().filter(move |(_, work)| matches!(work, Work::Ask(asked) if asked == question)).map(|(id, _)| id)
+        self.open.iter().filter(move |(_, work)| matches!(work, EffectPurpose::Ask(asked) if asked == question)).map(|(id, _)| id)
     }
 
     /// Returns whether all open effects wait for a person who is not being asked now: timers, and attempts at tasks for
     /// which `asked_for` is true. `None` means the lead.
     pub(super) fn wait_for_person(&self, asked_for: impl Fn(Option<&TaskId>) -> bool) -> bool {
         self.open.values().all(|work| match work {
-            Work::Timer(_) => true,
-            Work::Task(task) => asked_for(Some(task)),
-            Work::Lead(_) => asked_for(None),
+            EffectPurpose::Timer(_) => true,
+            EffectPurpose::Task(task) => asked_for(Some(task)),
+            EffectPurpose::Lead(_) => asked_for(None),
             _ => false,
         })
     }
@@ -134,17 +134,19 @@ impl OpenEffects {
     /// Returns the timers, each with its time.
     pub(super) fn timers(&self) -> impl Iterator<Item = (&EffectId, Timestamp)> {
         self.open.iter().filter_map(|(id, work)| match work {
-            Work::Timer(at) => Some((id, *at)),
+            EffectPurpose::Timer(at) => Some((id, *at)),
             _ => None,
         })
     }
 
-    fn count(&mut self, work: &Work, by: isize) {
+    fn count(&mut self, work: &EffectPurpose, by: isize) {
         let count = match work {
-            Work::Task(_) => &mut self.tasks,
-            Work::Lead(_) => &mut self.replans,
-            Work::Ask(_) | Work::Timer(_) => &mut self.waits,
-            Work::Recall | Work::Remember | Work::Route | Work::Verify | Work::Answer => return,
+            EffectPurpose::Task(_) => &mut self.tasks,
+            EffectPurpose::Lead(_) => &mut self.replans,
+            EffectPurpose::Ask(_) | EffectPurpose::Timer(_) => &mut self.waits,
+            EffectPurpose::Recall | EffectPurpose::Remember | EffectPurpose::Route | EffectPurpose::Verify | EffectPurpose::Answer => {
+                return;
+            }
         };
         *count = count.saturating_add_signed(by);
     }
@@ -168,15 +170,15 @@ impl From<OpenEffects> for Stored {
 mod tests {
     use super::*;
 
-    fn task(name: &str) -> Work {
-        Work::Task(name.parse().unwrap())
+    fn task(name: &str) -> EffectPurpose {
+        EffectPurpose::Task(name.parse().unwrap())
     }
 
-    fn ask(name: &str) -> Work {
-        Work::Ask(name.parse().unwrap())
+    fn ask(name: &str) -> EffectPurpose {
+        EffectPurpose::Ask(name.parse().unwrap())
     }
 
-    fn effects(open: &[(&str, Work)]) -> OpenEffects {
+    fn effects(open: &[(&str, EffectPurpose)]) -> OpenEffects {
         let mut effects = OpenEffects::default();
         open.iter().for_each(|(id, work)| effects.insert(EffectId::new(*id), work.clone()));
         effects
@@ -189,13 +191,13 @@ mod tests {
         assert!(open.only_waits());
         open.insert(id("a/1/1"), task("a"));
         open.insert(id("a/1/1"), task("a"));
-        open.insert(id("patch/1"), Work::Lead(Vec::new()));
+        open.insert(id("patch/1"), EffectPurpose::Lead(Vec::new()));
         open.insert(id("ask"), ask("q"));
         assert_eq!((open.tasks(), open.replans(), open.only_waits(), open.ids().count()), (1, true, false, 3));
         open.next_id("ask");
         let read: OpenEffects = serde_json::from_value(serde_json::to_value(&open).unwrap()).unwrap();
         assert_eq!(read, open);
-        open.insert(id("patch/1"), Work::Recall);
+        open.insert(id("patch/1"), EffectPurpose::Recall);
         assert!(!open.replans());
         assert_eq!((open.remove(&id("a/1/1")), open.remove(&id("a/1/1")), open.tasks()), (Some(task("a")), None, 0));
         assert!(open.remove(&id("patch/1")).is_some() && open.only_waits());
@@ -204,8 +206,12 @@ mod tests {
 
     #[test]
     fn effects_are_found_by_their_purpose() {
-        let open =
-            effects(&[("a/1/1", task("a")), ("ask/1", ask("q")), ("ask/2", ask("r")), ("timer/3", Work::Timer(Timestamp::from_millis(7)))]);
+        let open = effects(&[
+            ("a/1/1", task("a")),
+            ("ask/1", ask("q")),
+            ("ask/2", ask("r")),
+            ("timer/3", EffectPurpose::Timer(Timestamp::from_millis(7))),
+        ]);
         let asking = |question: &str| open.asking(&question.parse().unwrap()).map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!((asking("q"), asking("s")), (vec!["ask/1".to_owned()], vec![]));
         assert_eq!(open.attempt_at(&"a".parse().unwrap()), Some(&EffectId::new("a/1/1")));
@@ -217,14 +223,14 @@ mod tests {
 
     #[test]
     fn a_person_is_waited_for_when_every_task_asks() {
-        let timer = ("timer/1", Work::Timer(Timestamp::from_millis(1)));
+        let timer = ("timer/1", EffectPurpose::Timer(Timestamp::from_millis(1)));
         let cases = [
             (vec![], true),
             (vec![timer.clone()], true),
             (vec![timer.clone(), ("a/1/1", task("a"))], true),
             (vec![("a/1/1", task("a")), ("b/1/1", task("b"))], false),
             (vec![("ask/1", ask("q"))], false),
-            (vec![("plan/1", Work::Lead(Vec::new()))], false),
+            (vec![("plan/1", EffectPurpose::Lead(Vec::new()))], false),
         ];
         for (open, expected) in cases {
             assert_eq!(effects(&open).wait_for_person(|task| task.is_some_and(|task| task.as_str() == "a")), expected, "{open:?}");

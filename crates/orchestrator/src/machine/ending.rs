@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aime_messages::{Message, message};
 use aime_progress_management::{CheckMethod, Conclusion, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
+use super::{FailureCode, Out, Phase, RunMachine, effects::EffectPurpose};
 use crate::{
     NextStep, Reflect, RunEffect, RunFailure, RunOutput,
     criteria_lines::{criteria_lines, doubtful_lines},
@@ -71,7 +71,7 @@ impl RunMachine {
         self.phase = Phase::Answering;
         if self.needs_writing() {
             let id = self.effects.next_id("answer");
-            return self.issue(id, RunEffect::Answer { state: Box::new(self.state.get().clone()) }, Work::Answer, out);
+            return self.issue(id, RunEffect::Answer { state: Box::new(self.state.get().clone()) }, EffectPurpose::Answer, out);
         }
         self.answered(None, out);
     }
@@ -84,7 +84,7 @@ impl RunMachine {
         if due {
             self.phase = Phase::Verifying;
             let id = self.effects.next_id("verify");
-            self.issue(id, RunEffect::Verify { state: Box::new(self.state.get().clone()) }, Work::Verify, out);
+            self.issue(id, RunEffect::Verify { state: Box::new(self.state.get().clone()) }, EffectPurpose::Verify, out);
         }
         due
     }

@@ -8,7 +8,7 @@ use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
 use super::claims::Claim;
-use crate::ReturnedResult;
+use crate::ActorContinuation;
 
 /// The current execution of each task, from 1, and how many reports of each actor were taken.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct Executions {
     /// The number of the next report, by the name of the actor's journal.
     reports: BTreeMap<String, u64>,
     /// The last rejected result of the current execution.
-    returned: BTreeMap<TaskId, ReturnedResult>,
+    returned: BTreeMap<TaskId, ActorContinuation>,
     /// The tasks that actors have taken over.
     claims: BTreeMap<TaskId, Claim>,
     /// The calls of tool tasks whose criteria are not checked yet.
@@ -94,18 +94,18 @@ impl Executions {
     /// Records that the result of the current execution was rejected, and returns the number of rejections.
     pub(super) fn return_result(&mut self, task: &TaskId, missing: String) -> u32 {
         let number = self.returned(task).map_or(0, |before| before.number) + 1;
-        self.returned.insert(task.clone(), ReturnedResult { number, missing, answer: false });
+        self.returned.insert(task.clone(), ActorContinuation { number, missing, answer: false });
         number
     }
 
     /// Records the words of a person for the blocked actor of the current execution.
     pub(super) fn return_answer(&mut self, task: &TaskId, words: String) {
         let number = self.returned(task).map_or(0, |before| before.number) + 1;
-        self.returned.insert(task.clone(), ReturnedResult { number, missing: words, answer: true });
+        self.returned.insert(task.clone(), ActorContinuation { number, missing: words, answer: true });
     }
 
     /// Returns the last rejected result of the current execution.
-    pub(super) fn returned(&self, task: &TaskId) -> Option<&ReturnedResult> {
+    pub(super) fn returned(&self, task: &TaskId) -> Option<&ActorContinuation> {
         self.returned.get(task)
     }
 

@@ -21,7 +21,7 @@ use aime_progress_management::{
 use serde::{Deserialize, Serialize};
 
 use self::own_work::faults;
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work, tasks::task_of_report};
+use super::{FailureCode, Out, Phase, RunMachine, effects::EffectPurpose, tasks::task_of_report};
 use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
 /// The task that is the lead's own work.
@@ -106,7 +106,7 @@ impl LeadState {
     }
 
     /// Keeps the reasons of a change that could not be made, for its correction.
-    pub(super) fn owe(&mut self, cause: Vec<TriggerReason>) {
+    pub(super) fn keep_cause(&mut self, cause: Vec<TriggerReason>) {
         if is_replan(&cause) {
             self.cause = cause;
         }
@@ -117,7 +117,7 @@ impl LeadState {
     }
 
     /// Ends the wait for the actor of a task that the lead holds. Returns whether the run waited for it.
-    pub(super) fn takes_hold(&mut self, task: &TaskId) -> bool {
+    pub(super) fn stop_holding(&mut self, task: &TaskId) -> bool {
         self.holding.remove(task)
     }
 }
@@ -194,7 +194,7 @@ impl RunMachine {
     }
 
     /// Wakes the lead at once if a command of it was not carried out. Returns whether it does.
-    pub(super) fn answer_lead(&mut self, out: &mut Out) -> bool {
+    pub(super) fn wake_for_refusals(&mut self, out: &mut Out) -> bool {
         let due = self.is_led() && self.lead.must_answer() && !self.replanning() && !self.stopping.is_suspending() && self.fault.is_none();
         // The next wake of another kind reports what was refused.
         let due = due && !self.is_idle();
@@ -250,7 +250,7 @@ impl RunMachine {
             origins: self.origins_of_plans(),
         };
         let id = self.effects.next_id(name);
-        self.issue(id, RunEffect::Lead { order: Box::new(order) }, Work::Lead(reasons), out);
+        self.issue(id, RunEffect::Lead { order: Box::new(order) }, EffectPurpose::Lead(reasons), out);
     }
 
     fn new_wake(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>) -> Wake {

@@ -142,7 +142,7 @@ enum Direction<'a> {
     Stop,
     GoOn,
     /// Continue, and take this into account.
-    Mind(&'a str),
+    Guidance(&'a str),
 }
 
 impl<'a> Direction<'a> {
@@ -153,7 +153,7 @@ impl<'a> Direction<'a> {
         } else if consent.is_some() || matches!(answer.as_str(), "continue" | "go on" | "继续" | "") {
             Self::GoOn
         } else {
-            Self::Mind(words)
+            Self::Guidance(words)
         }
     }
 }
@@ -272,7 +272,7 @@ impl RunMachine {
             return self.end_by_person(out);
         }
         self.replans.allow_more();
-        if let Direction::Mind(words) = direction
+        if let Direction::Guidance(words) = direction
             && let Ok(id) = EvidenceId::new(format!("answer-{question}"))
         {
             self.user_input(id, None, words, out);
@@ -302,7 +302,7 @@ mod tests {
             ("yes", Direction::GoOn),
             ("继续", Direction::GoOn),
             ("", Direction::GoOn),
-            (" use the other file\n", Direction::Mind("use the other file")),
+            (" use the other file\n", Direction::Guidance("use the other file")),
         ];
         for (text, expected) in cases {
             assert_eq!(Direction::parse(text), expected, "{text:?}");

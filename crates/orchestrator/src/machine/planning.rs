@@ -4,7 +4,7 @@ use aime_dynamic_planner::{WakeKind, direct_plan};
 use aime_messages::{Message, message};
 use aime_progress_management::{FoldError, Plan, PlanMode, ProgressEvent, RunStatus};
 
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
+use super::{FailureCode, Out, Phase, RunMachine, effects::EffectPurpose};
 use crate::{
     RunEffect, RunOutput,
     fact::{ChosenRoute, Planning, RefusedAnswer},
@@ -45,7 +45,7 @@ impl RunMachine {
     pub(super) fn choose_route(&mut self, out: &mut Out) {
         self.phase = Phase::Routing;
         let id = self.effects.next_id("route");
-        self.issue(id, RunEffect::Route, Work::Route, out);
+        self.issue(id, RunEffect::Route, EffectPurpose::Route, out);
     }
 
     fn report_route(&mut self, route: ChosenRoute, out: &mut Out) {
@@ -133,7 +133,7 @@ impl RunMachine {
                 self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
                 return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
             }
-            Err(error) => return self.misfit(&error),
+            Err(error) => return self.fail_on_invalid_event(&error),
         }
         if self.input.plan_only {
             if let Some(comments) = self.input.comments.clone() {

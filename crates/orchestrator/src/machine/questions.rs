@@ -4,7 +4,7 @@ use aime_durable::Reason;
 use aime_messages::{Message, message};
 use aime_progress_management::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
 
-use super::{FailureCode, Out, RunMachine, amending::CRITERION, effects::Work, needs::BLOCKED};
+use super::{FailureCode, Out, RunMachine, amending::CRITERION, effects::EffectPurpose, needs::BLOCKED};
 use crate::{NextStep, RunEffect, RunFailure, RunOutput};
 
 /// The kind of a question about the plan: if and how to continue.
@@ -58,7 +58,7 @@ impl RunMachine {
         }
         let effect = self.effects.next_id("ask");
         let (task, kind) = (task.cloned(), kind.to_owned());
-        self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);
+        self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, EffectPurpose::Ask(id.clone()), out);
     }
 
     /// Asks a question of an actor. Only a running one can wait for the answer, and no actor asks in the name of the

@@ -6,7 +6,7 @@ use aime_messages::Message;
 use aime_progress_management::{Origin, ProgressEvent, TaskKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Out, Phase, RunMachine, effects::Work};
+use super::{Out, Phase, RunMachine, effects::EffectPurpose};
 use crate::{KnownContext, RunEffect};
 
 /// The texts recalled for the prompts, and the faults of memory so far.
@@ -39,7 +39,7 @@ impl RunMachine {
     pub(super) fn ask_memory(&mut self, out: &mut Out) {
         self.phase = Phase::Recalling;
         let id = self.effects.next_id("recall");
-        self.issue(id, RunEffect::Recall, Work::Recall, out);
+        self.issue(id, RunEffect::Recall, EffectPurpose::Recall, out);
     }
 
     pub(super) fn recalled(&mut self, known: &KnownContext, out: &mut Out) {
@@ -70,6 +70,6 @@ impl RunMachine {
         }
         let failure = self.stopping.failure().map(|error| error.message.to_string());
         let id = self.effects.next_id("remember");
-        self.issue(id, RunEffect::Remember { state: Box::new(self.state.get().clone()), failure }, Work::Remember, out);
+        self.issue(id, RunEffect::Remember { state: Box::new(self.state.get().clone()), failure }, EffectPurpose::Remember, out);
     }
 }

@@ -229,7 +229,7 @@ impl RunMachine {
                 let why = message!("plan-moved-on", faults = Message::list("; ", &faults.messages()));
                 if self.is_led() {
                     self.lead.refuse(why.clone());
-                    self.lead.owe(decision.triggers.clone());
+                    self.lead.keep_cause(decision.triggers.clone());
                 }
                 self.set_status(RunStatus::Executing, Some(&why), out);
             }

@@ -57,7 +57,7 @@ impl TrackedState {
     }
 
     #[cfg(test)]
-    pub(super) fn census_is_exact(&self) -> bool {
+    pub(super) fn index_is_consistent(&self) -> bool {
         self.trigger_index.as_ref().is_none_or(|trigger_index| *trigger_index == TriggerIndex::new(&self.state))
     }
 }

@@ -7,7 +7,7 @@ use aime_messages::{Message, message};
 use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work, growing::is_update, needs::BLOCKED};
+use super::{FailureCode, Out, Phase, RunMachine, effects::EffectPurpose, growing::is_update, needs::BLOCKED};
 use crate::{Bounds, NextStep, RunFailure, RunOutput};
 
 /// The result of a call whose process has died.
@@ -167,7 +167,7 @@ impl RunMachine {
         if self.cancellations.is_stopping(task) {
             return self.decide_if_ready(out);
         }
-        if self.lead.takes_hold(task) && !self.stopping.is_suspending() {
+        if self.lead.stop_holding(task) && !self.stopping.is_suspending() {
             self.hold_stopped(task, out);
             return self.advance(out);
         }
@@ -212,11 +212,11 @@ impl RunMachine {
         for (id, work) in self.effects.take_all() {
             out.revoke(id.clone(), Reason::Stopped);
             match work {
-                Work::Task(task) => {
+                EffectPurpose::Task(task) => {
                     self.report_call_end(&task, outcome, text, 0, out);
                     self.cut_off(&task, begun.then_some(&id), out);
                 }
-                Work::Lead(reasons) if !self.is_led() && is_update(&reasons) => self.replans.growth_mut().lost(),
+                EffectPurpose::Lead(reasons) if !self.is_led() && is_update(&reasons) => self.replans.growth_mut().lost(),
                 _ => {}
             }
         }
@@ -229,7 +229,7 @@ impl RunMachine {
         if self.phase == Phase::Over {
             let open = self.effects.take_all();
             open.keys().for_each(|id| out.revoke(id.clone(), Reason::Stopped));
-            if open.values().any(|work| matches!(work, Work::Remember)) {
+            if open.values().any(|work| matches!(work, EffectPurpose::Remember)) {
                 self.remember(out);
             }
             return;
@@ -275,22 +275,22 @@ impl RunMachine {
     }
 
     /// Handles an effect that the runtime failed to carry out.
-    pub(super) fn effect_failed(&mut self, work: Work, message: &Message, out: &mut Out) {
+    pub(super) fn effect_failed(&mut self, work: EffectPurpose, message: &Message, out: &mut Out) {
         match work {
-            Work::Task(task) => {
+            EffectPurpose::Task(task) => {
                 self.report_call_end(&task, CallOutcome::Error, &message.to_string(), 0, out);
                 self.conclude(&task, &super::tasks::failure(message.clone(), None), out);
                 self.advance(out);
             }
-            Work::Recall => {
+            EffectPurpose::Recall => {
                 self.memory_failed(message.clone(), out);
                 self.begin_work(out);
             }
-            Work::Remember => self.memory_failed(message.clone(), out),
-            Work::Answer => self.answered(None, out),
-            Work::Ask(_) | Work::Timer(_) => self.advance(out),
-            Work::Lead(_) | Work::Route | Work::Verify => {
-                if matches!(work, Work::Lead(_)) {
+            EffectPurpose::Remember => self.memory_failed(message.clone(), out),
+            EffectPurpose::Answer => self.answered(None, out),
+            EffectPurpose::Ask(_) | EffectPurpose::Timer(_) => self.advance(out),
+            EffectPurpose::Lead(_) | EffectPurpose::Route | EffectPurpose::Verify => {
+                if matches!(work, EffectPurpose::Lead(_)) {
                     self.lead_stopped(out);
                 }
                 let output = self.failed(FailureCode::Internal, message.clone(), None);

@@ -10,7 +10,7 @@ use aime_progress_management::{
 };
 use aime_tools::{ConsentedCall, Permission, Permissions, ToolScope, ToolSpec, ValidatedCall, origin_of};
 
-use super::{FailureCode, Out, Phase, RunMachine, claims::held, effects::Work, executions::FinishedCall, origins::refers};
+use super::{FailureCode, Out, Phase, RunMachine, claims::held, effects::EffectPurpose, executions::FinishedCall, origins::refers};
 use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// The longest tool output in an event, in characters.
@@ -39,7 +39,7 @@ impl RunMachine {
         self.withdraw_questions_of_ended(out);
         self.release_failed(out);
         self.start_ready(out);
-        if self.answer_lead(out) {
+        if self.wake_for_refusals(out) {
             return self.watch_time(out);
         }
         self.consider(out);
@@ -145,7 +145,7 @@ impl RunMachine {
             brief.results = format!("{}\n\n### A person about what was missing\n{words}", brief.results).trim().to_owned();
         }
         let effect = RunEffect::StartActor { brief: Box::new(brief), task: task.clone(), execution, origins, known };
-        self.issue(id, effect, Work::Task(task.clone()), out);
+        self.issue(id, effect, EffectPurpose::Task(task.clone()), out);
     }
 
     /// Returns a rejected result to its actor, which continues its conversation while the task stays running. Returns
@@ -169,7 +169,7 @@ impl RunMachine {
         if let Some(FinishedCall { call, result }) = self.executions.finished_call(task).cloned() {
             let origins = self.origins_of_call(refers(&spec));
             let effect = RunEffect::CallTool { spec, call, read_only: true, origins, result: Some(result) };
-            return self.issue(id, effect, Work::Task(task.clone()), out);
+            return self.issue(id, effect, EffectPurpose::Task(task.clone()), out);
         }
         let name = spec.tool.clone().unwrap_or_default();
         let Some(tool_spec) = self.tool_spec(&name).map(Arc::clone) else {
@@ -218,7 +218,7 @@ impl RunMachine {
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
         let read_only = is_repeatable(&tool_spec);
-        self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, Work::Task(task.clone()), out);
+        self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, EffectPurpose::Task(task.clone()), out);
     }
 
     /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model

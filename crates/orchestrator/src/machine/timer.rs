@@ -4,7 +4,7 @@ use aime_durable::{EffectId, Reason};
 use aime_progress_management::Timestamp;
 use aime_replan_triggers::next_deadline_with;
 
-use super::{Out, Phase, RunMachine, effects::Work};
+use super::{Out, Phase, RunMachine, effects::EffectPurpose};
 use crate::RunEffect;
 
 impl RunMachine {
@@ -30,6 +30,6 @@ impl RunMachine {
         let later: Vec<EffectId> = self.effects.timers().map(|(effect, _)| effect.clone()).collect();
         later.into_iter().for_each(|effect| out.revoke(effect, Reason::Cancelled));
         let id = self.effects.next_id("timer");
-        self.issue(id, RunEffect::Timer { at }, Work::Timer(at), out);
+        self.issue(id, RunEffect::Timer { at }, EffectPurpose::Timer(at), out);
     }
 }

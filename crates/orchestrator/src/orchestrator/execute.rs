@@ -22,7 +22,7 @@ use crate::{
     messages::MessageChannel,
     publish::{Entry, PublishingStream},
     questions::Answers,
-    runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
+    runner::{RunRunner, baseline::BaselineChecks, kept_files::KeptFiles, private::PrivateWorkspaces},
     snapshots::SnapshotsDue,
 };
 
@@ -57,8 +57,8 @@ impl Orchestrator {
             has_journal: true,
             audits: OnceCell::new(),
             run: run.clone(),
-            private: PrivatePlaces::new(&parts, &run),
-            tried: TriedCriteria::default(),
+            private: PrivateWorkspaces::new(&parts, &run),
+            tried: BaselineChecks::default(),
             kept_files: kept_files.clone(),
             live: Arc::clone(&self.live),
             input: start.input,

@@ -13,7 +13,7 @@ use crate::{
     Budget, FailureCode, LeadConversation, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
     messages::MessageChannel,
     questions::Answers,
-    runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
+    runner::{RunRunner, baseline::BaselineChecks, kept_files::KeptFiles, private::PrivateWorkspaces},
 };
 
 /// The result of [`Orchestrator::plan`].
@@ -90,8 +90,8 @@ impl Orchestrator {
             bounds,
             answers: Arc::new(Answers::default()),
             words: Arc::new(MessageChannel::default()),
-            private: PrivatePlaces::new(&self.parts, &run),
-            tried: TriedCriteria::default(),
+            private: PrivateWorkspaces::new(&self.parts, &run),
+            tried: BaselineChecks::default(),
             kept_files: KeptFiles::new(None, run.clone(), Arc::clone(&live)),
             live,
             broken,

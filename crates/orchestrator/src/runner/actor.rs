@@ -22,7 +22,7 @@ use aime_tools::{Approval, DELEGATE_TASK, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub use self::delegate::delegated;
+pub use self::delegate::delegation_result;
 use self::{
     agent::AgentGuard,
     effects::ActorRunner,
@@ -32,13 +32,13 @@ use super::{
     Context, RunRunner,
     audit::AuditUses,
     evidence::of_actor,
-    folder_use::Turn,
+    folder_access::FolderLease,
     hooks::HookCaller,
     millis_since, on_bound,
-    private::{Place, PrivatePlace, check_of_conflicts},
+    private::{PrivateWorkspace, TaskWorkspace, conflict_criterion_result},
     verify::CheckedWork,
 };
-use crate::{ActorBrief, ReturnedResult, RunFact, RunMachine, messages::Listener, models::OnBound, settings::in_force};
+use crate::{ActorBrief, ActorContinuation, RunFact, RunMachine, messages::Listener, models::OnBound, settings::in_force};
 
 const UNATTENDED_EDITS: &str = "- Nobody is there to allow a call. Commands, and `checks` of `terminate`, are refused unless a rule of the user allows them; \
                                 files can be changed. Do not repeat a refused call: say what could not be run.\n";
@@ -61,9 +61,9 @@ pub(super) struct Attempt {
     /// True for the run's lead.
     pub(super) leads: bool,
     /// The private folder that it works in; if absent, the working folder.
-    pub(super) private: Option<PrivatePlace>,
+    pub(super) private: Option<PrivateWorkspace>,
     /// The turn to work in the working folder, if turns are taken.
-    pub(super) turn: Option<Turn>,
+    pub(super) turn: Option<FolderLease>,
     /// Receives the requests of an auditor, whose events are not sent to the run; absent for working actors.
     pub(super) audit: Option<Arc<AuditUses>>,
 }
@@ -96,8 +96,8 @@ impl RunRunner {
     ) -> RunFact {
         let begun = Instant::now();
         let (private, turn) = match self.place(&brief, task, execution, context).await {
-            Ok(Place::Private(private)) => (Some(private), None),
-            Ok(Place::Shared(turn)) => (None, turn),
+            Ok(TaskWorkspace::Private(private)) => (Some(private), None),
+            Ok(TaskWorkspace::Shared(turn)) => (None, turn),
             Err(message) => return RunFact::EffectFailed { id, message },
         };
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
@@ -155,7 +155,7 @@ impl RunRunner {
                 Ok(merge) => merge,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };
-            merged = check_of_conflicts(&merge.conflicts, |conflict| private.own_version(conflict));
+            merged = conflict_criterion_result(&merge.conflicts, |conflict| private.own_version(conflict));
             if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
                 checks.clear();
             } else {
@@ -365,7 +365,7 @@ impl Attempt {
     /// Returns the fact that makes the actor continue after its result was rejected, or `None` if the actor already
     /// has the fact.
     fn run_again(&self, actor: &ActorMachine) -> Result<Option<ActorFact>, Message> {
-        let Some(ReturnedResult { number, missing, answer }) = self.brief.returned.clone() else { return Ok(None) };
+        let Some(ActorContinuation { number, missing, answer }) = self.brief.returned.clone() else { return Ok(None) };
         actor.run_again_fact(number, missing, answer).map_err(|error| error.describe())
     }
 

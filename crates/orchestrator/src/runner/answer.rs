@@ -23,7 +23,7 @@ pub struct AnswerPrompt {
 /// Error of a prompt without the placeholder of the facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the prompt `answer` lacks the facts: write {{{{ facts }}}} where they belong")]
-pub struct NoFacts;
+pub struct MissingPlaceholder;
 
 impl AnswerPrompt {
     /// Name under which a user's file replaces the prompt.
@@ -34,9 +34,9 @@ impl AnswerPrompt {
     ///
     /// # Errors
     ///
-    /// [`NoFacts`].
-    pub fn new(text: &str) -> Result<Self, NoFacts> {
-        let (system, after) = text.split_once(FACTS).ok_or(NoFacts)?;
+    /// [`MissingPlaceholder`].
+    pub fn new(text: &str) -> Result<Self, MissingPlaceholder> {
+        let (system, after) = text.split_once(FACTS).ok_or(MissingPlaceholder)?;
         Ok(Self { system: system.trim().to_owned(), after: after.trim().to_owned() })
     }
 }
@@ -113,7 +113,7 @@ mod tests {
     // Requirement: 3.42
     #[test]
     fn a_users_prompt_must_have_a_place_for_the_facts() {
-        assert_eq!(AnswerPrompt::new("Just answer."), Err(NoFacts));
-        assert_eq!(NoFacts.to_string(), "the prompt `answer` lacks the facts: write {{ facts }} where they belong");
+        assert_eq!(AnswerPrompt::new("Just answer."), Err(MissingPlaceholder));
+        assert_eq!(MissingPlaceholder.to_string(), "the prompt `answer` lacks the facts: write {{ facts }} where they belong");
     }
 }

@@ -20,9 +20,9 @@ use tokio::task::spawn_blocking;
 use super::{
     Context, RunRunner,
     actor::{Attempt, NewActor},
-    kept_files::{did, with_children},
+    kept_files::{did, task_with_descendants},
     on_bound,
-    private::PrivatePlace,
+    private::PrivateWorkspace,
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
 
@@ -54,8 +54,8 @@ pub(crate) struct AuditJournal {
     _folder: TempDir,
 }
 
-/// Work that an auditor judges.
-pub(super) struct Work<'a> {
+/// AuditSubject that an auditor judges.
+pub(super) struct AuditSubject<'a> {
     /// Name of the audit in the run. An audit that a crash interrupted continues under the same name.
     pub(super) name: String,
     /// The task; `None` for the run as a whole.
@@ -69,7 +69,7 @@ pub(super) struct Work<'a> {
     /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
     /// The private folder with the work; if absent, the working folder.
-    pub(super) place: Option<&'a PrivatePlace>,
+    pub(super) place: Option<&'a PrivateWorkspace>,
 }
 
 /// Requests of an auditor. Its journal holds them, and the run receives them with the verdicts.
@@ -111,7 +111,7 @@ impl RunRunner {
     /// Reason why there are no verdicts.
     pub(super) async fn audit(
         self: &Arc<Self>,
-        work: &Work<'_>,
+        work: &AuditSubject<'_>,
         criteria: &[String],
         (executed, calls): (Vec<String>, String),
         context: &Context,
@@ -159,8 +159,8 @@ impl RunRunner {
     }
 
     /// Returns the file changes of a task, or of the run, so far. Includes those in a private folder that are not merged yet.
-    async fn changes_of(&self, state: &ProgressState, work: &Work<'_>) -> Vec<ChangedFile> {
-        let tasks = work.task.map(|task| with_children(state, task.id.as_str()));
+    async fn changes_of(&self, state: &ProgressState, work: &AuditSubject<'_>) -> Vec<ChangedFile> {
+        let tasks = work.task.map(|task| task_with_descendants(state, task.id.as_str()));
         let mut changes = self.changes_by(vec![tasks]).await.pop().unwrap_or_default();
         let unmerged = match work.place {
             Some(place) => place.private().unmerged().await.unwrap_or_else(|error| {
@@ -183,15 +183,15 @@ impl RunRunner {
 
     /// Returns the file changes of each of these tasks so far. Tasks without changes are left out.
     pub(super) async fn changes_by_task(&self, state: &ProgressState, tasks: &[TaskId]) -> TaskChanges {
-        let groups = tasks.iter().map(|task| Some(with_children(state, task.as_str()))).collect();
+        let groups = tasks.iter().map(|task| Some(task_with_descendants(state, task.as_str()))).collect();
         let changes = self.changes_by(groups).await;
         tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
     /// Returns true if an auditor may run commands, because what they change can be put back. The rules of the run decide on each command; one
     /// about which a person would be asked is refused.
-    async fn auditors_run_commands(&self, place: Option<&PrivatePlace>) -> bool {
-        let is_restored = place.is_some() || self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
+    async fn auditors_run_commands(&self, place: Option<&PrivateWorkspace>) -> bool {
+        let is_restored = place.is_some() || self.kept_files.is_transient() || self.kept_files.count_changes().await.is_some();
         self.input.settings.approval != Approval::ReadOnly && is_restored
     }
 

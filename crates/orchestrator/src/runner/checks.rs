@@ -5,7 +5,7 @@ use aime_progress_management::{CheckMethod, CommandCheck, CommandResult, Criteri
 use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall, streams_of};
 use serde_json::{Map, Value};
 
-use super::{Context, RunRunner, on_bound, private::PrivatePlace};
+use super::{Context, RunRunner, on_bound, private::PrivateWorkspace};
 use crate::{CriterionResult, machine::lead::main_id, settings::in_force};
 
 /// The tool that runs them.
@@ -46,7 +46,7 @@ impl RunRunner {
         &self,
         check: &CommandCheck,
         open: CriterionResult,
-        (task, place): (Option<&TaskId>, Option<&PrivatePlace>),
+        (task, place): (Option<&TaskId>, Option<&PrivateWorkspace>),
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
@@ -107,7 +107,7 @@ impl RunRunner {
         &self,
         check: &CommandCheck,
         (owner, seconds): (Owner, u64),
-        (task, place): (&TaskId, Option<&PrivatePlace>),
+        (task, place): (&TaskId, Option<&PrivateWorkspace>),
         author: &Author,
         context: &Context,
     ) -> Option<bool> {
@@ -124,7 +124,7 @@ impl RunRunner {
         &self,
         check: &CommandCheck,
         call: ValidatedCall,
-        of: (Option<&TaskId>, Option<&PrivatePlace>),
+        of: (Option<&TaskId>, Option<&PrivateWorkspace>),
         context: &Context,
     ) -> Outcome {
         if let Err(error) = self.budget.count_tool_call() {
@@ -140,7 +140,7 @@ impl RunRunner {
         &self,
         check: &CommandCheck,
         mut call: ValidatedCall,
-        (task, place): (Option<&TaskId>, Option<&PrivatePlace>),
+        (task, place): (Option<&TaskId>, Option<&PrivateWorkspace>),
         context: &Context,
     ) -> Outcome {
         let folder = task.cloned().unwrap_or_else(main_id);

@@ -9,19 +9,19 @@ use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
 use aime_undo::PathComparison;
 use tokio::time::Instant;
 
-use super::{Context, RunRunner, checks::Author, hooks::HookCaller, kept_files::CHECK, millis_since, private::PrivatePlace};
+use super::{Context, RunRunner, checks::Author, hooks::HookCaller, kept_files::CHECK, millis_since, private::PrivateWorkspace};
 use crate::{CriterionResult, RunFact, read_criterion};
 
 impl RunRunner {
     /// Returns the folder of a task's work.
-    pub(super) fn folder_of<'a>(&'a self, place: Option<&'a PrivatePlace>) -> &'a ConfinedFolder {
-        place.map_or(&self.parts.tool_context.folder, PrivatePlace::confined)
+    pub(super) fn folder_of<'a>(&'a self, place: Option<&'a PrivateWorkspace>) -> &'a ConfinedFolder {
+        place.map_or(&self.parts.tool_context.folder, PrivateWorkspace::confined)
     }
 
     /// Makes a call that must leave no effects in its folder, and puts them back. Returns a line for each path that the call changed.
     pub(super) async fn call_without_effects(
         &self,
-        place: Option<&PrivatePlace>,
+        place: Option<&PrivateWorkspace>,
         asking: HookCaller,
         call: &mut ValidatedCall,
         tool_context: ToolContext,
@@ -57,7 +57,7 @@ impl RunRunner {
     pub(super) async fn execute(
         &self,
         criterion: &Criterion,
-        of: (Option<&TaskId>, Option<&PrivatePlace>),
+        of: (Option<&TaskId>, Option<&PrivateWorkspace>),
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
@@ -69,7 +69,7 @@ impl RunRunner {
     async fn look_at(
         &self,
         criterion: &Criterion,
-        of: (Option<&TaskId>, Option<&PrivatePlace>),
+        of: (Option<&TaskId>, Option<&PrivateWorkspace>),
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
@@ -90,7 +90,7 @@ impl RunRunner {
     }
 
     /// Returns a file check whose absolute path names a file of the working folder as that file in a private folder.
-    fn named_in(&self, file: FileCheck, place: Option<&PrivatePlace>) -> FileCheck {
+    fn named_in(&self, file: FileCheck, place: Option<&PrivateWorkspace>) -> FileCheck {
         let within = Path::new(&file.path).strip_prefix(self.parts.tool_context.working_folder());
         match within {
             Ok(within) if place.is_some() => FileCheck { path: within.to_string_lossy().into_owned(), ..file },
@@ -99,7 +99,7 @@ impl RunRunner {
     }
 
     /// Checks that a path is as it was when the run began.
-    async fn check_unchanged(&self, path: &str, place: Option<&PrivatePlace>) -> (Option<bool>, Message) {
+    async fn check_unchanged(&self, path: &str, place: Option<&PrivateWorkspace>) -> (Option<bool>, Message) {
         let folder = self.folder_of(place);
         if let Err(ToolError::Denied(why)) = folder.facts(path).map_err(ToolError::from) {
             return (None, why.into());
@@ -130,7 +130,7 @@ impl RunRunner {
     }
 
     /// Checks a fact about a file. A path that the run may not see, such as one outside the working folder, cannot be checked.
-    fn check_file(&self, FileCheck { path, fact }: &FileCheck, place: Option<&PrivatePlace>) -> (Option<bool>, Message) {
+    fn check_file(&self, FileCheck { path, fact }: &FileCheck, place: Option<&PrivateWorkspace>) -> (Option<bool>, Message) {
         let folder = self.folder_of(place);
         let exists = match folder.facts(path).map_err(ToolError::from) {
             Ok(_) => true,

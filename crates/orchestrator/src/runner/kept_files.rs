@@ -14,7 +14,7 @@ use aime_undo::{
 };
 use tokio::task::spawn_blocking;
 
-use super::folder_use::{FolderUse, InUse};
+use super::folder_access::{FolderAccess, FolderAccessGuard};
 use crate::{RunFact, RunMachine, TransientWorkspace, WorkspaceLease};
 
 /// Maximum number of lines of a diff that people see during a run.
@@ -38,14 +38,14 @@ pub(crate) struct KeptFiles {
     live: Arc<LiveStore>,
     /// The folder, if it has no permanent content. Every change in it during an effect belongs to that effect, so no
     /// other authors are searched for.
-    passing: Option<Arc<dyn TransientWorkspace>>,
-    folder: FolderUse,
+    transient: Option<Arc<dyn TransientWorkspace>>,
+    folder: FolderAccess,
 }
 
 /// An action that may change any file, while it is recorded.
 pub(super) struct Recording {
     window: Option<RecordingGuard>,
-    _in_use: InUse,
+    _in_use: FolderAccessGuard,
 }
 
 /// A recorded change of a file.
@@ -61,12 +61,12 @@ pub(super) struct LaterChange {
 
 impl KeptFiles {
     pub(crate) fn new(recorder: Option<Recorder>, run: RunId, live: Arc<LiveStore>) -> Self {
-        Self { recorder: recorder.map(Arc::new), run, live, passing: None, folder: FolderUse::new() }
+        Self { recorder: recorder.map(Arc::new), run, live, transient: None, folder: FolderAccess::new() }
     }
 
     /// Returns the recorder for a folder without permanent content, if there is one.
-    pub(crate) fn in_passing(self, passing: Option<Arc<dyn TransientWorkspace>>) -> Self {
-        Self { passing, ..self }
+    pub(crate) fn with_transient(self, transient: Option<Arc<dyn TransientWorkspace>>) -> Self {
+        Self { transient, ..self }
     }
 
     /// Returns the context of a call. Changes through its folder are recorded for the task, and the call can undo
@@ -80,8 +80,8 @@ impl KeptFiles {
             let (here, recorder) = (here.clone(), Arc::clone(&recorder));
             Box::pin(async move {
                 let scope = here.scope(&task).map_err(ToolError::Failed)?;
-                let turn = match &here.passing {
-                    Some(passing) => Some(passing.load_past_changes(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
+                let turn = match &here.transient {
+                    Some(transient) => Some(transient.load_past_changes(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
                     None => None,
                 };
                 let undone = spawn_blocking(move || {
@@ -133,18 +133,18 @@ impl KeptFiles {
     }
 
     /// Returns true if the folder has no permanent content, so that nobody shares it.
-    pub(in crate::runner) fn is_passing(&self) -> bool {
-        self.passing.is_some()
+    pub(in crate::runner) fn is_transient(&self) -> bool {
+        self.transient.is_some()
     }
 
     /// Records the changes of the run so far where the folder has no permanent content. Returns the place of the record, and the turn to use the
     /// folder, which lasts until it is dropped. Returns `None` for other folders, and if the changes cannot be recorded. The folder must not
     /// be handed back after that.
     pub(super) async fn load_past_changes(&self) -> Option<(PathBuf, WorkspaceLease)> {
-        let (passing, recorder) = (self.passing.as_ref()?, self.recorder.as_ref()?);
-        let loaded = passing.load_past_changes(Arc::clone(recorder), Scope::Run {}).await;
+        let (transient, recorder) = (self.transient.as_ref()?, self.recorder.as_ref()?);
+        let loaded = transient.load_past_changes(Arc::clone(recorder), Scope::Run {}).await;
         let lease = loaded.inspect_err(|error| tracing::warn!(%error, "the changes of the run are not shown")).ok()?;
-        Some((passing.recording_folder().to_owned(), lease))
+        Some((transient.recording_folder().to_owned(), lease))
     }
 
     /// Returns the scope of a task: the task and all tasks below it.
@@ -154,11 +154,11 @@ impl KeptFiles {
             let known = state.tasks.keys().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
             return Err(format!("the plan has no task `{task}`: its tasks are {known}"));
         }
-        Ok(Scope::Tasks { tasks: with_children(&state, task) })
+        Ok(Scope::Tasks { tasks: task_with_descendants(&state, task) })
     }
 
     /// Returns the use of the working folder by actions and merges.
-    pub(super) const fn folder(&self) -> &FolderUse {
+    pub(super) const fn folder(&self) -> &FolderAccess {
         &self.folder
     }
 
@@ -168,8 +168,8 @@ impl KeptFiles {
     }
 
     /// Starts to record an action that uses the folder already.
-    pub(super) async fn open_in(&self, in_use: InUse, author: Author, facts: &Facts) -> Recording {
-        let window = match self.recorder.clone().filter(|_| self.passing.is_none()) {
+    pub(super) async fn open_in(&self, in_use: FolderAccessGuard, author: Author, facts: &Facts) -> Recording {
+        let window = match self.recorder.clone().filter(|_| self.transient.is_none()) {
             Some(recorder) => self.blocking(facts, move || recorder.open(author)).await.flatten(),
             None => None,
         };
@@ -205,7 +205,7 @@ impl KeptFiles {
 
     /// Records the file changes of `work` without a report to the run.
     pub(crate) async fn around<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
-        let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return work.await };
+        let Some(recorder) = self.recorder.clone().filter(|_| self.transient.is_none()) else { return work.await };
         let (author, opening) = (author(None, what), Arc::clone(&recorder));
         let window = spawn_blocking(move || opening.open(author)).await.ok().flatten();
         let done = work.await;
@@ -219,7 +219,7 @@ impl KeptFiles {
     /// Puts back the changes that the checks of a task made to files of `root`, save for those that ignore files leave out. Returns a line for
     /// each path that was put back, or that stays changed. Where changes are not recorded nothing is put back.
     pub(super) async fn discard_effects(&self, task: Option<&TaskId>, root: &Path, facts: &Facts) -> Vec<String> {
-        let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return Vec::new() };
+        let Some(recorder) = self.recorder.clone().filter(|_| self.transient.is_none()) else { return Vec::new() };
         let (by, root) = (author(task, CHECK), root.to_owned());
         let back = spawn_blocking(move || recorder.discard_effects(&by, |path| is_ignored(&root, path))).await;
         let (undone, left) = match back {
@@ -252,14 +252,14 @@ impl KeptFiles {
 
     /// Counts the recorded changes of files in this run, without the effects of checks; returns `None` where changes are not recorded.
     pub(super) async fn count_changes(&self) -> Option<u64> {
-        let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
+        let recorder = self.recorder.clone().filter(|_| self.transient.is_none())?;
         spawn_blocking(move || recorder.count_changes(CHECK)).await.ok().flatten()
     }
 
     /// Returns the recorded changes of files after the first `count`, without the effects of checks, folders, caches and what ignore files name;
     /// returns `None` where changes are not recorded.
     pub(super) async fn changes_after(&self, count: u64, root: &Path) -> Option<Vec<LaterChange>> {
-        let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
+        let recorder = self.recorder.clone().filter(|_| self.transient.is_none())?;
         let root = root.to_owned();
         let later = move || {
             let changes = recorder.changes_after(count, CHECK)?.into_iter();
@@ -273,7 +273,7 @@ impl KeptFiles {
 
     /// Compares a path, relative to the folder, with its state when the run began; returns `None` where changes are not recorded.
     pub(super) async fn since_begin(&self, path: PathBuf) -> Option<PathComparison> {
-        let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
+        let recorder = self.recorder.clone().filter(|_| self.transient.is_none())?;
         spawn_blocking(move || recorder.since_begin(&path)).await.ok().flatten()
     }
 
@@ -297,10 +297,10 @@ impl KeptFiles {
         self.worth_telling(left.await.unwrap_or_default()).collect()
     }
 
-    /// Returns the facts for changes that could not be recorded. There are none for a passing folder, whose states
+    /// Returns the facts for changes that could not be recorded. There are none for a transient folder, whose states
     /// contain the changes anyway.
     fn worth_telling(&self, reasons: Vec<Message>) -> impl Iterator<Item = RunFact> {
-        reasons.into_iter().filter(|_| self.passing.is_none()).map(|reason| RunFact::UndoLost { reason })
+        reasons.into_iter().filter(|_| self.transient.is_none()).map(|reason| RunFact::UndoLost { reason })
     }
 
     /// Runs blocking work, then reports pending changes to the run.
@@ -310,9 +310,9 @@ impl KeptFiles {
         done
     }
 
-    /// Reports the changes of file tools and other pending messages to the run. The changes of a passing folder are reported when they are merged.
+    /// Reports the changes of file tools and other pending messages to the run. The changes of a transient folder are reported when they are merged.
     pub(super) async fn report_changes(&self, facts: &Facts) {
-        let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return };
+        let Some(recorder) = self.recorder.clone().filter(|_| self.transient.is_none()) else { return };
         let reading = spawn_blocking(move || {
             let changes = recorder.exact_changes();
             let changes: Vec<FileChange> =
@@ -358,7 +358,7 @@ fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<Fi
 
 /// Returns the ids of a task and of all tasks below it.
 #[must_use]
-pub fn with_children(state: &aime_progress_management::ProgressState, task: &str) -> BTreeSet<String> {
+pub fn task_with_descendants(state: &aime_progress_management::ProgressState, task: &str) -> BTreeSet<String> {
     let mut tasks = BTreeSet::from([task.to_owned()]);
     loop {
         let below = state.tasks.values().filter(|task| task.spec.parent.as_ref().is_some_and(|parent| tasks.contains(parent.as_str())));

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Context, RunRunner,
-    folder_use::{Right, Turn},
+    folder_access::{FolderLease, LeaseGuard},
     kept_files::{MERGE, author},
     millis_since,
     remote::RemoteEffects,
@@ -48,12 +48,12 @@ pub(crate) const PRIVATE: &str = "private";
 
 /// Returns the folder of the private folders of a run; `keep` is the `.aime` of the working folder.
 #[must_use]
-pub fn private_place(keep: &Path, run: &RunId) -> PathBuf {
+pub fn private_workspaces_dir(keep: &Path, run: &RunId) -> PathBuf {
     keep.join("runs").join(run.as_str()).join(PRIVATE)
 }
 
 /// Private folders of a run, created when the first task needs one.
-pub(crate) struct PrivatePlaces {
+pub(crate) struct PrivateWorkspaces {
     /// The shared folder.
     folder: PathBuf,
     place: PathBuf,
@@ -68,7 +68,7 @@ pub(crate) struct PrivatePlaces {
 
 /// The private folder of a task, in which its actors work.
 #[derive(Debug, Clone)]
-pub(super) struct PrivatePlace {
+pub(super) struct PrivateWorkspace {
     private: PrivateFolder,
     folder: ConfinedFolder,
     protected: ProtectedPlaces,
@@ -88,20 +88,20 @@ pub(super) struct Merge {
 }
 
 /// The folder in which an execution of a task works.
-pub(super) enum Place {
+pub(super) enum TaskWorkspace {
     /// The working folder, with the turn of the one task that may write there, if turns are taken.
-    Shared(Option<Turn>),
+    Shared(Option<FolderLease>),
     /// A private copy.
-    Private(PrivatePlace),
+    Private(PrivateWorkspace),
 }
 
-impl PrivatePlaces {
+impl PrivateWorkspaces {
     /// Creates the handle for the private folders of a run.
     pub(crate) fn new(parts: &Parts, run: &RunId) -> Self {
         let context = &parts.tool_context;
         let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let folder = context.working_folder().to_owned();
-        let place = private_place(&parts.keep, run);
+        let place = private_workspaces_dir(&parts.keep, run);
         Self { folder, place, path, folders: Mutex::default(), is_slow: AtomicBool::new(false), turn: Arc::default() }
     }
 
@@ -142,7 +142,7 @@ impl PrivatePlaces {
     }
 
     /// Removes the private folder of a task that has ended, if it was merged.
-    pub(super) async fn end(&self, place: &PrivatePlace) {
+    pub(super) async fn end(&self, place: &PrivateWorkspace) {
         if let Some(folders) = &*self.folders.lock().await
             && let Err(error) = folders.end(&place.private).await
         {
@@ -171,7 +171,7 @@ impl PrivatePlaces {
     }
 }
 
-impl PrivatePlace {
+impl PrivateWorkspace {
     /// Returns the folder, for calls that check the work.
     pub(super) const fn confined(&self) -> &ConfinedFolder {
         &self.folder
@@ -246,19 +246,25 @@ pub(super) fn works_in_shared_folder(tool_spec: &ToolSpec) -> bool {
 impl RunRunner {
     /// Returns the folder in which an execution of an actor task works. Waits for the working folder where that is in use and too large, or too
     /// slow, to be copied.
-    pub(super) async fn place(&self, brief: &ActorBrief, task: &TaskId, execution: u32, context: &Context) -> Result<Place, Message> {
+    pub(super) async fn place(
+        &self,
+        brief: &ActorBrief,
+        task: &TaskId,
+        execution: u32,
+        context: &Context,
+    ) -> Result<TaskWorkspace, Message> {
         let settings = &self.input.settings;
         if settings.isolation == Isolation::Shared || brief.mode == Some(PlanMode::Direct) || self.is_alone(task) {
-            return Ok(Place::Shared(None));
+            return Ok(TaskWorkspace::Shared(None));
         }
         let name = private_name(task, execution);
         if settings.isolation == Isolation::Worktree {
-            return Ok(Place::Private(Box::pin(self.open_private(&name)).await?));
+            return Ok(TaskWorkspace::Private(Box::pin(self.open_private(&name)).await?));
         }
         if !self.may_write(&brief.spec, &brief.category) {
-            return Ok(Place::Shared(None));
+            return Ok(TaskWorkspace::Shared(None));
         }
-        Box::pin(self.place_of_writer(&name, task, &brief.category, context)).await
+        Box::pin(self.workspace_for_writer(&name, task, &brief.category, context)).await
     }
 
     /// Returns the folder in which the call of a tool task works.
@@ -268,28 +274,28 @@ impl RunRunner {
         task: &TaskId,
         execution: u32,
         context: &Context,
-    ) -> Result<Place, Message> {
+    ) -> Result<TaskWorkspace, Message> {
         let reach = self.parts.tools.get(call.tool()).map_or(Reach::Folder, |tool| Reach::of(tool.spec(), call));
         // Another host takes care of the folder where it drives the run.
         let is_alone = !self.has_journal || self.input.settings.isolation == Isolation::Shared || self.is_alone(task);
         match reach {
-            _ if is_alone => Ok(Place::Shared(None)),
-            Reach::Anywhere => Ok(Place::Shared(None)),
-            Reach::WorkingFolder => self.in_turn(task, context).await,
+            _ if is_alone => Ok(TaskWorkspace::Shared(None)),
+            Reach::Anywhere => Ok(TaskWorkspace::Shared(None)),
+            Reach::WorkingFolder => self.with_exclusive_lease(task, context).await,
             Reach::Files | Reach::Folder => {
                 // The guard of a file tool knows the changes of others by the record.
                 let beside = || Arc::clone(&self.private.turn).try_read_owned().ok();
                 if let Some(turn) = (reach == Reach::Files && self.kept_files.records()).then(beside).flatten() {
-                    return Ok(Place::Shared(Some(Turn::new(Right::Beside(turn), self.kept_files.folder()))));
+                    return Ok(TaskWorkspace::Shared(Some(FolderLease::new(LeaseGuard::Shared(turn), self.kept_files.folder()))));
                 }
                 let category = self.live.get(&self.run).map(|state| state.category.clone()).unwrap_or_default();
-                Box::pin(self.place_of_writer(&private_name(task, execution), task, &category, context)).await
+                Box::pin(self.workspace_for_writer(&private_name(task, execution), task, &category, context)).await
             }
         }
     }
 
     /// Returns the private folder in which the call of a tool task has worked before the process died, if it was not merged.
-    pub(super) async fn place_left_by(&self, task: &TaskId, execution: u32) -> Result<Option<PrivatePlace>, Message> {
+    pub(super) async fn place_left_by(&self, task: &TaskId, execution: u32) -> Result<Option<PrivateWorkspace>, Message> {
         let name = private_name(task, execution);
         if self.private.has(&name) { self.open_private(&name).await.map(Some) } else { Ok(None) }
     }
@@ -298,51 +304,51 @@ impl RunRunner {
     fn is_alone(&self, task: &TaskId) -> bool {
         // An actor that has handed its task over waits for it.
         let claimed = || self.live.get(&self.run).is_some_and(|state| state.tasks.get(task).is_some_and(|task| task.claimed_by.is_some()));
-        self.input.settings.max_parallel <= 1 || self.kept_files.is_passing() || claimed()
+        self.input.settings.max_parallel <= 1 || self.kept_files.is_transient() || claimed()
     }
 
     /// Returns the working folder for a task that may write, if it has no company; otherwise a private folder.
-    async fn place_of_writer(&self, name: &str, task: &TaskId, category: &str, context: &Context) -> Result<Place, Message> {
+    async fn workspace_for_writer(&self, name: &str, task: &TaskId, category: &str, context: &Context) -> Result<TaskWorkspace, Message> {
         // An execution that began in a private folder goes on there.
         if !self.private.has(name) {
             let turn = Arc::clone(&self.private.turn).try_write_owned().ok();
-            if let Some(turn) = turn.filter(|_| !self.has_company(task, category)) {
-                return Ok(Place::Shared(Some(Turn::new(Right::Alone(turn), self.kept_files.folder()))));
+            if let Some(turn) = turn.filter(|_| !self.has_concurrent_writers(task, category)) {
+                return Ok(TaskWorkspace::Shared(Some(FolderLease::new(LeaseGuard::Exclusive(turn), self.kept_files.folder()))));
             }
             if !self.private.can_be_copied().await {
-                return self.in_turn(task, context).await;
+                return self.with_exclusive_lease(task, context).await;
             }
         }
         let private = self.private.begin_within(MAX_COPY, name, &self.input.settings.worktree).await;
         match private.map_err(not_made)? {
-            Some(private) => Ok(Place::Private(self.private_place(private)?)),
-            None => self.in_turn(task, context).await,
+            Some(private) => Ok(TaskWorkspace::Private(self.private_workspace(private)?)),
+            None => self.with_exclusive_lease(task, context).await,
         }
     }
 
-    async fn open_private(&self, name: &str) -> Result<PrivatePlace, Message> {
-        self.private_place(self.private.begin(name, &self.input.settings.worktree).await.map_err(not_made)?)
+    async fn open_private(&self, name: &str) -> Result<PrivateWorkspace, Message> {
+        self.private_workspace(self.private.begin(name, &self.input.settings.worktree).await.map_err(not_made)?)
     }
 
-    fn private_place(&self, private: PrivateFolder) -> Result<PrivatePlace, Message> {
+    fn private_workspace(&self, private: PrivateFolder) -> Result<PrivateWorkspace, Message> {
         let original = &self.parts.tool_context.folder;
         let folder = ConfinedFolder::open(private.path()).map_err(Message::text)?.in_place_of(original);
         let originals = [original.path()].into_iter().chain(original.aliases().iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
-        Ok(PrivatePlace { private, folder, protected: ProtectedPlaces::default(), originals })
+        Ok(PrivateWorkspace { private, folder, protected: ProtectedPlaces::default(), originals })
     }
 
     /// Returns the working folder, as soon as no other task that may write works there.
-    async fn in_turn(&self, task: &TaskId, context: &Context) -> Result<Place, Message> {
-        Ok(Place::Shared(Some(self.turn(task, (&context.facts, &context.cancel)).await?)))
+    async fn with_exclusive_lease(&self, task: &TaskId, context: &Context) -> Result<TaskWorkspace, Message> {
+        Ok(TaskWorkspace::Shared(Some(self.turn(task, (&context.facts, &context.cancel)).await?)))
     }
 
     /// Returns the turn to work in the working folder, as soon as no other task that may write works there.
-    pub(super) async fn turn(&self, task: &TaskId, run: (&FactSender<RunMachine>, &CancellationToken)) -> Result<Turn, Message> {
+    pub(super) async fn turn(&self, task: &TaskId, run: (&FactSender<RunMachine>, &CancellationToken)) -> Result<FolderLease, Message> {
         let turn = match Arc::clone(&self.private.turn).try_write_owned() {
             Ok(turn) => turn,
             Err(_) => self.awaited(Arc::clone(&self.private.turn).write_owned(), task, run).await?,
         };
-        Ok(Turn::new(Right::Alone(turn), self.kept_files.folder()))
+        Ok(FolderLease::new(LeaseGuard::Exclusive(turn), self.kept_files.folder()))
     }
 
     /// Waits for the working folder, and tells the run that a task does so.
@@ -359,7 +365,7 @@ impl RunRunner {
     }
 
     /// Returns whether other tasks of the plan may write while this one is in progress.
-    fn has_company(&self, task: &TaskId, category: &str) -> bool {
+    fn has_concurrent_writers(&self, task: &TaskId, category: &str) -> bool {
         let Some(state) = self.live.get(&self.run) else { return false };
         let writes = |known: &Task| match known.spec.kind {
             TaskKind::Group => false,
@@ -378,7 +384,7 @@ impl RunRunner {
     }
 
     /// Merges the changes in a private folder into the working folder. If `compares` is set, also finds the changes of others.
-    pub(super) async fn merge(&self, place: &PrivatePlace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, Message> {
+    pub(super) async fn merge(&self, place: &PrivateWorkspace, task: &TaskId, compares: bool, context: &Context) -> Result<Merge, Message> {
         let failed = |error: WorkTreeError| message!("private-not-merged", reason = error);
 
         // A task in the working folder may write what it has read there before the merge.
@@ -456,7 +462,7 @@ pub(super) fn check_of_call(conflicts: &[FoundConflict]) -> Option<CriterionResu
 /// Returns the result of the criterion on conflicts; `None` if there were none. `own` returns the path at which commands of the actor can read
 /// the kept version of a file.
 #[must_use]
-pub fn check_of_conflicts(conflicts: &[FoundConflict], own: impl Fn(&MergeConflict) -> String) -> Option<CriterionResult> {
+pub fn conflict_criterion_result(conflicts: &[FoundConflict], own: impl Fn(&MergeConflict) -> String) -> Option<CriterionResult> {
     if conflicts.is_empty() {
         return None;
     }
@@ -519,7 +525,7 @@ mod tests {
         std::fs::write(folder.join("text"), "all of it").unwrap();
         let path = std::env::var_os("PATH").unwrap();
         let (is_slow, turn) = (AtomicBool::new(false), Arc::default());
-        let private = PrivatePlaces { folder, place: place.clone(), path, folders: Mutex::default(), is_slow, turn };
+        let private = PrivateWorkspaces { folder, place: place.clone(), path, folders: Mutex::default(), is_slow, turn };
         assert!(private.can_be_copied().await);
         let settings = WorktreeSettings::default();
         assert!(private.begin_within(Duration::ZERO, "a-1", &settings).await.unwrap().is_none());

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Context, RunRunner,
-    before::TriedCriteria,
+    baseline::BaselineChecks,
     evidence::CallRecord,
-    private::{PrivatePlaces, check_of_conflicts},
+    private::{PrivateWorkspaces, conflict_criterion_result},
     verify::CheckedWork,
 };
 use crate::{
@@ -61,7 +61,7 @@ impl Orchestrator {
         parts.tool_context.background = None;
         let runner = RunRunner {
             run: run.clone(),
-            private: PrivatePlaces::new(&parts, &run),
+            private: PrivateWorkspaces::new(&parts, &run),
             input,
             bounds: run_context.bounds.clone(),
             has_journal: false,
@@ -73,7 +73,7 @@ impl Orchestrator {
             words: Arc::new(MessageChannel::default()),
             kept_files: self.remote_files(&run, &live),
             live,
-            tried: TriedCriteria::default(),
+            tried: BaselineChecks::default(),
             broken,
         };
         RemoteEffects { runner: Arc::new(runner) }
@@ -129,7 +129,7 @@ impl RemoteEffects {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence());
-        let merged = check_of_conflicts(&conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
+        let merged = conflict_criterion_result(&conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
         let (checks, calls) = self.runner.verify_task(CheckedWork::new(id.to_string(), spec), &conclusion, evidence, &context).await;
         let checks = merged.into_iter().chain(checks).collect();
         context.revoked_if_out_of_budget().await;

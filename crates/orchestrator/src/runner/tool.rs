@@ -13,7 +13,7 @@ use super::{
     Context, RunRunner,
     evidence::of_tool,
     millis_since,
-    private::{Place, PrivatePlace, check_of_call},
+    private::{PrivateWorkspace, TaskWorkspace, check_of_call},
     verify::CheckedWork,
 };
 use crate::{RunFact, RunMachine};
@@ -70,7 +70,7 @@ impl RunRunner {
         mut call: ValidatedCall,
         origins: &[Origin],
         context: &Context,
-    ) -> Result<(ValidatedCall, Conclusion, Option<PrivatePlace>), Message> {
+    ) -> Result<(ValidatedCall, Conclusion, Option<PrivateWorkspace>), Message> {
         let begun = Instant::now();
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
@@ -86,8 +86,8 @@ impl RunRunner {
             tool_context = tool_context.with_guard(guard);
         }
         let (private, turn) = match self.place_of_call(&call, &spec.id, execution_of(id), context).await? {
-            Place::Private(private) => (Some(private), None),
-            Place::Shared(turn) => (None, turn),
+            TaskWorkspace::Private(private) => (Some(private), None),
+            TaskWorkspace::Shared(turn) => (None, turn),
         };
         if let Some(private) = &private {
             let output_folder = tool_context.output_folder.clone();

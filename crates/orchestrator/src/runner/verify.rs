@@ -15,13 +15,13 @@ use tokio::time::Instant;
 
 use super::{
     Context, RunRunner,
-    again::names,
-    audit::Work,
-    before::with_before,
+    audit::AuditSubject,
+    baseline::with_baseline,
     checks::{Author, confirmed},
     evidence::{of_files, of_run, of_words},
     plan::model_use,
-    private::PrivatePlace,
+    private::PrivateWorkspace,
+    recheck::names,
 };
 use crate::{CriterionResult, ModelUse, Reflect, RunFact};
 
@@ -40,7 +40,7 @@ pub(super) struct CheckedWork<'a> {
     /// The results that the worker was given, in Markdown.
     pub(super) given: &'a str,
     /// The private folder with the work; if absent, the working folder.
-    pub(super) place: Option<&'a PrivatePlace>,
+    pub(super) place: Option<&'a PrivateWorkspace>,
 }
 
 impl<'a> CheckedWork<'a> {
@@ -75,7 +75,7 @@ impl RunRunner {
             }
             Reflect::Criteria | Reflect::Always => {
                 let name = format!("run-{}-{}", state.version, state.tool_calls);
-                let work = Work {
+                let work = AuditSubject {
                     name,
                     task: None,
                     goal: state.goal.clone(),
@@ -185,7 +185,8 @@ impl RunRunner {
         context: &Context,
     ) -> Vec<ModelUse> {
         let goal = format!("{}\n{}", spec.title(), spec.description);
-        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), earlier_results: given, origins: author.origins, place };
+        let work =
+            AuditSubject { name, task: Some(spec), goal, claim: conclusion.text(), earlier_results: given, origins: author.origins, place };
         let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, checks, evidence, context))).await;
         // Nobody reads the result of an attempt that is being stopped. It is judged when the run continues.
         judged.unwrap_or_default()
@@ -230,7 +231,7 @@ impl RunRunner {
     /// stays open, with the reason.
     pub(super) async fn judge(
         self: &Arc<Self>,
-        work: Work<'_>,
+        work: AuditSubject<'_>,
         checks: &mut [CriterionResult],
         evidence: impl FnOnce() -> Result<String, String>,
         context: &Context,
@@ -273,7 +274,7 @@ impl RunRunner {
     /// Applies the verdicts of an auditor to their criteria.
     async fn judge_by_audit(
         self: &Arc<Self>,
-        work: &Work<'_>,
+        work: &AuditSubject<'_>,
         checks: &mut [CriterionResult],
         open: &[String],
         calls: Result<String, String>,
@@ -282,7 +283,7 @@ impl RunRunner {
         let state = self.live.get(&self.run);
         let executed = checks.iter().filter_map(|check| {
             let held = if check.passed? { "holds" } else { "does not hold" };
-            let evidence = with_before(state.as_deref(), work.task.map(|task| &task.id), check);
+            let evidence = with_baseline(state.as_deref(), work.task.map(|task| &task.id), check);
             Some(format!("{}: {held}: {evidence}", check.criterion))
         });
         let (verdicts, calls) = match calls {

@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use super::*;
 use crate::{
-    Place, RunFact, check_run,
+    RunFact, RunPart, check_run,
     machine::tests::form::CutOff,
     run_status::{load_machine, run_status},
 };
@@ -68,7 +68,7 @@ async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
     for repair in [false, true] {
         let checked = check_run(&journal, folder.path(), &run, repair, 7, std::ffi::OsString::new()).await.unwrap();
         let [finding] = checked.findings.as_slice() else { panic!("{checked:?}") };
-        assert_eq!((finding.place, &finding.repair), (Place::Journal, &None));
+        assert_eq!((finding.place, &finding.repair), (RunPart::Journal, &None));
         assert!(finding.detail.to_string().contains("the run continues from it"), "{}", finding.detail);
         let status = run_status(&journal, &run).unwrap();
         assert_eq!((&status.state, status.damage), (&run_cut_off.state, None), "nothing of it is lost");

@@ -1,6 +1,6 @@
 //! Checks of the stored parts of a run, and repairs from its facts.
 
-use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_published, check_run, view};
+use aime_orchestrator::{OrchestratorError, RunPart, RunCheck, check_published, check_run, view};
 use aime_progress_management::{RunStatus, TimedEvent, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};
@@ -37,10 +37,10 @@ async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
     bench.journal.set_status("trip", 7, "planning").await.unwrap();
     let places = |checked: &RunCheck| checked.findings.iter().map(|finding| (finding.place, finding.repaired)).collect::<Vec<_>>();
     let found = check(&bench, false).await;
-    assert_eq!(places(&found), [(Place::Snapshot, false), (Place::List, false)]);
+    assert_eq!(places(&found), [(RunPart::Snapshot, false), (RunPart::List, false)]);
     assert!(!found.is_whole() && !path.exists(), "a look changes nothing");
     let repaired = check(&bench, true).await;
-    assert_eq!(places(&repaired), [(Place::Snapshot, true), (Place::List, true)]);
+    assert_eq!(places(&repaired), [(RunPart::Snapshot, true), (RunPart::List, true)]);
     assert!(repaired.is_whole());
     assert_eq!(check(&bench, false).await.findings, []);
     assert_eq!(aime_progress_management::read_snapshot(&path).unwrap(), whole);
@@ -84,17 +84,17 @@ async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
     let mut elsewhere = seen.state.clone();
     elsewhere.answer = Some("another".to_owned());
     let more = [events.clone(), events[..1].to_vec()].concat();
-    let cases: [(&[TimedEvent], _, &[Place]); 6] = [
+    let cases: [(&[TimedEvent], _, &[RunPart]); 6] = [
         (&events, Some(&seen.state), &[]),
         // The run has continued since these events were read.
         (&events[..5], None, &[]),
         (&[], None, &[]),
-        (&other, None, &[Place::Journal]),
-        (&more, None, &[Place::Journal]),
-        (&events, Some(&elsewhere), &[Place::State]),
+        (&other, None, &[RunPart::Journal]),
+        (&more, None, &[RunPart::Journal]),
+        (&events, Some(&elsewhere), &[RunPart::State]),
     ];
     for (number, (events, state, expected)) in cases.into_iter().enumerate() {
-        let found: Vec<Place> = places(events, state);
+        let found: Vec<RunPart> = places(events, state);
         assert_eq!(found, expected, "case {number}");
     }
 }

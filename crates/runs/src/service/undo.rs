@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use aime_messages::{Describe, Message, message};
-use aime_orchestrator::{RunView, with_children};
+use aime_orchestrator::{RunView, task_with_descendants};
 use aime_progress_management::{ProgressEvent, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Recorder, Scope, UndoPlan, UndoResult, UnrecordedEntry};
@@ -25,7 +25,7 @@ impl Setup {
 /// Returns the scope of an undo of a task and its children.
 pub(crate) fn task_scope(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, RunsError> {
     if seen.state.tasks.keys().any(|id| id.as_str() == task) {
-        return Ok(Scope::Tasks { tasks: with_children(&seen.state, task) });
+        return Ok(Scope::Tasks { tasks: task_with_descendants(&seen.state, task) });
     }
     let known: Vec<&str> = seen.state.tasks.keys().map(TaskId::as_str).collect();
     let unknown = RunsError::usage(message!("run-no-task", run, task = format!("{task:?}")));

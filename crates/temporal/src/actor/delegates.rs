@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 use aime_actor_factory::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Reason};
 use aime_messages::Message;
-use aime_orchestrator::delegated;
+use aime_orchestrator::delegation_result;
 use aime_progress_management::{Conclusion, Origin, Outcome};
 use aime_tools::{DelegateTask, ToolOutput};
 use futures::FutureExt as _;
@@ -84,7 +84,7 @@ impl Delegation {
                 Err(fact) => return *fact,
             },
         };
-        let (outcome, output) = delegated(&conclusion, text_limit);
+        let (outcome, output) = delegation_result(&conclusion, text_limit);
         let ToolOutput { text, value, references, images, seen } = output;
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
         ActorFact::ToolEnded { id: self.id, outcome, text, value, references, images, seen, duration_ms, origins: conclusion.origins }

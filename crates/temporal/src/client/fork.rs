@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorOutput, LEAD_PREFIX, effect_prefix};
 use aime_durable::{Recorded, UnixMillis, replay};
-use aime_orchestrator::{ActorReport, RunFact, RunMachine, forked, main_id, view_of};
+use aime_orchestrator::{ActorReport, RunFact, RunMachine, fork_facts, main_id, view_from_facts};
 use aime_progress_management::{Outcome, PlanId, ProgressEvent, RunId};
 use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
@@ -34,7 +34,7 @@ impl RunsClient {
     /// [`EngineError::RunExists`], and errors of the engine.
     pub async fn fork(&self, run: &RunId, version: u32, new: &RunId, tree: Option<WorkspaceSnapshot>) -> Result<(), EngineError> {
         let (input, facts) = self.journal(run).await?;
-        let (input, mut facts) = forked(input, &facts, version, new)?;
+        let (input, mut facts) = fork_facts(input, &facts, version, new)?;
         let until = facts.last().map_or(input.at, |fact| fact.at);
         let machine = replay::<RunMachine>(&input, &facts).machine;
         let plan = PlanId::from(input.fact.run());
@@ -46,7 +46,7 @@ impl RunsClient {
         if !undelivered_reports.is_empty() {
             facts.push(Recorded { at: until, fact: RunFact::ActorReports { reports: undelivered_reports } });
         }
-        let events = view_of(input.clone(), &facts).events.len();
+        let events = view_from_facts(input.clone(), &facts).events.len();
         let facts = facts.into_iter().map(Timestamped::from).collect();
         let journal = JournalResume { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
         let (begin, queues) = (MachineStart { input: input.into(), journal: Some(journal) }, self.queues.clone());

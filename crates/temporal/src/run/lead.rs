@@ -6,7 +6,7 @@ use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput, LEAD_PREFIX, Lead
 use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
 use aime_messages::message;
 use aime_orchestrator::{
-    CreatedActor, FoundConflict, LeadPolicy, LeadWakeOrder, PreparedLeadWake, RunFact, RunMachine, check_of_conflicts,
+    CreatedActor, FoundConflict, LeadPolicy, LeadWakeOrder, PreparedLeadWake, RunFact, RunMachine, conflict_criterion_result,
 };
 use aime_progress_management::TaskId;
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
@@ -159,7 +159,7 @@ impl ActiveWake {
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::check, (self.input.clone(), Wire(order)), options).await {
             Ok(Wire(mut fact)) => {
-                let conflict = check_of_conflicts(conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
+                let conflict = conflict_criterion_result(conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
                 if let RunFact::LeadRested { checks, .. } = &mut fact {
                     checks.extend(conflict);
                 }

@@ -9,7 +9,9 @@ use std::{
 use aime_actor_factory::{ActorFact, ActorMachine, IllegalStep, PersonMessage};
 use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
 use aime_messages::Describe as _;
-use aime_orchestrator::{ActorOrder, FoundConflict, Isolation, ReturnedResult, RunFact, RunMachine, RunSettings, check_of_conflicts};
+use aime_orchestrator::{
+    ActorContinuation, ActorOrder, FoundConflict, Isolation, RunFact, RunMachine, RunSettings, conflict_criterion_result,
+};
 use aime_progress_management::{Conclusion, Outcome, PlanMode, TaskId};
 use aime_tools::{ToolScope, ToolSpec};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
@@ -271,16 +273,19 @@ impl Attempt {
 ///
 /// # Errors
 /// [`IllegalStep`] for an actor that is running or has failed.
-pub(super) fn run_again(begin: &MachineStart<ActorMachine>, returned: Option<&ReturnedResult>) -> Result<Option<ActorFact>, IllegalStep> {
-    let (Some(ReturnedResult { number, missing, answer }), Some(journal)) = (returned, &begin.journal) else { return Ok(None) };
+pub(super) fn run_again(
+    begin: &MachineStart<ActorMachine>,
+    returned: Option<&ActorContinuation>,
+) -> Result<Option<ActorFact>, IllegalStep> {
+    let (Some(ActorContinuation { number, missing, answer }), Some(journal)) = (returned, &begin.journal) else { return Ok(None) };
     let facts: Vec<_> = journal.facts.iter().cloned().map(Recorded::from).collect();
     replay::<ActorMachine>(&begin.input.clone().into(), &facts).machine.run_again_fact(*number, missing.clone(), *answer)
 }
 
 /// Returns the end of an attempt whose changes conflict with those of others, as it is in a folder; `None` if no conflict is open.
 pub(super) fn conflict_ended(id: &EffectId, conclusion: &Conclusion, conflicts: &[FoundConflict], duration_ms: u64) -> Option<RunFact> {
-    let violated =
-        check_of_conflicts(conflicts, |conflict| conflict.kept.clone().unwrap_or_default()).filter(|check| check.passed == Some(false))?;
+    let violated = conflict_criterion_result(conflicts, |conflict| conflict.kept.clone().unwrap_or_default())
+        .filter(|check| check.passed == Some(false))?;
     let (checks, calls, conflicts) = (vec![violated], Vec::new(), conflicts.to_vec());
     Some(RunFact::TaskEnded { id: id.clone(), conclusion: conclusion.clone(), checks, calls, conflicts, duration_ms })
 }

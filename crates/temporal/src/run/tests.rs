@@ -162,7 +162,7 @@ fn actors_that_may_write_take_turns() {
 fn only_an_idle_actor_runs_again() {
     use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorStatus, ModelAnswer, ModelFault};
     use aime_orchestrator::{
-        ReturnedResult,
+        ActorContinuation,
         llm::{ChatResponse, FinishReason, Usage},
     };
     let input: ActorInput = serde_json::from_value(serde_json::json!({
@@ -206,7 +206,7 @@ fn only_an_idle_actor_runs_again() {
         let facts = facts.map(|facts| facts.into_iter().map(|what| Timestamped { at: 1, what }).collect());
         let journal = facts.map(|facts| JournalResume { facts, events: 0, not_begun: Default::default(), then: Vec::new() });
         let begin = MachineStart::<ActorMachine> { input: Timestamped { at: 0, what: input.clone() }, journal };
-        let returned = ReturnedResult { number: 1, missing: "b".to_owned(), answer: false };
+        let returned = ActorContinuation { number: 1, missing: "b".to_owned(), answer: false };
         let found = task::run_again(&begin, Some(&returned)).map_err(|refused| refused.from);
         assert_eq!((found, task::run_again(&begin, None)), (expected, Ok(None)), "{what}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use aime_orchestrator::{FoundConflict, private_place};
+use aime_orchestrator::{FoundConflict, private_workspaces_dir};
 use aime_progress_management::{FileChange, FileChangeKind, MergeConflict, RunId, TaskId};
 use aime_undo::line_diff;
 use aime_work_tree::{Blob, ChangedPath, Commit, FileConflict, WorkMergeResult, WorkTree, WorkTreeError};
@@ -89,7 +89,7 @@ impl WorkspaceStore {
         let merged = if open.is_empty() && from.as_ref() == Some(ours) {
             WorkMergeResult::Clean { shared: theirs.commit.clone(), resolved: Vec::new() }
         } else {
-            let home = private_place(Path::new(OWN), &work.run).join(&work.name);
+            let home = private_workspaces_dir(Path::new(OWN), &work.run).join(&work.name);
             let open: Vec<FileConflict> = open.into_iter().map(file_conflict).collect();
             self.folder.merge_work(&ours.commit, &theirs.commit, &open, &home).await?
         };

@@ -6,16 +6,16 @@ use aime_progress_management::{EdgeType, ProgressState, Task, TaskId, TaskKind};
 use ratatui_core::text::{Line, Span};
 use renderdag::{Ancestor, GraphRowRenderer, Renderer};
 
-use super::{Eye, tree::mark};
+use super::{DrawContext, tree::mark};
 use crate::{Phrase, Screen, first_line, theme::Tone};
 
 /// Largest number of tasks that are drawn. With more, nobody could follow the lines.
 const MAX_TASKS: usize = 200;
 
 /// Draws the graph: one line per task, with connecting lines between.
-pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(screen: &Screen, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
     let Some(state) = screen.state.as_ref().filter(|state| !state.tasks.is_empty()) else {
-        return vec![eye.line(Tone::Dim, screen.phrase(Phrase::NoPlanToDraw))];
+        return vec![cx.line(Tone::Dim, screen.phrase(Phrase::NoPlanToDraw))];
     };
     let edges = edges(state);
     let order = order(state, &edges);
@@ -28,17 +28,17 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         let below = below.map(|(to, waits)| if *waits { Ancestor::Parent(*to) } else { Ancestor::Ancestor(*to) }).collect();
         // The mark is a placeholder, which is replaced by the coloured text of the task.
         let row = renderer.next_row(id, below, "*".to_owned(), String::new());
-        lines.extend(row.trim_end_matches('\n').split('\n').map(|line| painted(line, task, eye, width)));
+        lines.extend(row.trim_end_matches('\n').split('\n').map(|line| painted(line, task, cx, width)));
     }
     if all > MAX_TASKS {
-        lines.push(eye.line(Tone::Dim, screen.phrase(Phrase::AndMore(all - MAX_TASKS))));
+        lines.push(cx.line(Tone::Dim, screen.phrase(Phrase::AndMore(all - MAX_TASKS))));
     }
     lines
 }
 
 /// Colours a line of the graph. The line with the task's own mark also gets its text.
-fn painted(line: &str, task: &Task, eye: Eye, width: usize) -> Line<'static> {
-    let Some((before, after)) = line.split_once('*') else { return eye.line(Tone::Dim, first_line_whole(line, width)) };
+fn painted(line: &str, task: &Task, cx: DrawContext, width: usize) -> Line<'static> {
+    let Some((before, after)) = line.split_once('*') else { return cx.line(Tone::Dim, first_line_whole(line, width)) };
     let (sign, tone) = mark(task.status);
     let sign = if sign == " " { "o" } else { sign };
     let used = before.chars().count() + after.chars().count() + 1;
@@ -46,7 +46,7 @@ fn painted(line: &str, task: &Task, eye: Eye, width: usize) -> Line<'static> {
     let title = task.spec.title();
     let words = if title == id { format!(" {id}") } else { format!(" {id}: {title}") };
     let words = format!(" {}", first_line(&words, width.saturating_sub(used + 1)));
-    Line::from(vec![eye.span(Tone::Dim, before.to_owned()), eye.span(tone, sign), eye.span(Tone::Dim, after.to_owned()), Span::raw(words)])
+    Line::from(vec![cx.span(Tone::Dim, before.to_owned()), cx.span(tone, sign), cx.span(Tone::Dim, after.to_owned()), Span::raw(words)])
 }
 
 fn first_line_whole(line: &str, width: usize) -> String {

@@ -3,10 +3,10 @@
 use aime_progress_management::{ProgressState, RunStatus, TaskStatus};
 use ratatui_core::text::{Line, Span};
 
-use super::Eye;
+use super::DrawContext;
 use crate::{
     Phrase, Screen, clock, first_line,
-    screen::Part,
+    screen::ProcessRole,
     text::{grouped, width as columns},
     theme::Tone,
 };
@@ -15,15 +15,15 @@ use crate::{
 const BAR: usize = 20;
 
 /// Draws at most `most` lines.
-pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(screen: &Screen, cx: DrawContext, width: usize, most: usize) -> Vec<Line<'static>> {
     let Some(state) = &screen.state else {
-        return vec![eye.line(Tone::Strong, screen.phrase(Phrase::Beginning))].into_iter().take(most).collect();
+        return vec![cx.line(Tone::Strong, screen.phrase(Phrase::Beginning))].into_iter().take(most).collect();
     };
     let (doing, tone) = doing(screen, state);
     let doing = screen.phrase(doing);
     let goal = first_line(&state.goal, width.saturating_sub(columns(&doing) + 2));
-    let mut lines = vec![Line::from(vec![eye.span(tone, doing), Span::raw("  "), Span::raw(goal)])];
-    let (how_far, spent) = (how_far(screen, state, eye, width), spent(screen, state, eye));
+    let mut lines = vec![Line::from(vec![cx.span(tone, doing), Span::raw("  "), Span::raw(goal)])];
+    let (how_far, spent) = (how_far(screen, state, cx, width), spent(screen, state, cx));
     // Progress and cost share a line if they fit.
     let gap = width.saturating_sub(how_far.width() + spent.width());
     if gap >= 3 {
@@ -44,7 +44,7 @@ fn doing(screen: &Screen, state: &ProgressState) -> (Phrase<'static>, Tone) {
         RunStatus::Failed => (Phrase::Failed, Tone::Bad),
         RunStatus::Cancelled => (Phrase::Cancelled, Tone::Warn),
         _ if screen.question().is_some() => (Phrase::WaitingForYou, Tone::Warn),
-        _ if screen.part == Part::Watches && !screen.driven => (Phrase::NotUnderWay, Tone::Warn),
+        _ if screen.part == ProcessRole::Watcher && !screen.driven => (Phrase::NotUnderWay, Tone::Warn),
         RunStatus::WaitingForHuman => (Phrase::WaitingForYou, Tone::Warn),
         RunStatus::Interrupted => (Phrase::NotUnderWay, Tone::Warn),
         RunStatus::Planning => (Phrase::Planning, Tone::Live),
@@ -54,35 +54,30 @@ fn doing(screen: &Screen, state: &ProgressState) -> (Phrase<'static>, Tone) {
 }
 
 /// Formats the progress: `plan v2 [#####-----] 3 of 5 tasks done, 1 failed`.
-fn how_far(screen: &Screen, state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
+fn how_far(screen: &Screen, state: &ProgressState, cx: DrawContext, width: usize) -> Line<'static> {
     if state.version == 0 {
-        return eye.line(Tone::Dim, screen.phrase(Phrase::NoPlanYet));
+        return cx.line(Tone::Dim, screen.phrase(Phrase::NoPlanYet));
     }
     let count = |status: TaskStatus| state.tasks.values().filter(|task| task.status == status).count();
     let (all, done, failed) = (state.tasks.len(), count(TaskStatus::Completed), count(TaskStatus::Failed));
     let mut spans = vec![Span::raw(screen.phrase(Phrase::Version(state.version)))];
     if width >= 60 && all > 0 {
         let full = done * BAR / all;
-        spans.extend([
-            Span::raw(" ["),
-            eye.span(Tone::Good, "#".repeat(full)),
-            eye.span(Tone::Dim, "-".repeat(BAR - full)),
-            Span::raw("]"),
-        ]);
+        spans.extend([Span::raw(" ["), cx.span(Tone::Good, "#".repeat(full)), cx.span(Tone::Dim, "-".repeat(BAR - full)), Span::raw("]")]);
     } else {
         spans.push(Span::raw(" ·"));
     }
     spans.push(Span::raw(format!(" {}", screen.phrase(Phrase::DoneOf { done, tasks: all }))));
     if failed > 0 {
         let failed = format!("{}{}", screen.phrase(Phrase::Comma), screen.phrase(Phrase::Failures(failed)));
-        spans.push(eye.span(Tone::Bad, failed));
+        spans.push(cx.span(Tone::Bad, failed));
     }
     Line::from(spans)
 }
 
 /// Formats the usage: `1:15 of 10:00 · 12,345 of 100,000 tokens · $0.0123 of $0.50`. Values close to their bounds are highlighted.
-fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
-    let until = if screen.is_over() { state.last_progress_at } else { eye.now };
+fn spent(screen: &Screen, state: &ProgressState, cx: DrawContext) -> Line<'static> {
+    let until = if screen.is_over() { state.last_progress_at } else { cx.now };
     let millis = until.millis_since(state.started_at);
     let tokens = state.spent.input_tokens.saturating_add(state.spent.output_tokens);
     let (limits, cost) = (&screen.limits, state.spent.cost_usd);
@@ -104,9 +99,9 @@ fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
     let mut spans = Vec::new();
     for (tone, text) in [Some(time), Some(tokens), cost].into_iter().flatten() {
         if !spans.is_empty() {
-            spans.push(eye.span(Tone::Dim, " · "));
+            spans.push(cx.span(Tone::Dim, " · "));
         }
-        spans.push(eye.span(tone, text));
+        spans.push(cx.span(tone, text));
     }
     Line::from(spans)
 }

@@ -2,8 +2,8 @@
 
 use ratatui_core::text::{Line, Span};
 
-use super::Eye;
-use crate::{Help, Phrase, Screen, screen::Part, text::wrapped, theme::Tone};
+use super::DrawContext;
+use crate::{Help, Phrase, Screen, screen::ProcessRole, text::wrapped, theme::Tone};
 
 /// Keys with their effects.
 pub(super) const KEYS: [(&str, Help); 18] = [
@@ -30,16 +30,16 @@ pub(super) const KEYS: [(&str, Help); 18] = [
 /// Width of the keys, in columns.
 const KEY: usize = 11;
 
-pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(screen: &Screen, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for (key, help) in KEYS {
         let help = match (help, screen.part) {
-            (Help::Stop, Part::Watches) => Help::Leave,
+            (Help::Stop, ProcessRole::Watcher) => Help::Leave,
             _ => help,
         };
         for (at, text) in wrapped(&screen.phrase(Phrase::Help(help)), width.saturating_sub(KEY + 1), "").into_iter().enumerate() {
             let key = if at == 0 { key } else { "" };
-            lines.push(Line::from(vec![eye.span(Tone::Strong, format!(" {key:<KEY$}")), Span::raw(text)]));
+            lines.push(Line::from(vec![cx.span(Tone::Strong, format!(" {key:<KEY$}")), Span::raw(text)]));
         }
     }
     lines

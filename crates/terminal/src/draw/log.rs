@@ -3,7 +3,7 @@
 use aime_progress_management::Timestamp;
 use ratatui_core::text::Line;
 
-use super::{Eye, reach, title};
+use super::{DrawContext, reach, title};
 use crate::{
     Phrase, Screen, clock,
     screen::{Entry, Panel},
@@ -15,7 +15,7 @@ use crate::{
 const TIMED: usize = 50;
 
 /// Draws a title and the entries that fit below it.
-pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(screen: &mut Screen, cx: DrawContext, width: usize, height: usize) -> Vec<Line<'static>> {
     let room = height.saturating_sub(1);
     let began = screen.state.as_ref().map(|state| state.started_at);
     let wanted = screen.scroll.at + room;
@@ -27,7 +27,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
             seen_all = false;
             break;
         }
-        found.extend(entry_lines(entry, began, eye, width).into_iter().rev());
+        found.extend(entry_lines(entry, began, cx, width).into_iter().rev());
     }
     if screen.panel == Panel::Log {
         let at = screen.scroll.at;
@@ -39,7 +39,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     }
     let at = if screen.panel == Panel::Log { screen.scroll.at } else { 0 };
     let more = if at > 0 { screen.phrase(Phrase::MoreBelow(at)) } else { String::new() };
-    let mut lines = vec![title(eye, &screen.phrase(Phrase::TitleLog), &more, width)];
+    let mut lines = vec![title(cx, &screen.phrase(Phrase::TitleLog), &more, width)];
     let mut shown: Vec<Line<'static>> = found.into_iter().skip(at).take(room).collect();
     shown.reverse();
     lines.extend(shown);
@@ -48,16 +48,16 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
 }
 
 /// Formats an entry: its time, its coloured first word, and the rest indented.
-fn entry_lines(entry: &Entry, began: Option<Timestamp>, eye: Eye, width: usize) -> Vec<Line<'static>> {
+fn entry_lines(entry: &Entry, began: Option<Timestamp>, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
     let time = if width >= TIMED { format!("{:>6} ", clock(entry.at.millis_since(began.unwrap_or(entry.at)))) } else { String::new() };
     let lead = " ".repeat(columns(&time));
     let texts = wrapped(&entry.text, width.saturating_sub(columns(&time)), "  ");
     let of_line = |(at, text): (usize, String)| {
-        let mut spans = vec![eye.span(Tone::Dim, if at == 0 { time.clone() } else { lead.clone() })];
+        let mut spans = vec![cx.span(Tone::Dim, if at == 0 { time.clone() } else { lead.clone() })];
         let end = text.find(char::is_whitespace).filter(|_| at == 0);
         let (first, rest) = end.map_or(("", text.as_str()), |end| text.split_at(end));
-        spans.push(eye.span(entry.tone, first));
-        spans.push(eye.span(diff_tone(rest, at), rest));
+        spans.push(cx.span(entry.tone, first));
+        spans.push(cx.span(diff_tone(rest, at), rest));
         Line::from(spans)
     };
     texts.into_iter().enumerate().map(of_line).collect()

@@ -2,12 +2,12 @@
 
 use ratatui_core::text::Line;
 
-use super::{Eye, reach, title};
+use super::{DrawContext, reach, title};
 use crate::{Phrase, Screen, text::wrapped, theme::Tone};
 
 /// Draws a title, as much of the question as fits, and the keys that answer it. It takes at most two thirds of `height`, and nothing if no
 /// question is open.
-pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(screen: &mut Screen, cx: DrawContext, width: usize, height: usize) -> Vec<Line<'static>> {
     let Some((question, open)) = screen.question() else { return Vec::new() };
     let id = Some(question.id.clone());
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
@@ -24,11 +24,11 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     let at = screen.question_scroll.at;
     let left = text.len() - at - page;
     let more = if open > 1 { screen.phrase(Phrase::FirstOf(open)) } else { String::new() };
-    let mut lines = vec![title(eye, &name, &more, width)];
-    lines.extend(text.into_iter().skip(at).take(page).map(|line| eye.line(Tone::Plain, format!(" {line}"))));
-    let mut last = eye.line(Tone::Warn, format!(" {keys}"));
+    let mut lines = vec![title(cx, &name, &more, width)];
+    lines.extend(text.into_iter().skip(at).take(page).map(|line| cx.line(Tone::Plain, format!(" {line}"))));
+    let mut last = cx.line(Tone::Warn, format!(" {keys}"));
     if left > 0 {
-        last.push_span(eye.span(Tone::Bad, format!(" · {}", screen.phrase(Phrase::MoreToRead(left)))));
+        last.push_span(cx.span(Tone::Bad, format!(" · {}", screen.phrase(Phrase::MoreToRead(left)))));
     }
     lines.push(last);
     lines.truncate(height);

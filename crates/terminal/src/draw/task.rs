@@ -3,7 +3,7 @@
 use aime_progress_management::{CallOutcome, Task, TaskStatus, TodoStatus};
 use ratatui_core::text::{Line, Span};
 
-use super::{Eye, tree};
+use super::{DrawContext, tree};
 use crate::{
     Phrase, Screen, clock, first_line, plain,
     screen::{Actor, Call},
@@ -12,23 +12,23 @@ use crate::{
 };
 
 /// Draws the details of the selected task.
-pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    let Some(task) = screen.selected_task() else { return vec![eye.line(Tone::Dim, screen.phrase(Phrase::NoneYet))] };
-    let mut lines = head(screen, task, eye, width);
+pub(super) fn lines(screen: &Screen, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
+    let Some(task) = screen.selected_task() else { return vec![cx.line(Tone::Dim, screen.phrase(Phrase::NoneYet))] };
+    let mut lines = head(screen, task, cx, width);
     let actor = screen.actors.of(&task.spec.id);
-    lines.extend(actor_lines(screen, task, actor, eye, width));
+    lines.extend(actor_lines(screen, task, actor, cx, width));
     let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress_management::TaskId::as_str).collect();
     if !after.is_empty() {
-        lines.extend(block(eye, Tone::Dim, &screen.phrase(Phrase::After(&after.join(", "))), width));
+        lines.extend(block(cx, Tone::Dim, &screen.phrase(Phrase::After(&after.join(", "))), width));
     }
     if task.spec.description != task.spec.title() {
-        lines.extend(block(eye, Tone::Plain, &task.spec.description, width));
+        lines.extend(block(cx, Tone::Plain, &task.spec.description, width));
     }
     for criterion in &task.spec.completion_criteria {
-        lines.extend(block(eye, Tone::Dim, &format!("- {criterion}"), width));
+        lines.extend(block(cx, Tone::Dim, &format!("- {criterion}"), width));
     }
     if let Some(report) = &task.report {
-        lines.extend(block(eye, Tone::Live, &screen.phrase(Phrase::Report { status: &report.status, message: &report.message }), width));
+        lines.extend(block(cx, Tone::Live, &screen.phrase(Phrase::Report { status: &report.status, message: &report.message }), width));
     }
     for todo in &task.todos {
         let (mark, tone) = match todo.status {
@@ -37,55 +37,55 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
             TodoStatus::Pending => (" ", Tone::Plain),
         };
         let text = first_line(&todo.text, width.saturating_sub(6));
-        lines.push(Line::from(vec![Span::raw("  ["), eye.span(tone, mark), Span::raw(format!("] {text}"))]));
+        lines.push(Line::from(vec![Span::raw("  ["), cx.span(tone, mark), Span::raw(format!("] {text}"))]));
     }
     if let Some(conclusion) = &task.conclusion {
         let error = conclusion.error.as_ref().map(|error| (Tone::Bad, screen.phrase(Phrase::Reason(error))));
         let (tone, text) = error.unwrap_or_else(|| (Tone::Good, conclusion.summary.clone()));
-        lines.extend(block(eye, tone, &screen.phrase(Phrase::CameTo(&text)), width));
+        lines.extend(block(cx, tone, &screen.phrase(Phrase::CameTo(&text)), width));
     }
-    lines.extend(actor.into_iter().flat_map(|actor| calls(screen, actor, eye, width)));
+    lines.extend(actor.into_iter().flat_map(|actor| calls(screen, actor, cx, width)));
     lines
 }
 
-fn head(screen: &Screen, task: &Task, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    let mut lines = block(eye, Tone::Strong, &format!("{}: {}", task.spec.id, first_line(task.spec.title(), 400)), width);
+fn head(screen: &Screen, task: &Task, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
+    let mut lines = block(cx, Tone::Strong, &format!("{}: {}", task.spec.id, first_line(task.spec.title(), 400)), width);
     let (mark, tone) = tree::mark(task.status);
     let mut status = vec![screen.phrase(Phrase::Status(task.status))];
     if task.attempts > 1 {
         status.push(screen.phrase(Phrase::AttemptNumber(task.attempts)));
     }
-    status.extend(tree::time_of(task, eye).map(clock));
+    status.extend(tree::time_of(task, cx).map(clock));
     if task.status == TaskStatus::Failed && task.failed_for_good {
         status.push(screen.phrase(Phrase::ForGood));
     }
     let status = format!("] {}", status.join(&screen.phrase(Phrase::Comma)));
-    lines.push(Line::from(vec![Span::raw("["), eye.span(tone, mark), Span::raw(status)]));
+    lines.push(Line::from(vec![Span::raw("["), cx.span(tone, mark), Span::raw(status)]));
     if let Some(reason) = &task.reason {
-        lines.extend(block(eye, Tone::Warn, &screen.phrase(Phrase::Reason(reason)), width));
+        lines.extend(block(cx, Tone::Warn, &screen.phrase(Phrase::Reason(reason)), width));
     }
     lines
 }
 
-fn actor_lines(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
+fn actor_lines(screen: &Screen, task: &Task, actor: Option<&Actor>, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
     if let Some(tool) = &task.spec.tool {
         let parameters = serde_json::to_string(&task.spec.parameters).unwrap_or_default();
-        return block(eye, Tone::Dim, &screen.phrase(Phrase::Tool { tool, parameters: &parameters }), width);
+        return block(cx, Tone::Dim, &screen.phrase(Phrase::Tool { tool, parameters: &parameters }), width);
     }
     let Some(actor) = actor.filter(|actor| !actor.profile.is_empty()) else { return Vec::new() };
     let tokens = grouped(actor.tokens);
     let phrase = Phrase::Actor { profile: &actor.profile, model: &actor.model, requests: actor.requests, tokens: &tokens };
-    block(eye, Tone::Dim, &screen.phrase(phrase), width)
+    block(cx, Tone::Dim, &screen.phrase(phrase), width)
 }
 
 /// Draws the calls, the latest first.
-fn calls(screen: &Screen, actor: &Actor, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    actor.calls.iter().rev().map(|call| call_line(screen, call, eye, width)).collect()
+fn calls(screen: &Screen, actor: &Actor, cx: DrawContext, width: usize) -> Vec<Line<'static>> {
+    actor.calls.iter().rev().map(|call| call_line(screen, call, cx, width)).collect()
 }
 
-fn call_line(screen: &Screen, call: &Call, eye: Eye, width: usize) -> Line<'static> {
+fn call_line(screen: &Screen, call: &Call, cx: DrawContext, width: usize) -> Line<'static> {
     let (tone, millis) = match call.ended {
-        None => (Tone::Live, eye.now.millis_since(call.at)),
+        None => (Tone::Live, cx.now.millis_since(call.at)),
         Some((CallOutcome::Ok, millis)) => (Tone::Good, millis),
         Some((CallOutcome::Error, millis)) => (Tone::Bad, millis),
         Some((CallOutcome::Cancelled | CallOutcome::InDoubt, millis)) => (Tone::Warn, millis),
@@ -94,9 +94,9 @@ fn call_line(screen: &Screen, call: &Call, eye: Eye, width: usize) -> Line<'stat
     let room = 8_usize.saturating_sub(columns(&word));
     let end = format!(" {}", clock(millis));
     let what = first_line(&call.description, width.saturating_sub(12 + end.len()));
-    Line::from(vec![eye.span(tone, format!("  {word}{:room$} ", "")), Span::raw(what), eye.span(Tone::Dim, end)])
+    Line::from(vec![cx.span(tone, format!("  {word}{:room$} ", "")), Span::raw(what), cx.span(Tone::Dim, end)])
 }
 
-fn block(eye: Eye, tone: Tone, text: &str, width: usize) -> Vec<Line<'static>> {
-    wrapped(&plain(text), width, "  ").into_iter().map(|line| eye.line(tone, line)).collect()
+fn block(cx: DrawContext, tone: Tone, text: &str, width: usize) -> Vec<Line<'static>> {
+    wrapped(&plain(text), width, "  ").into_iter().map(|line| cx.line(tone, line)).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::render;
 use crate::{
-    Key, Part, Screen, Theme,
+    Key, ProcessRole, Screen, Theme,
     testing::{self, asks, at, at_work, for_the_book, observe_all, replanned, run_started, screen, status_change},
     text::width,
 };
@@ -58,7 +58,7 @@ fn at_work_in_terminals_of_each_size() {
 
 #[test]
 fn before_the_plan_there_is_only_what_is_being_done() {
-    let mut screen = screen(Part::Drives);
+    let mut screen = screen(ProcessRole::Driver);
     assert!(picture(&mut screen, 0, (40, 8)).starts_with("beginning"));
     let (event, words) = run_started("walk there");
     observe_all(&mut screen, 0, vec![(event, &words)]);
@@ -141,7 +141,7 @@ fn what_is_typed_is_seen_to_its_end() {
 
 #[test]
 fn an_end_and_one_who_only_looks() {
-    let mut screen = screen(Part::Watches);
+    let mut screen = screen(ProcessRole::Watcher);
     let (event, words) = run_started("walk there");
     observe_all(
         &mut screen,
@@ -174,7 +174,7 @@ fn many() -> Screen {
     let tasks: Vec<Value> = (1..=60)
         .map(|number| json!({"id": format!("t{number}"), "kind": "actor", "name": format!("task {number}"), "description": "x", "dependencies": if number > 50 { vec![format!("t{}", number - 1)] } else { vec![] }}))
         .collect();
-    let mut screen = screen(Part::Drives);
+    let mut screen = screen(ProcessRole::Driver);
     let (event, words) = run_started("many");
     observe_all(
         &mut screen,
@@ -219,7 +219,7 @@ fn without_colours_there_are_none_and_nothing_is_lost() {
 #[test]
 fn nothing_from_outside_steers_the_terminal() {
     let evil = "\u{1b}[2Jgone\u{7} \u{202e}dna";
-    let mut screen = screen(Part::Drives);
+    let mut screen = screen(ProcessRole::Driver);
     observe_all(
         &mut screen,
         0,

@@ -6,7 +6,7 @@ use ratatui_core::{
     text::{Line, Span},
 };
 
-use super::{Eye, title, work};
+use super::{DrawContext, title, work};
 use crate::{Phrase, Screen, clock, first_line, text::width as columns, theme::Tone};
 
 /// Width of a time at the end of a row, with the gap before it, in columns.
@@ -26,7 +26,7 @@ pub(super) const fn mark(status: TaskStatus) -> (&'static str, Tone) {
 }
 
 /// Draws the title and as many rows as fit below it, around the selected one.
-pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(screen: &Screen, cx: DrawContext, width: usize, height: usize) -> Vec<Line<'static>> {
     let rows = screen.rows();
     let room = height.saturating_sub(1);
     let focus = screen.focus(&rows).unwrap_or(0);
@@ -36,23 +36,23 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> V
         (0, 0) => String::new(),
         (above, below) => screen.phrase(Phrase::Around { above, below }),
     };
-    let mut lines = vec![title(eye, &screen.phrase(Phrase::TitlePlan), &more, width)];
+    let mut lines = vec![title(cx, &screen.phrase(Phrase::TitlePlan), &more, width)];
     if rows.is_empty() {
-        lines.push(eye.line(Tone::Dim, format!("  {}", screen.phrase(Phrase::NoneYet))));
+        lines.push(cx.line(Tone::Dim, format!("  {}", screen.phrase(Phrase::NoneYet))));
     }
     let shown = rows.iter().enumerate().skip(from).take(room);
-    lines.extend(shown.map(|(at, (depth, task))| row(screen, eye, (*depth, task), at == focus, width)));
+    lines.extend(shown.map(|(at, (depth, task))| row(screen, cx, (*depth, task), at == focus, width)));
     lines.truncate(height);
     lines
 }
 
-fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool, width: usize) -> Line<'static> {
+fn row(screen: &Screen, cx: DrawContext, (depth, task): (usize, &Task), looked_at: bool, width: usize) -> Line<'static> {
     // Even a deep plan on a narrow terminal needs room for its text.
     let indent = "  ".repeat(depth.min(width / 10));
     let (mark, tone) = mark(task.status);
     let pointer = if looked_at { ">" } else { " " };
     let lead = format!("{pointer} {indent}[{mark}] ");
-    let time = time_of(task, eye).map(clock).unwrap_or_default();
+    let time = time_of(task, cx).map(clock).unwrap_or_default();
     let room = width.saturating_sub(columns(&lead) + if time.is_empty() { 0 } else { TIME });
     let (detail, detail_tone) = task_detail(screen, task);
     // The activity needs room beside the title.
@@ -61,24 +61,24 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
     let attempts = if task.attempts > 1 { format!(" {}", screen.phrase(Phrase::Attempt(task.attempts))) } else { String::new() };
     let left = room.saturating_sub(columns(&name) + columns(&attempts) + 2);
     let detail = if left >= 8 { first_line(&detail, left) } else { String::new() };
-    let mut style = eye.theme.style(if task.status.is_settled() && task.status != TaskStatus::Completed { Tone::Dim } else { Tone::Plain });
+    let mut style = cx.theme.style(if task.status.is_settled() && task.status != TaskStatus::Completed { Tone::Dim } else { Tone::Plain });
     if looked_at && screen.selected.is_some() {
         style = style.add_modifier(Modifier::REVERSED);
     }
     let mut spans = vec![
         Span::raw(format!("{pointer} {indent}[")),
-        eye.span(tone, mark),
+        cx.span(tone, mark),
         Span::raw("] "),
         Span::styled(name, style),
-        eye.span(Tone::Dim, attempts),
+        cx.span(Tone::Dim, attempts),
     ];
     if !detail.is_empty() {
-        spans.extend([Span::raw("  "), eye.span(detail_tone, detail)]);
+        spans.extend([Span::raw("  "), cx.span(detail_tone, detail)]);
     }
     if !time.is_empty() {
         let used: usize = spans.iter().map(Span::width).sum();
         let gap = width.saturating_sub(used + time.len()).max(1);
-        spans.push(eye.span(Tone::Dim, format!("{}{time}", " ".repeat(gap))));
+        spans.push(cx.span(Tone::Dim, format!("{}{time}", " ".repeat(gap))));
     }
     Line::from(spans)
 }
@@ -107,10 +107,10 @@ fn waits_for(screen: &Screen, task: &Task) -> String {
 }
 
 /// Returns the time that a task has taken, in milliseconds; none if it has not started.
-pub(super) fn time_of(task: &Task, eye: Eye) -> Option<u64> {
+pub(super) fn time_of(task: &Task, cx: DrawContext) -> Option<u64> {
     let began = task.started_at.filter(|_| task.attempts > 0 || task.spec.kind == TaskKind::Group)?;
     match task.status {
-        TaskStatus::Running => Some(eye.now.millis_since(began)),
+        TaskStatus::Running => Some(cx.now.millis_since(began)),
         TaskStatus::Completed | TaskStatus::Failed => Some(task.finished_at?.millis_since(began)),
         _ => None,
     }

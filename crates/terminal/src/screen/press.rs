@@ -3,7 +3,7 @@
 use aime_progress_management::{PlanMode, TaskId, TaskKind, Timestamp};
 use tui_input::Input;
 
-use super::{Act, InputPurpose, Panel, Part, Prompt, Screen, Scroll, prompt::edit};
+use super::{InputPurpose, Panel, ProcessRole, Prompt, Screen, Scroll, UserAction, prompt::edit};
 use crate::{Key, Phrase};
 
 /// Time within which a repeated key may come from holding it down, in milliseconds. Systems wait no longer before the first repeat, unless
@@ -15,17 +15,17 @@ impl Screen {
     ///
     /// A key answers a question only if it was pressed after [`crate::render`] has drawn the question and is not a held key: the same key
     /// within a second answers nothing.
-    pub fn press(&mut self, key: Key, at: Timestamp) -> Option<Act> {
+    pub fn press(&mut self, key: Key, at: Timestamp) -> Option<UserAction> {
         self.notice.clear();
         let before = self.last_key.replace((key.clone(), at));
         let held = before.is_some_and(|(before, then)| before == key && at.as_millis() - then.as_millis() < HELD);
         match key {
             Key::Ctrl('c') => {
                 self.prompt = Prompt::None;
-                return Some(if self.part == Part::Drives { Act::Interrupt } else { Act::Leave });
+                return Some(if self.part == ProcessRole::Driver { UserAction::Interrupt } else { UserAction::Leave });
             }
-            Key::Ctrl('z') => return Some(Act::Suspend),
-            Key::Ctrl('l') => return Some(Act::Redraw),
+            Key::Ctrl('z') => return Some(UserAction::Suspend),
+            Key::Ctrl('l') => return Some(UserAction::Redraw),
             _ => {}
         }
         match std::mem::take(&mut self.prompt) {
@@ -36,7 +36,7 @@ impl Screen {
         }
     }
 
-    fn typed(&mut self, to: InputPurpose, mut line: Input, key: Key) -> Option<Act> {
+    fn typed(&mut self, to: InputPurpose, mut line: Input, key: Key) -> Option<UserAction> {
         match key {
             Key::Escape => None,
             Key::Enter => {
@@ -53,15 +53,15 @@ impl Screen {
     }
 
     /// Marks a question as answered, so that it is not shown again while the answer is on its way.
-    fn noting(&mut self, act: Act) -> Act {
-        if let Act::Answer { question, .. } = &act {
+    fn noting(&mut self, act: UserAction) -> UserAction {
+        if let UserAction::Answer { question, .. } = &act {
             self.answered.insert(question.clone());
             self.question_scroll = Scroll::default();
         }
         act
     }
 
-    fn command(&mut self, key: &Key, held: bool) -> Option<Act> {
+    fn command(&mut self, key: &Key, held: bool) -> Option<UserAction> {
         if let Some(answer) = self.answer(key, held) {
             return answer.map(|act| self.noting(act));
         }
@@ -86,23 +86,23 @@ impl Screen {
                 self.scroll.at = 0;
             }
             Key::Escape => self.open(Panel::Log),
-            Key::Char('q') if self.part == Part::Watches => return Some(Act::Leave),
+            Key::Char('q') if self.part == ProcessRole::Watcher => return Some(UserAction::Leave),
             Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = self.phrase(Phrase::HasEnded),
             Key::Char('t') => self.open_input(InputPurpose::Message(None)),
             Key::Char('T') => self.open_message_prompt(),
-            Key::Char('p' | 'q') if self.part == Part::Watches && !self.driven => {
+            Key::Char('p' | 'q') if self.part == ProcessRole::Watcher && !self.driven => {
                 self.notice = self.phrase(Phrase::NobodyCarries(self.run.as_str()));
             }
-            Key::Char('p' | 'q') => self.prompt = Prompt::Sure(Act::Pause),
+            Key::Char('p' | 'q') => self.prompt = Prompt::Sure(UserAction::Pause),
             Key::Char('x') => self.cancel_task(),
-            Key::Char('X') => self.prompt = Prompt::Sure(Act::Cancel { task: None }),
+            Key::Char('X') => self.prompt = Prompt::Sure(UserAction::Cancel { task: None }),
             _ => {}
         }
         None
     }
 
     /// Handles a key for the open question; none if it has no meaning there.
-    fn answer(&mut self, key: &Key, held: bool) -> Option<Option<Act>> {
+    fn answer(&mut self, key: &Key, held: bool) -> Option<Option<UserAction>> {
         let (question, _) = self.question()?;
         let id = question.id.clone();
         let text = match (question.kind.as_str(), key) {
@@ -125,7 +125,7 @@ impl Screen {
             self.open_input(InputPurpose::Answer(id));
             return Some(None);
         };
-        Some(Some(Act::Answer { question: id, text: text.to_owned() }))
+        Some(Some(UserAction::Answer { question: id, text: text.to_owned() }))
     }
 
     fn open_input(&mut self, to: InputPurpose) {
@@ -154,7 +154,7 @@ impl Screen {
             Some(task) => Ok(task.spec.id.clone()),
         };
         match refused {
-            Ok(task) => self.prompt = Prompt::Sure(Act::Cancel { task: Some(task) }),
+            Ok(task) => self.prompt = Prompt::Sure(UserAction::Cancel { task: Some(task) }),
             Err(why) => self.notice = why,
         }
     }

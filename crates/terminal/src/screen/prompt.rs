@@ -3,7 +3,7 @@
 use aime_progress_management::{QuestionId, TaskId};
 use tui_input::{Input, InputRequest};
 
-use super::Act;
+use super::UserAction;
 use crate::Key;
 
 /// Longest text, in bytes; further input is dropped.
@@ -23,7 +23,7 @@ pub(crate) enum Prompt {
         line: Input,
     },
     /// The confirmation of this act.
-    Sure(Act),
+    Sure(UserAction),
 }
 
 /// Purpose of an input line.
@@ -37,10 +37,10 @@ pub(crate) enum InputPurpose {
 
 impl InputPurpose {
     /// Returns the act for this text.
-    pub(super) fn act(self, text: String) -> Act {
+    pub(super) fn act(self, text: String) -> UserAction {
         match self {
-            Self::Message(task) => Act::Tell { task, text },
-            Self::Answer(question) => Act::Answer { question, text },
+            Self::Message(task) => UserAction::Tell { task, text },
+            Self::Answer(question) => UserAction::Answer { question, text },
         }
     }
 }

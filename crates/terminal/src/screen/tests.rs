@@ -27,7 +27,7 @@ fn key(letter: char) -> Key {
 }
 
 /// Presses keys, with a drawing before each: one per letter, `\n` for Enter, `\u{1b}` for Escape, `\u{3}` for Ctrl-C. Returns all acts.
-fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
+fn presses(screen: &mut Screen, keys: &str) -> Vec<UserAction> {
     let pressed = |letter| {
         show(screen);
         press(screen, key(letter))
@@ -35,31 +35,31 @@ fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
     keys.chars().filter_map(pressed).collect()
 }
 
-fn tell_act(to: Option<&str>, text: &str) -> Act {
-    Act::Tell { task: to.map(task), text: text.to_owned() }
+fn tell_act(to: Option<&str>, text: &str) -> UserAction {
+    UserAction::Tell { task: to.map(task), text: text.to_owned() }
 }
 
 // Requirement: 12.8
 #[test]
 fn keys_give_acts() {
-    let cancels = |id: Option<&str>| Act::Cancel { task: id.map(task) };
+    let cancels = |id: Option<&str>| UserAction::Cancel { task: id.map(task) };
     for (keys, acts) in [
         ("tnot by train\n", vec![tell_act(None, "not by train")]),
         ("t  \n", vec![]),
         ("tnever mind\u{1b}", vec![]),
         ("Twith rhymes\n", vec![tell_act(Some("poem"), "with rhymes")]),
         ("tpyx?\n", vec![tell_act(None, "pyx?")]),
-        ("py", vec![Act::Pause]),
+        ("py", vec![UserAction::Pause]),
         ("pn", vec![]),
         ("p\n", vec![]),
-        ("qy", vec![Act::Pause]),
+        ("qy", vec![UserAction::Pause]),
         ("xy", vec![cancels(Some("poem"))]),
         ("x\u{1b}y", vec![]),
         ("jxy", vec![cancels(Some("party"))]),
         ("Xy", vec![cancels(None)]),
-        ("\u{3}", vec![Act::Interrupt]),
-        ("thalf a line\u{3}", vec![Act::Interrupt]),
-        ("p\u{3}", vec![Act::Interrupt]),
+        ("\u{3}", vec![UserAction::Interrupt]),
+        ("thalf a line\u{3}", vec![UserAction::Interrupt]),
+        ("p\u{3}", vec![UserAction::Interrupt]),
         ("yna", vec![]),
         ("g?d\n\u{1b}l", vec![]),
     ] {
@@ -70,12 +70,12 @@ fn keys_give_acts() {
 // Requirement: 12.17
 #[test]
 fn who_only_looks_leaves_the_run_alone() {
-    let mut watching = screen(Part::Watches);
+    let mut watching = screen(ProcessRole::Watcher);
     let (began, words) = run_started("walk");
     observe_all(&mut watching, 0, vec![(began, words.as_str())]);
-    assert_eq!(presses(&mut watching, "q"), [Act::Leave]);
-    assert_eq!(presses(&mut watching, "\u{3}"), [Act::Leave]);
-    assert_eq!(presses(&mut watching, "py"), [Act::Pause], "another process carries it out");
+    assert_eq!(presses(&mut watching, "q"), [UserAction::Leave]);
+    assert_eq!(presses(&mut watching, "\u{3}"), [UserAction::Leave]);
+    assert_eq!(presses(&mut watching, "py"), [UserAction::Pause], "another process carries it out");
     watching.set_driven(false);
     assert_eq!(presses(&mut watching, "py"), []);
     assert!(watching.notice.is_empty());
@@ -91,7 +91,7 @@ fn what_cannot_be_done_is_said() {
         assert_eq!(presses(&mut screen, keys), [], "{keys}");
         assert!(screen.notice.contains(notice), "{keys}: {}", screen.notice);
     }
-    let mut direct = crate::testing::screen(Part::Drives);
+    let mut direct = crate::testing::screen(ProcessRole::Driver);
     observe_all(
         &mut direct,
         0,
@@ -109,7 +109,7 @@ fn what_cannot_be_done_is_said() {
     for keys in ["tx\n", "py", "Xy", "xy"] {
         assert_eq!(presses(&mut direct, keys), [], "a run that has ended hears nothing: {keys}");
     }
-    assert_eq!(presses(&mut crate::testing::screen(Part::Drives), "xyTx\n"), [], "nor is there a task before the plan");
+    assert_eq!(presses(&mut crate::testing::screen(ProcessRole::Driver), "xyTx\n"), [], "nor is there a task before the plan");
 }
 
 // Requirement: 12.8
@@ -119,7 +119,7 @@ fn questions_are_answered_in_their_order_and_once() {
     asks(&mut screen, "q1", "approval", "May it?");
     asks(&mut screen, "q2", "approval", "And this?\nAlways allows here: `bash(ls)`");
     asks(&mut screen, "q3", "question", "Where?");
-    let answers = |id: &str, text: &str| Act::Answer { question: question(id), text: text.to_owned() };
+    let answers = |id: &str, text: &str| UserAction::Answer { question: question(id), text: text.to_owned() };
     assert_eq!(presses(&mut screen, "a"), [], "always was not offered");
     assert_eq!(screen.question().map(|(question, open)| (question.id.as_str(), open)), Some(("q1", 3)));
     assert_eq!(presses(&mut screen, "n"), [answers("q1", "no")]);
@@ -138,10 +138,10 @@ fn asked_twice() -> Screen {
     screen
 }
 
-fn answered(acts: &[Act]) -> Vec<(&str, &str)> {
+fn answered(acts: &[UserAction]) -> Vec<(&str, &str)> {
     let mut answers = Vec::new();
     for act in acts {
-        if let Act::Answer { question, text } = act {
+        if let UserAction::Answer { question, text } = act {
             answers.push((question.as_str(), text.as_str()));
         }
     }
@@ -154,7 +154,7 @@ fn a_question_that_was_not_drawn_is_answered_by_no_key() {
     // Keys that are queued when the first question is answered do not answer the second.
     for keys in ["yy", "yn", "ya", "nya", "y\u{1b}y", "yYN"] {
         let mut screen = asked_twice();
-        let acts: Vec<Act> = keys.chars().filter_map(|letter| press(&mut screen, key(letter))).collect();
+        let acts: Vec<UserAction> = keys.chars().filter_map(|letter| press(&mut screen, key(letter))).collect();
         let first = if keys.starts_with('y') { "yes" } else { "no" };
         assert_eq!(answered(&acts), [("q1", first)], "{keys:?}");
         show(&mut screen);
@@ -208,7 +208,7 @@ fn a_key_that_is_held_down_answers_one_question() {
     assert!(press_after(&mut screen, Key::Char('n'), 10).is_some());
     // A confirmation of something else does not answer the question either.
     let mut screen = asked_twice();
-    assert_eq!(presses(&mut screen, "xy"), [Act::Cancel { task: Some(task("poem")) }]);
+    assert_eq!(presses(&mut screen, "xy"), [UserAction::Cancel { task: Some(task("poem")) }]);
     assert_eq!(press_after(&mut screen, Key::Char('y'), 30), None);
     // Keys that only move the view may be held down.
     assert!(screen.selected_task().is_some_and(|task| task.spec.id.as_str() == "poem"));

@@ -154,7 +154,7 @@ pub(super) const fn in_foreground() -> bool {
 
 /// Discards unread input on the terminal of standard input, since it cannot answer a later question. A pipe loses nothing. On systems other
 /// than Unix nothing is discarded.
-pub fn forget_typed() {
+pub fn discard_typed_input() {
     #[cfg(unix)]
     {
         // This fails if standard input is not a terminal.

@@ -1,20 +1,20 @@
-//! Whole-screen view in Chinese: the same pictures as in crates/terminal, translated.
+//! FullScreen-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
 use aime_messages::{Language, Message, message, stored::with_ids};
 use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
-use aime_terminal::{Help, Hint, Key, Limits, Part, Phrase, Screen, Theme, english};
+use aime_terminal::{Help, Hint, Key, Limits, Phrase, ProcessRole, Screen, Theme, english};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use super::*;
 use crate::{
     i18n::in_language,
-    screen::{phrases::phrase_text, whole::words_of},
+    screen::{full_screen::words_of, phrases::phrase_text},
 };
 
 /// Returns a run with a changed plan: one task done, one running, one failed, one waiting.
 fn at_work(words: bool) -> Screen {
     let limits = Limits { tokens: Some(100_000), cost_usd: None, seconds: Some(600) };
-    let mut screen = Screen::new(run(), Part::Drives, limits).with_always(|_| true);
+    let mut screen = Screen::new(run(), ProcessRole::Driver, limits).with_always(|_| true);
     if words {
         screen = screen.with_words(phrase_text);
     }

@@ -195,7 +195,7 @@ impl RunMachine {
 
     fn release_task(&mut self, task: &TaskId, out: &mut Out) {
         // The actor may not have stopped yet.
-        if self.lead.takes_hold(task) {
+        if self.lead.stop_holding(task) {
             return;
         }
         match self.state.tasks.get(task) {

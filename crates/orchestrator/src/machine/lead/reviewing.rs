@@ -45,7 +45,7 @@ impl RunMachine {
             let message = message!("review-gave-up");
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
-        if !self.answer_lead(out) {
+        if !self.wake_for_refusals(out) {
             self.suspend(RunOutput { status: self.state.status, error: None }, out);
         }
     }

@@ -3,7 +3,7 @@
 use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanMode, RunId, TaskStatus};
 
 use super::{build::conclusion, world::World};
-use crate::{NextStep, ReturnedResult, RunEffect, RunFact};
+use crate::{ActorContinuation, NextStep, RunEffect, RunFact};
 
 pub(super) fn blocked(needs: &str) -> Conclusion {
     Conclusion { needs: Some(needs.to_owned()), ..conclusion(Outcome::Failure, Some("there is no key"), Some(FailureCause::Blocked)) }
@@ -18,7 +18,7 @@ impl World {
     }
 
     /// Returns the words with which the actor of a task goes on.
-    fn returned(&self, task: &str) -> Option<ReturnedResult> {
+    fn returned(&self, task: &str) -> Option<ActorContinuation> {
         match &self.under_way[&self.effect(task)].effect {
             RunEffect::StartActor { brief, .. } => brief.returned.clone(),
             other => panic!("{other:?}"),
@@ -50,7 +50,7 @@ fn a_blocked_run_waits_and_says_what_it_needs() {
 
 #[test]
 fn resuming_a_blocked_run_continues_the_conversation() {
-    let answer = |words: &str| Some(ReturnedResult { number: 1, missing: words.to_owned(), answer: true });
+    let answer = |words: &str| Some(ActorContinuation { number: 1, missing: words.to_owned(), answer: true });
     let mut silent = waiting();
     silent.resumed().deferred("blocked");
     assert_eq!((silent.returned("main"), silent.effect("main").as_str()), (answer(""), "main/1/2"), "the same execution");

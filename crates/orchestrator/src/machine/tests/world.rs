@@ -173,7 +173,7 @@ impl World {
         let fault = self.output.as_ref().and_then(|output| output.error.as_ref());
         assert!(fault.is_none_or(|fault| fault.next != Some(NextStep::Report {})), "{fault:?}");
         assert_eq!(self.state().inconsistencies(), []);
-        assert!(self.machine.state.census_is_exact());
+        assert!(self.machine.state.index_is_consistent());
         for id in self.machine.effects.ids() {
             assert!(self.under_way.contains_key(id), "the machine waits for {id}, which was answered");
         }

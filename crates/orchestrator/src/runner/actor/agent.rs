@@ -10,7 +10,7 @@ use aime_tools::{Approval, ToolContext, WatchedProgram};
 use super::Attempt;
 use crate::{
     AgentOrder,
-    runner::{hooks::report_protected_changes, in_run, private::PrivatePlace},
+    runner::{hooks::report_protected_changes, in_run, private::PrivateWorkspace},
 };
 
 /// Guard of the places whose files run later against the process of an agent, which may change files at any time.
@@ -56,7 +56,7 @@ impl AgentGuard {
 impl Attempt {
     /// Returns the external agent that acts for an actor.
     pub(super) fn agent(&self, input: &ActorInput, context: &ToolContext) -> Result<Model, Message> {
-        let reads = self.private.as_ref().map(PrivatePlace::reads).unwrap_or_default();
+        let reads = self.private.as_ref().map(PrivateWorkspace::reads).unwrap_or_default();
         let order = AgentOrder { spec: &input.spec, context, reads, attended: input.attended };
         let agent = self.runner.parts.agents.as_ref().and_then(|agents| agents.agent(order));
         let agent = agent.ok_or_else(|| message!("no-agent", profile = input.spec.profile))?;

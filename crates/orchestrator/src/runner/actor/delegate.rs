@@ -35,7 +35,7 @@ impl Attempt {
         let ended = Box::pin(self.act(Some(call), None, cancel, made)).await.and_then(ended);
         match ended {
             Ok(conclusion) => {
-                let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
+                let (outcome, output) = delegation_result(&conclusion, self.runner.parts.tool_context.text_limit);
                 (outcome, output, conclusion.origins)
             }
             Err(reason) => (CallOutcome::Error, ToolOutput::text(reason.to_string()), Vec::new()),
@@ -87,7 +87,7 @@ impl Attempt {
         };
         match self.runner.words.until(settled).await {
             Ok(conclusion) => {
-                let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
+                let (outcome, output) = delegation_result(&conclusion, self.runner.parts.tool_context.text_limit);
                 (outcome, output, conclusion.origins)
             }
             Err(reason) => (CallOutcome::Error, ToolOutput::text(reason.to_string()), Vec::new()),
@@ -135,7 +135,7 @@ impl Attempt {
 /// Returns the result of a delegated actor for its caller, with at most `text_limit` bytes of text. The result is an
 /// error if the actor did not succeed.
 #[must_use]
-pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOutcome, ToolOutput) {
+pub fn delegation_result(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOutcome, ToolOutput) {
     let (status, text) = match conclusion.outcome {
         Outcome::Success => ("success", conclusion.text().to_owned()),
         Outcome::Failure | Outcome::InDoubt => {

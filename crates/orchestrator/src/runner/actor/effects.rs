@@ -64,7 +64,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     } else {
                         None
                     };
-                    let answer = context.cancel.run_until_cancelled(self.in_turn(model.complete(request))).await;
+                    let answer = context.cancel.run_until_cancelled(self.with_exclusive_lease(model.complete(request))).await;
                     if let Some(recording) = recording {
                         Box::pin(runner.kept_files.close(recording, &self.attempt.facts)).await;
                     }
@@ -93,7 +93,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     // Boxed, so that an actor waiting for its model need not reserve memory for a call.
-                    self.in_turn(Box::pin(self.call_tool(id, call, seen, &context))).await
+                    self.with_exclusive_lease(Box::pin(self.call_tool(id, call, seen, &context))).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
@@ -197,7 +197,7 @@ impl ActorRunner {
     }
 
     /// Makes a call in the turn of the task to work in the working folder, if it has one.
-    async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
+    async fn with_exclusive_lease<T>(&self, call: impl Future<Output = T>) -> T {
         match &self.attempt.turn {
             Some(turn) => turn.call(call).await,
             None => call.await,

@@ -143,8 +143,8 @@ impl RemoteEffects {
         let redactor = self.redactor().clone();
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let fact = {
-            // A passing folder has only just been filled.
-            let begun = begun.filter(|_| !self.runner.kept_files.is_passing());
+            // A transient folder has only just been filled.
+            let begun = begun.filter(|_| !self.runner.kept_files.is_transient());
             let calls_begun = begun.into_iter().map(|at| (issue.id.to_string(), at)).collect();
             let runner = Arc::new(ActorRunner { calls_begun, ..ActorRunner::apart(&self.runner, input, facts, cancel.clone()) });
             let mut acting = pin!(execute_effect::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));

@@ -122,7 +122,7 @@ impl RunRunner {
     /// Refuses a command that changes the state of the repository while other tasks that may write work in the same folder.
     fn alone_in_repository(&self, asking: &HookCaller, call: &ValidatedCall, context: &ToolContext) -> Result<(), ToolError> {
         let command = call.parameters().get("command").and_then(Value::as_str).filter(|_| call.tool() == "bash");
-        let Some(command) = command.and_then(changes_repository).filter(|_| !self.kept_files.is_passing() && !self.is_private(context))
+        let Some(command) = command.and_then(changes_repository).filter(|_| !self.kept_files.is_transient() && !self.is_private(context))
         else {
             return Ok(());
         };

@@ -8,7 +8,7 @@ use std::{
 
 use aime_orchestrator::{Bounds, PublishedEvent};
 use aime_progress_management::ProgressEvent;
-use aime_terminal::{ActHandler, Limits, Screen, Theme, View};
+use aime_terminal::{ActionHandler, Limits, Screen, Theme, View};
 
 use super::{
     head, line_of,
@@ -24,7 +24,7 @@ use crate::{
 const MAX_UPDATES: usize = 2_000;
 
 /// View, with the lines to leave behind.
-pub(crate) struct Whole {
+pub(crate) struct FullScreen {
     view: View,
     log: Mutex<ScreenLog>,
 }
@@ -40,7 +40,7 @@ struct ScreenLog {
 #[derive(Default, PartialEq, Eq)]
 enum ScreenState {
     #[default]
-    Whole,
+    FullScreen,
     /// The view failed before the end, so events are printed as lines.
     Broken,
     Closed,
@@ -51,11 +51,11 @@ pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
     Limits { tokens: bounds.max_tokens, cost_usd: bounds.max_cost_usd, seconds: bounds.max_seconds }
 }
 
-impl Whole {
+impl FullScreen {
     /// Takes over the terminal; `None` in the background.
-    pub(crate) fn open(screen: Screen, on_act: ActHandler) -> io::Result<Option<Self>> {
+    pub(crate) fn open(screen: Screen, on_action: ActionHandler) -> io::Result<Option<Self>> {
         let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::phrase_text);
-        let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), on_act)?;
+        let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), on_action)?;
         Ok(view.map(|view| Self { view, log: Mutex::default() }))
     }
 
@@ -68,9 +68,9 @@ impl Whole {
         if let Some(line) = &line {
             let mut log = self.log();
             match log.state {
-                ScreenState::Whole if is_news(&published.event) => log.keep(line.clone()),
+                ScreenState::FullScreen if is_news(&published.event) => log.keep(line.clone()),
                 ScreenState::Broken => output::note(line),
-                ScreenState::Whole | ScreenState::Closed => {}
+                ScreenState::FullScreen | ScreenState::Closed => {}
             }
         }
         self.view.observe(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
@@ -78,7 +78,7 @@ impl Whole {
 
     pub(crate) fn note(&self, text: &str) {
         let mut log = self.log();
-        if log.state == ScreenState::Whole {
+        if log.state == ScreenState::FullScreen {
             log.keep(text.to_owned());
             self.view.log(&output::bare(text));
         } else {
@@ -94,7 +94,7 @@ impl Whole {
     /// Prints every later event as a line, because the screen is gone.
     pub(crate) fn lose(&self) {
         let mut log = self.log();
-        if log.state != ScreenState::Whole {
+        if log.state != ScreenState::FullScreen {
             return;
         }
         log.state = ScreenState::Broken;

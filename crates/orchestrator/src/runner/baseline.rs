@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use aime_progress_management::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskKind, TaskSpec};
 use tokio::{sync::Mutex, time::Instant};
 
-use super::{Context, RunRunner, checks::Author, private::PrivatePlace};
+use super::{Context, RunRunner, checks::Author, private::PrivateWorkspace};
 use crate::{CriterionResult, RunFact, read_criterion};
 
 /// Maximum number of seconds for all of these checks before one task.
@@ -13,7 +13,7 @@ const SECONDS: u64 = 30;
 
 /// The criteria that were tried before the work on them, whatever the outcome. Tasks that start at the same time take turns.
 #[derive(Default)]
-pub(crate) struct TriedCriteria(Mutex<BTreeSet<(Option<TaskId>, String)>>);
+pub(crate) struct BaselineChecks(Mutex<BTreeSet<(Option<TaskId>, String)>>);
 
 impl RunRunner {
     /// Checks the criteria of a task that starts for the first time, and before the first change of the run also those of the plan: the
@@ -21,7 +21,7 @@ impl RunRunner {
     ///
     /// The checks cost no model call, count as tool calls, and are bounded by time. A criterion is tried once in a run. Where changes of
     /// files are not recorded none is tried, because the effects of a command could not be put back. `origins` are those of the plan.
-    pub(super) async fn try_criteria(&self, spec: &TaskSpec, place: Option<&PrivatePlace>, origins: &[Origin], context: &Context) {
+    pub(super) async fn try_criteria(&self, spec: &TaskSpec, place: Option<&PrivateWorkspace>, origins: &[Origin], context: &Context) {
         let Some(state) = self.live.get(&self.run) else { return };
         let of_task = spec.completion_criteria.iter().map(|criterion| (Some(&spec.id), criterion));
         let of_plan = state.strategic.success_criteria.iter().map(|criterion| (None, criterion));
@@ -36,13 +36,13 @@ impl RunRunner {
         &self,
         due: Vec<(Option<&TaskId>, &Criterion)>,
         state: &ProgressState,
-        (spec, place, origins): (&TaskSpec, Option<&PrivatePlace>, &[Origin]),
+        (spec, place, origins): (&TaskSpec, Option<&PrivateWorkspace>, &[Origin]),
         context: &Context,
     ) {
         let mut tried = self.tried.0.lock().await;
         let changes = self.kept_files.count_changes().await;
         // An actor's folder without permanent content is not handed back, so the effects of checks are lost.
-        if changes.is_none() && !(self.kept_files.is_passing() && spec.kind == TaskKind::Actor) {
+        if changes.is_none() && !(self.kept_files.is_transient() && spec.kind == TaskKind::Actor) {
             return;
         }
         let begun = changes.is_some_and(|changes| changes > 0) || state.tasks.values().any(|task| task.conclusion.is_some());
@@ -65,7 +65,7 @@ impl RunRunner {
     async fn try_criterion(
         &self,
         criterion: &Criterion,
-        (task, place): (&TaskId, Option<&PrivatePlace>),
+        (task, place): (&TaskId, Option<&PrivateWorkspace>),
         (author, seconds): (&Author, u64),
         context: &Context,
     ) -> Option<bool> {
@@ -89,7 +89,7 @@ fn can_be_tried(criterion: &Criterion) -> bool {
 }
 
 /// Returns the evidence of a check with a note if the criterion already held before the work.
-pub(super) fn with_before(state: Option<&ProgressState>, task: Option<&TaskId>, check: &CriterionResult) -> String {
+pub(super) fn with_baseline(state: Option<&ProgressState>, task: Option<&TaskId>, check: &CriterionResult) -> String {
     let task = task.filter(|_| !check.of_plan);
     match state.and_then(|state| state.held_before(task, &check.criterion)) {
         Some(true) => format!("{} (it held already before the work, so it proves nothing about the work)", check.reason),

@@ -1,4 +1,4 @@
-//! Use of the working folder: by any number of actions that may write in it, or by one merge of a private folder.
+//! AccessState of the working folder: by any number of actions that may write in it, or by one merge of a private folder.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,17 +6,17 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, watch};
 
 /// Current use of the working folder of a run. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct FolderUse(watch::Sender<State>);
+pub(super) struct FolderAccess(watch::Sender<State>);
 
 #[derive(Debug, Clone, Copy)]
 struct State {
-    now: Use,
+    now: AccessState,
     /// Number of merges so far.
     merges: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum AccessState {
     /// The number of actions under way.
     Actions(usize),
     Merge,
@@ -24,31 +24,31 @@ enum Use {
 
 /// One use, which ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct InUse(watch::Sender<State>);
+pub(super) struct FolderAccessGuard(watch::Sender<State>);
 
-impl FolderUse {
+impl FolderAccess {
     pub(super) fn new() -> Self {
-        Self(watch::Sender::new(State { now: Use::Actions(0), merges: 0 }))
+        Self(watch::Sender::new(State { now: AccessState::Actions(0), merges: 0 }))
     }
 
     /// Begins an action as soon as no merge is under way. It does not wait for merges that wait themselves, because an action may begin within
     /// another.
-    pub(super) async fn act(&self) -> InUse {
+    pub(super) async fn act(&self) -> FolderAccessGuard {
         self.when(|now| match now {
-            Use::Actions(others) => Some(Use::Actions(others + 1)),
-            Use::Merge => None,
+            AccessState::Actions(others) => Some(AccessState::Actions(others + 1)),
+            AccessState::Merge => None,
         })
         .await
     }
 
     /// Begins a merge as soon as nothing else uses the folder.
-    pub(super) async fn merge(&self) -> InUse {
-        self.when(|now| (now == Use::Actions(0)).then_some(Use::Merge)).await
+    pub(super) async fn merge(&self) -> FolderAccessGuard {
+        self.when(|now| (now == AccessState::Actions(0)).then_some(AccessState::Merge)).await
     }
 
     /// Begins a merge if nothing else uses the folder.
-    pub(super) fn try_merge(&self) -> Option<InUse> {
-        self.change(|now| (now == Use::Actions(0)).then_some(Use::Merge))
+    pub(super) fn try_merge(&self) -> Option<FolderAccessGuard> {
+        self.change(|now| (now == AccessState::Actions(0)).then_some(AccessState::Merge))
     }
 
     /// Returns the number of merges so far.
@@ -56,7 +56,7 @@ impl FolderUse {
         self.0.borrow().merges
     }
 
-    async fn when(&self, next: impl Fn(Use) -> Option<Use>) -> InUse {
+    async fn when(&self, next: impl Fn(AccessState) -> Option<AccessState>) -> FolderAccessGuard {
         let mut changes = self.0.subscribe();
         loop {
             changes.mark_unchanged();
@@ -68,58 +68,58 @@ impl FolderUse {
         }
     }
 
-    fn change(&self, next: impl Fn(Use) -> Option<Use>) -> Option<InUse> {
+    fn change(&self, next: impl Fn(AccessState) -> Option<AccessState>) -> Option<FolderAccessGuard> {
         let set = |state: &mut State| next(state.now).map(|after| state.now = after).is_some();
-        self.0.send_if_modified(set).then(|| InUse(self.0.clone()))
+        self.0.send_if_modified(set).then(|| FolderAccessGuard(self.0.clone()))
     }
 }
 
-impl Drop for InUse {
+impl Drop for FolderAccessGuard {
     fn drop(&mut self) {
         self.0.send_modify(|state| match state.now {
-            Use::Actions(all) => state.now = Use::Actions(all.saturating_sub(1)),
-            Use::Merge => *state = State { now: Use::Actions(0), merges: state.merges + 1 },
+            AccessState::Actions(all) => state.now = AccessState::Actions(all.saturating_sub(1)),
+            AccessState::Merge => *state = State { now: AccessState::Actions(0), merges: state.merges + 1 },
         });
     }
 }
 
-/// The right to work in the working folder itself.
+/// The lock by which a task holds the working folder itself.
 #[derive(Debug)]
 #[expect(dead_code, reason = "the guards are only held")]
-pub(super) enum Right {
+pub(super) enum LeaseGuard {
     /// Of one task alone.
-    Alone(OwnedRwLockWriteGuard<()>),
+    Exclusive(OwnedRwLockWriteGuard<()>),
     /// Of several tasks, each with one call that reads and writes a file at once.
-    Beside(OwnedRwLockReadGuard<()>),
+    Shared(OwnedRwLockReadGuard<()>),
 }
 
-/// The turn of a task that works in the working folder itself. No private folder is merged there before the task ends, because what its
+/// Lease of a task that works in the working folder itself. No private folder is merged there before the task ends, because what its
 /// actors write may be based on what they have read before. Only while they do nothing but wait for a person, merges take place.
 #[derive(Debug)]
-pub(super) struct Turn {
-    folder: FolderUse,
-    now: Mutex<Occupation>,
-    _right: Right,
+pub(super) struct FolderLease {
+    folder: FolderAccess,
+    now: Mutex<LeaseState>,
+    _right: LeaseGuard,
 }
 
 #[derive(Debug, Default)]
-struct Occupation {
+struct LeaseState {
     /// Number of calls of models and tools under way.
     calls: usize,
     /// Number of open questions to a person.
     questions: usize,
-    in_use: Option<InUse>,
+    in_use: Option<FolderAccessGuard>,
 }
 
-impl Turn {
-    pub(super) fn new(right: Right, folder: &FolderUse) -> Self {
+impl FolderLease {
+    pub(super) fn new(right: LeaseGuard, folder: &FolderAccess) -> Self {
         Self { folder: folder.clone(), now: Mutex::default(), _right: right }
     }
 
     /// Makes a call of a model or a tool, as soon as no merge is under way.
     pub(super) async fn call<T>(&self, call: impl Future<Output = T>) -> T {
         self.locked().calls += 1;
-        let _ended = Ended(self, |now| &mut now.calls);
+        let _ended = CountGuard(self, |now| &mut now.calls);
         let is_in_use = self.locked().in_use.is_some();
         if !is_in_use {
             let in_use = self.folder.act().await;
@@ -132,17 +132,17 @@ impl Turn {
     pub(super) async fn ask<T>(&self, answer: impl Future<Output = T>) -> (T, bool) {
         let before = self.folder.merges();
         self.locked().questions += 1;
-        let _ended = Ended(self, |now| &mut now.questions);
+        let _ended = CountGuard(self, |now| &mut now.questions);
         self.locked().rest();
         (answer.await, self.folder.merges() > before)
     }
 
-    fn locked(&self) -> MutexGuard<'_, Occupation> {
+    fn locked(&self) -> MutexGuard<'_, LeaseState> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Occupation {
+impl LeaseState {
     /// Lets merges take place if everything waits for a person.
     fn rest(&mut self) {
         if self.calls == 0 && self.questions > 0 {
@@ -152,9 +152,9 @@ impl Occupation {
 }
 
 /// Counts the end of a call or a question when it is dropped.
-struct Ended<'a>(&'a Turn, fn(&mut Occupation) -> &mut usize);
+struct CountGuard<'a>(&'a FolderLease, fn(&mut LeaseState) -> &mut usize);
 
-impl Drop for Ended<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         let mut now = self.0.locked();
         let count = self.1(&mut now);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_merge_is_alone_and_actions_are_not() {
-        let folder = FolderUse::new();
+        let folder = FolderAccess::new();
         let outer = folder.act().now_or_never().unwrap();
         let mut waiting = Box::pin(folder.merge());
         assert!(waiting.as_mut().now_or_never().is_none() && folder.try_merge().is_none(), "an action is under way");
@@ -191,17 +191,17 @@ mod tests {
         assert!(folder.try_merge().is_some());
     }
 
-    fn turn(folder: &FolderUse) -> Turn {
-        Turn::new(Right::Alone(Arc::new(tokio::sync::RwLock::default()).try_write_owned().unwrap()), folder)
+    fn turn(folder: &FolderAccess) -> FolderLease {
+        FolderLease::new(LeaseGuard::Exclusive(Arc::new(tokio::sync::RwLock::default()).try_write_owned().unwrap()), folder)
     }
 
-    fn merges(folder: &FolderUse) -> bool {
+    fn merges(folder: &FolderAccess) -> bool {
         folder.try_merge().is_some()
     }
 
     #[test]
     fn a_task_holds_merges_up_between_its_calls() {
-        let folder = FolderUse::new();
+        let folder = FolderAccess::new();
         let turn = turn(&folder);
         assert!(merges(&folder), "the task has read nothing yet");
         turn.call(async {}).now_or_never().unwrap();
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_question_lets_merges_in_unless_a_call_is_under_way() {
-        let folder = FolderUse::new();
+        let folder = FolderAccess::new();
         let turn = turn(&folder);
         turn.call(async {}).now_or_never().unwrap();
         let (answers, answer) = oneshot::channel::<()>();

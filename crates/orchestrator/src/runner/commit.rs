@@ -53,8 +53,8 @@ impl RunRunner {
     async fn commit_work(&self, state: &ProgressState) -> Result<Vec<Message>, Message> {
         let (keep, run, folder) = (self.parts.keep.clone(), self.run.clone(), self.parts.tool_context.folder.clone());
         let place = keep.join("runs").join(run.as_str());
-        let work = spawn_blocking(move || Work::read(&UndoData::read(&keep, run.as_str()).map_err(Message::text)?, &folder)).await;
-        let Work { before, tasks, mut omitted } = work.map_err(Message::text)??;
+        let work = spawn_blocking(move || RunCommits::read(&UndoData::read(&keep, run.as_str()).map_err(Message::text)?, &folder)).await;
+        let RunCommits { before, tasks, mut omitted } = work.map_err(Message::text)??;
         let mut branch = open_branch(&self.parts, &place).await?;
         let seconds = self.parts.clock.now() / 1000;
         // Only this commit has what a person changed in the same files before.
@@ -93,7 +93,7 @@ type Contents = Vec<(PathBuf, Option<Content>)>;
 
 /// The work of a run, as it is to be committed.
 #[derive(Default)]
-struct Work {
+struct RunCommits {
     /// Contents before the run.
     before: Contents,
     /// Contents after each task.
@@ -125,7 +125,7 @@ impl Omitted {
     }
 }
 
-impl Work {
+impl RunCommits {
     /// Reads what was recorded. A file that was too large for that is taken from the folder, if nobody has changed it since.
     fn read(kept: &Option<UndoData>, folder: &ConfinedFolder) -> Result<Self, Message> {
         let kept = kept.as_ref().ok_or_else(|| message!("commits-not-recorded"))?;

@@ -7,7 +7,7 @@ use aime_orchestrator::InboxMessage;
 use aime_progress_management::RunId;
 use aime_redact::Redactor;
 use aime_runs::Setup;
-use aime_terminal::{Act, ActHandler};
+use aime_terminal::{ActionHandler, UserAction};
 use tokio::sync::{
     Notify,
     mpsc::{self, UnboundedReceiver},
@@ -21,15 +21,15 @@ use crate::{
     screen::{Screen, head},
 };
 
-/// Creates the channel of acts: one end for the view, one for [`ActListener`].
-pub(super) fn acts() -> (ActHandler, UnboundedReceiver<Act>) {
+/// Creates the channel of acts: one end for the view, one for [`ActionListener`].
+pub(super) fn acts() -> (ActionHandler, UnboundedReceiver<UserAction>) {
     let (sent, acts) = mpsc::unbounded_channel();
     // Sending fails if the receiver has ended.
     (Box::new(move |act| drop(sent.send(act))), acts)
 }
 
 /// Carries out the acts of the view.
-pub(super) struct ActListener {
+pub(super) struct ActionListener {
     run: RunId,
     journal: Journal,
     redactor: Redactor,
@@ -40,7 +40,7 @@ pub(super) struct ActListener {
     stops: Arc<Notify>,
 }
 
-impl ActListener {
+impl ActionListener {
     pub(super) fn new(
         run: &RunId,
         screen: &Arc<Screen>,
@@ -53,29 +53,29 @@ impl ActListener {
     }
 
     /// Carries out acts one after another until the channel closes.
-    pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<Act>) {
+    pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<UserAction>) {
         while let Some(act) = acts.recv().await {
             let (message, note) = match act {
-                Act::Tell { task, text } => {
+                UserAction::Tell { task, text } => {
                     let note = format!("{}{}", head(BOLD, "head-sent"), plain(&text));
                     (InboxMessage::Say { task, text }, Some(note))
                 }
-                Act::Pause => (InboxMessage::Pause {}, None),
-                Act::Cancel { task } => {
+                UserAction::Pause => (InboxMessage::Pause {}, None),
+                UserAction::Cancel { task } => {
                     let note = task.as_ref().map(|task| format!("{}{task}", head(BOLD, "head-cancel")));
                     (InboxMessage::Cancel { task }, note)
                 }
-                Act::Answer { question, text } => {
+                UserAction::Answer { question, text } => {
                     let asked = self.person.as_ref();
                     let left = asked.map_or_else(|| Err(text.clone()), |asked| asked.answer(&question, text.clone()));
                     let Err(text) = left else { continue };
                     (InboxMessage::Answer { question, text }, None)
                 }
-                Act::Interrupt | Act::Leave => {
+                UserAction::Interrupt | UserAction::Leave => {
                     self.stops.notify_one();
                     continue;
                 }
-                Act::Lost => {
+                UserAction::Lost => {
                     self.screen.lose();
                     if let Some(asked) = self.person.clone() {
                         // A person may take their time, and other acts must still be handled meanwhile.
@@ -85,7 +85,7 @@ impl ActListener {
                     continue;
                 }
                 // The view handles these itself.
-                Act::Suspend | Act::Redraw => continue,
+                UserAction::Suspend | UserAction::Redraw => continue,
             };
             match self.put(&message).await {
                 Ok(()) => note.iter().for_each(|note| self.screen.note(note)),

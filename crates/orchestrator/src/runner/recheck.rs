@@ -11,7 +11,7 @@ use aime_progress_management::{
     Timestamp,
 };
 
-use super::{Context, RunRunner, audit::Work, checks::Author, kept_files::LaterChange};
+use super::{Context, RunRunner, audit::AuditSubject, checks::Author, kept_files::LaterChange};
 use crate::{CriterionResult, ModelUse, Reflect};
 
 /// The changes of files after a check.
@@ -96,7 +96,7 @@ impl RunRunner {
         context: &Context,
     ) -> Vec<ModelUse> {
         let spec = &task.spec;
-        let work = Work {
+        let work = AuditSubject {
             name: format!("{}-again-{}-{}", spec.id, state.version, state.tool_calls),
             task: Some(spec),
             goal: format!("{}\n{}", spec.title(), spec.description),
