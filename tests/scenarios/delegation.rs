@@ -90,7 +90,8 @@ fn an_actor_reads_a_skill_and_a_faulty_one_is_told() {
     world.user_file("skills/bake-bread/notes/dough.md", "REST-IT");
     world.file(".agents/skills/sew/SKILL.md", "---\nname: sow\ndescription: d\n---\nx\n");
     let ended = world.aime(["run", "bake some bread", "--mode", "direct", "--output", "json"]).must(0);
-    let ended = ended.stderr_contains(&["without a skill: ", "SKILL.md:2: `name` is `sow` and its folder `sew`: give both the same name"]);
+    let ended =
+        ended.stderr_contains(&["a skill is not used: ", "SKILL.md:2: `name` is `sow` and its folder `sew`: give both the same name"]);
     let requests = world.server().requests();
     assert!(messages_text(&requests[0]).contains("- bake-bread: How bread is baked here."), "{ended}");
     assert!(!messages_text(&requests[0]).contains("KNEAD-TWICE") && messages_text(&requests[1]).contains("KNEAD-TWICE"), "{ended}");

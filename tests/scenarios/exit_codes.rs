@@ -321,7 +321,7 @@ fn four_when_the_money_is_spent() {
     assert!(!ended.stderr.contains("the bound on cost cannot hold"), "{ended}");
     let world =
         world.settings("[models.default]\nmodel = \"m\"\nprices = { input = 2.0, output = 8.0 }\n[models.planner]\nmodel = \"p\"\n");
-    let hint = "no prices are known for models.planner; set models.planner.prices, or bound --max-tokens";
+    let hint = "no prices are known for models.planner: set models.planner.prices, or use --max-tokens";
     world
         .aime(["run", "write out.txt", "--max-cost", "1.5", "--run-id", "r"])
         .must(4)

@@ -60,7 +60,7 @@ fn a_merge_that_breaks_the_check_of_another_task_is_reported() {
         let criterion = &result["criteria"][0];
         assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("executed"), &json!(is_repaired)), "{ended}");
         let asked = world.schema_requests("aime_patch").iter().map(messages_text).collect::<String>();
-        let broken = "it held when the task ended, and does not since `b` changed files";
+        let broken = "it held when the task ended, but no longer holds after `b` changed files";
         assert!(asked.contains(broken), "{asked}\n{ended}");
         if is_repaired {
             // Twice after the merge, as a failed check is repeated, and then after the change of the plan.
@@ -96,7 +96,7 @@ fn a_later_task_that_replaces_what_was_checked_fails_nothing() {
     let criterion = &ended.json()["criteria"][0];
     assert_eq!((&criterion["how"], &criterion["holds"]), (&json!("executed"), &Value::Null), "{ended}");
     let evidence = criterion["evidence"].as_str().unwrap();
-    assert!(evidence.contains("it held when the task ended, and does not since `c`, which the plan puts after it"), "{evidence}");
+    assert!(evidence.contains("it held when the task ended, but no longer holds after `c`, which the plan runs later"), "{evidence}");
 }
 
 // Requirement: 5.5

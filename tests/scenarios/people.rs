@@ -74,7 +74,7 @@ fn a_blocked_run_waits_and_goes_on_in_the_same_conversation() {
             let lines = [
                 "question: The service refuses every request.",
                 "needs: a key in key.txt",
-                "hint: once that is there, go on with `aime resume up`; `aime answer up TEXT` before it says more",
+                "hint: provide what is missing, then `aime resume up`; to add an explanation first, use `aime answer up TEXT`",
             ];
             let ended =
                 world.aime(["run", "upload the report", "--mode", mode, "--run-id", "up", "--unattended"]).must(5).stderr_contains(&lines);

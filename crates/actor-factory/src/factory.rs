@@ -212,9 +212,7 @@ pub enum ComposeError {
         known: String,
     },
     /// The chain of delegating actors is too long.
-    #[error(
-        "at most {max} actors may stand in a row below the one that works for the plan, and this one is number {depth}: it cannot delegate"
-    )]
+    #[error("the delegation depth limit is {max}, and this actor is at depth {depth}: it cannot delegate")]
     TooDeep {
         /// Depth of the actor that wants to delegate.
         depth: u32,

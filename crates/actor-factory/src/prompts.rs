@@ -49,7 +49,7 @@ pub enum ActorPromptError {
         source: minijinja::Error,
     },
     /// The template of the task leaves the task out.
-    #[error("the prompt `{TASK_PROMPT}` says nothing of the task's description: write {{{{ description }}}} where it belongs")]
+    #[error("the prompt `{TASK_PROMPT}` does not use {{{{ description }}}}, the text of the task: add it")]
     MissingDescription,
 }
 
@@ -255,7 +255,7 @@ mod tests {
             (
                 TASK_PROMPT,
                 "Read the description. {% if description %}{{ title }}{% endif %}",
-                "the prompt `actor_task` says nothing of the task's description: write {{ description }} where it belongs",
+                "the prompt `actor_task` does not use {{ description }}, the text of the task: add it",
             ),
             ("stuk", "x", "the nearest is `stuck`"),
             ("welcome", "x", "actors have no prompt `welcome`; their prompts are actor_system, actor_task, "),

@@ -15,7 +15,7 @@ use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, Model
 
 /// Error of an actor that reached no conclusion.
 #[derive(Debug, thiserror::Error)]
-#[error("the actor of task {task} cannot go on")]
+#[error("the actor of task {task} stopped without a conclusion")]
 pub struct RunError {
     /// Task of the actor.
     pub task: String,

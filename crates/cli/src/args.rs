@@ -272,7 +272,7 @@ pub(crate) struct RunArgs {
     /// Calls that actors make without asking: none that change something, edits of files, or all; read-only refuses changes
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) approve: Option<ApproveArg>,
-    /// Do not wait for answers: a run that needs one stops until `aime answer`
+    /// Do not wait for answers: refuse calls that need consent, and stop with exit code 5 if only a person can decide
     #[arg(long)]
     pub(crate) unattended: bool,
     /// Commit the work of each task to a new branch, aime/ID; the current branch stays, and nothing is pushed

@@ -72,7 +72,7 @@ pub enum PlannerPromptError {
         known: String,
     },
     /// The prompt leaves out a required variable.
-    #[error("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs")]
+    #[error("{name}.md: it does not use {{{{ {variable} }}}}: add it")]
     MissingVariable {
         /// The prompt.
         name: String,

@@ -105,7 +105,7 @@ doctor-no-calls-hint = choose a model that calls tools for [models.{$name}], or 
 doctor-no-results = no answer to a tool's result: {$why}
 doctor-no-results-hint = set protocol in [models.{$name}], or choose another model
 doctor-no-form = no answer in a given form: {$why}
-doctor-no-form-hint = nothing, for actors; a planner needs another model
+doctor-no-form-hint = choose another model for planning; this one can still serve actors
 doctor-why-cut = the answer was cut after { $tokens ->
     [one] {$tokens} token
    *[other] {$tokens} tokens

@@ -234,4 +234,4 @@ forecast-mixed = rules of thumb for small and capable models: there are too few 
 review-how = Save and close to run this plan, changed as you like. Empty the file to run nothing.
 review-comment = A line that begins with > is a comment: the plan is made again with it, and shown again.
 review-without-lead = no lead can change the plan: the run is planned by rules
-review-gave-up = the lead did not change the plan: it cannot keep to its tools
+review-gave-up = the lead did not change the plan, because its plan calls were refused too often: edit the plan yourself, or choose another model

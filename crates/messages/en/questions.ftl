@@ -10,8 +10,8 @@ asked-to = To:
 asked-tool = Use the tool {$tool}?
 asked-tool-with = Use the tool {$tool} with these parameters?
 asked-always = Always allows here: {$rules}
-asked-rule-denies = The rule `{$rule}` denies some of what it may do, and nobody can tell before it runs whether it does.
-asked-rule-asks = The rule `{$rule}` wants this asked.
+asked-rule-denies = The rule `{$rule}` denies something that this call may do. aime cannot tell before it runs whether it will.
+asked-rule-asks = The rule `{$rule}` requires your consent.
 
 # Questions of a run about its plan.
 escalation-question = {$reason}. Open problems:
@@ -21,11 +21,11 @@ escalation-so-far = The run so far:
 criterion-question-project = A success criterion of the project seems to be wrong:
     - {$from}
     Evidence: {$evidence}
-    Answer `yes` to replace it by the next one, `no` to keep it, or say what to do.
+    Answer `yes` to replace it with the text below, `no` to keep it, or say what to do.
     - {$to}
 criterion-question-person = A success criterion that a person set seems to be wrong:
     - {$from}
     Evidence: {$evidence}
-    Answer `yes` to replace it by the next one, `no` to keep it, or say what to do.
+    Answer `yes` to replace it with the text below, `no` to keep it, or say what to do.
     - {$to}
 question-needs = needs: {$needs}

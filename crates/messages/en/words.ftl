@@ -109,7 +109,7 @@ checked-executed = checked by aime
 checked-audited = judged by a model
 checked-unchecked = not checked
 conflict-text = text
-conflict-binary = no text
+conflict-binary = binary
 conflict-symlink = symbolic link
 conflict-delete-edit = deleted and changed
 conflict-place = file and folder
@@ -122,7 +122,7 @@ ended-goal-not-reached = goal not reached
 ended-model-unavailable = model unavailable
 ended-bound-reached = bound reached
 ended-waiting-for-human = waiting for human
-ended-internal = internal
+ended-internal = stopped by a fault in aime
 
 # The same where a run is shown.
 code-cancelled = cancelled

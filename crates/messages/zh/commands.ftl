@@ -114,7 +114,7 @@ cancel-task = 将取消：{$task}
 
 permissions-forgotten = 已忘记：{$rule}
 permissions-nothing = 这个文件夹还没有记住任何许可
-permissions-no-place = 这里不记住许可：工作文件夹之外没有你自己的文件夹可以存放
+permissions-no-place = 这里不记住许可，因为工作文件夹之外没有你自己的文件夹可以存放：请设置 XDG_STATE_HOME
 permissions-none = 这个文件夹还没有记住任何许可；记住的会写在 {$file}
 permissions-number = 这里没有以此编号记住的许可
 permissions-list = `aime permissions list` 给出编号
@@ -241,7 +241,7 @@ engine-not-yet-hint = run、resume、answer、tell、pause、cancel 和 runs 可
 engine-no-key = 没有 {$place} 的密钥
 engine-no-key-hint = 请设置 AWS_ACCESS_KEY_ID 和 AWS_SECRET_ACCESS_KEY
 engine-at-work = 运行 {$run} 的计划到达版本 {$version} 时，一个执行者正在执行 {$task}，而引擎已删除其历史记录
-engine-at-work-hint = 请选择没有执行者在工作时的版本，或延长历史记录的保留时间
+engine-at-work-hint = 请从没有执行者在工作的版本分叉，或延长命名空间的保留时间
 engine-not-ended = 运行 {$run} 尚未结束
 engine-not-ended-hint = 用相同的 --engine 运行 `aime cancel` 可以结束它
 engine-under-way = 运行 {$run} 正在它的引擎上进行

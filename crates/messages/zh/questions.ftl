@@ -10,8 +10,8 @@ asked-to = 改为：
 asked-tool = 使用工具 {$tool} 吗？
 asked-tool-with = 用这些参数使用工具 {$tool} 吗？
 asked-always = “总是”会在这里允许：{$rules}
-asked-rule-denies = 规则 `{$rule}` 禁止它可能做的一部分，运行之前无法知道它会不会做。
-asked-rule-asks = 规则 `{$rule}` 要求先询问。
+asked-rule-denies = 规则 `{$rule}` 禁止这个调用可能做的某些操作。运行之前，aime 无法知道它会不会做。
+asked-rule-asks = 规则 `{$rule}` 要求你的许可。
 
 # 关于计划的问题。
 escalation-question = {$reason}。尚未解决的问题：

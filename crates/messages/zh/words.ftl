@@ -49,7 +49,7 @@ checked-executed = 由 aime 检查
 checked-audited = 由模型判断
 checked-unchecked = 未检查
 conflict-text = 文本
-conflict-binary = 非文本
+conflict-binary = 二进制文件
 conflict-symlink = 符号链接
 conflict-delete-edit = 一方删除，另一方更改
 conflict-place = 一方为文件，另一方为文件夹
@@ -62,7 +62,7 @@ ended-goal-not-reached = 未达到目标
 ended-model-unavailable = 模型不可用
 ended-bound-reached = 已达上限
 ended-waiting-for-human = 等待答复
-ended-internal = 内部错误
+ended-internal = 因 aime 自身的故障停止
 
 # 查看运行时的说法。
 code-cancelled = 已取消

@@ -16,7 +16,7 @@ pub enum Inconsistency {
     #[error("{0}")]
     Rule(Fault),
     /// A task is stored under an id other than its own.
-    #[error("the task {:?} stands under the id {:?}", .id.as_str(), .key.as_str())]
+    #[error("the task {:?} is stored under the id {:?}", .id.as_str(), .key.as_str())]
     Misplaced {
         /// The key.
         key: TaskId,

@@ -36,7 +36,7 @@ pub enum FoldError {
         illegal: IllegalTransition,
     },
     /// The event assumes another status of the task.
-    #[error("task {:?} is {actual}, and the event begins at {expected}", .task.as_str())]
+    #[error("task {:?} is {actual}, but the event expects {expected}", .task.as_str())]
     StatusMismatch {
         /// The task.
         task: TaskId,
@@ -46,7 +46,7 @@ pub enum FoldError {
         actual: TaskStatus,
     },
     /// The event assumes another status of the run.
-    #[error("the run is {actual}, and the event begins at {expected}")]
+    #[error("the run is {actual}, but the event expects {expected}")]
     RunStatusMismatch {
         /// Status in the event.
         expected: RunStatus,

@@ -141,9 +141,9 @@ pub(crate) fn decide_permission(call: ProposedCall<'_>) -> PermissionDecision {
     let later = (!later.is_empty()).then_some(later);
     match verdict {
         RuleMatch::PerhapsDenied(rule) => {
-            ask(format!("\nThe rule `{rule}` denies some of what it may do, and nobody can tell before it runs whether it does."))
+            ask(format!("\nThe rule `{rule}` denies something that this call may do. aime cannot tell before it runs whether it will."))
         }
-        RuleMatch::Asked(rule) => ask(format!("\nThe rule `{rule}` wants this asked.")),
+        RuleMatch::Asked(rule) => ask(format!("\nThe rule `{rule}` requires your consent.")),
         RuleMatch::Denied(_) => PermissionDecision::Allow,
         RuleMatch::Allowed if later.is_none() => PermissionDecision::Allow,
         RuleMatch::Silent if later.is_none() && (harmless || allowed) => PermissionDecision::Allow,

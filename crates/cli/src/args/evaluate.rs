@@ -34,7 +34,7 @@ pub(crate) struct EvalArgs {
     /// A model to try; may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
-    /// Settings to try, as `NAME=FILE`, laid over what is configured; `NAME=` for that alone; may be given more than once
+    /// Settings to try, as `NAME=FILE`, merged over the configuration; `NAME=` uses the configuration alone; may be given more than once
     #[arg(long, value_name = "SETTINGS", value_parser = named_file)]
     pub(crate) settings: Vec<(String, Option<PathBuf>)>,
     /// Another agent to try on the same tasks, as `NAME=COMMAND`; may be given more than once, and alone where no mode is named
@@ -55,7 +55,7 @@ pub(crate) struct EvalArgs {
     /// Only tasks that nothing was tuned on
     #[arg(long, conflicts_with = "tuned")]
     pub(crate) held_out: bool,
-    /// Only the others
+    /// Only tasks that something was tuned on
     #[arg(long)]
     pub(crate) tuned: bool,
     /// Only tasks of this level, 1 (trivial) to 5 (hard); may be given more than once
@@ -64,13 +64,13 @@ pub(crate) struct EvalArgs {
     /// Call no model: show that each check passes after the task's solution and fails after nothing
     #[arg(long, conflicts_with = "fresh")]
     pub(crate) verify_checks: bool,
-    /// Of these tasks only so many, spread evenly over categories and levels, the same ones each time
+    /// Run at most this many of the tasks, spread evenly over categories and levels, the same ones each time
     #[arg(long, value_name = "N", value_parser = super::whole::<u32>(1, u64::MAX))]
     pub(crate) sample: Option<u32>,
     /// Folder of the evaluation; without it `.aime/evaluations`
     #[arg(short, value_name = "DIR")]
     pub(crate) output_folder: Option<PathBuf>,
-    /// Forget what was kept there, and begin anew
+    /// Discard earlier results in that folder, and begin anew
     #[arg(long)]
     pub(crate) fresh: bool,
     /// The form of standard output

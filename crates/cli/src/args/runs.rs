@@ -14,7 +14,7 @@ pub(crate) enum RunsCommand {
     Show {
         /// The run
         run: String,
-        /// As it stood when its plan came to this version
+        /// Show the run as it was when its plan reached this version
         #[arg(long, value_name = "V", value_parser = super::whole::<u32>(1, u64::MAX))]
         at: Option<u32>,
         /// The form of the text: for a terminal, or the progress list that the planner reads
@@ -57,7 +57,7 @@ pub(crate) enum RunsCommand {
     Report {
         /// The run
         run: String,
-        /// Write it to this file; - for standard output. Without, it stands with what the run kept, and its path is printed
+        /// Write it to this file; - for standard output. By default the report goes into the run's folder, and its path is printed
         #[arg(short, value_name = "F.html")]
         output_file: Option<PathBuf>,
     },
@@ -100,7 +100,7 @@ pub(crate) struct UndoArgs {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Put back also what somebody else has changed since
+    /// Also revert files that were changed after the run
     #[arg(long)]
     pub(crate) force: bool,
 }

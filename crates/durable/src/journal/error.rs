@@ -107,7 +107,7 @@ pub enum JournalError {
     },
     /// A machine of another version wrote the stream and would understand it differently.
     #[error(
-        "run {run} (stream {stream:?}) was written by version {found} of its machine, this is version {known}: resume it with the version that began it"
+        "run {run} (stream {stream:?}) has format {found}, and this version of aime reads format {known}: resume it with the version that began it"
     )]
     OtherVersion {
         /// The run.
@@ -133,7 +133,7 @@ pub enum JournalError {
         source: Arc<serde_json::Error>,
     },
     /// The facts lead this machine to other events than those recorded.
-    #[error("run {run} (stream {stream:?}) diverges: {detail}; it was written by another version of its machine, or is damaged")]
+    #[error("run {run} (stream {stream:?}) cannot be replayed: {detail}; another version of aime wrote it, or it is damaged")]
     Diverged {
         /// The run.
         run: Arc<str>,

@@ -65,7 +65,7 @@ fn a_prompt_must_hold_what_it_asks_about() {
             "lead_plans" => "profiles",
             _ => "goal",
         };
-        let expected = format!("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs");
+        let expected = format!("{name}.md: it does not use {{{{ {variable} }}}}: add it");
         assert_eq!(refusal(name, "<!-- system -->\nAnswer with JSON.\n<!-- user -->\nPlan the goal by these criteria."), expected);
         assert_eq!(refusal(name, &format!("{{% if {variable} %}}It is there.{{% endif %}}")), expected);
         for text in [format!("{{{{ {variable} }}}}"), format!("<!-- system -->\n{{{{ {variable} | string | upper }}}}")] {

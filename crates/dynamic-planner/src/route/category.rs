@@ -49,7 +49,7 @@ pub enum CategoryError {
         source: toml::de::Error,
     },
     /// Two categories have the same name.
-    #[error("{place}: the category {name:?} stands there twice: rename or remove one")]
+    #[error("{place}: the category {name:?} is defined twice: rename or remove one")]
     Twice {
         /// The file.
         place: String,

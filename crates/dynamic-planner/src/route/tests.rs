@@ -256,7 +256,7 @@ fn a_category_file_is_checked() {
     let twice = "[[category]]\nname = \"a\"\nprofile = \"p\"\n[[category]]\nname = \"a\"\nprofile = \"q\"\n";
     assert_eq!(
         read_categories("my.toml", twice).unwrap_err().to_string(),
-        "my.toml: the category \"a\" stands there twice: rename or remove one"
+        "my.toml: the category \"a\" is defined twice: rename or remove one"
     );
     let unknown = "[[category]]\nname = \"a\"\nprofile = \"p\"\nkeyword = []\n";
     let error = read_categories("my.toml", unknown).unwrap_err().to_string();

@@ -246,8 +246,8 @@ mod tests {
         let open = CriterionResult { passed: Some(false), reason: "exit code 1".into(), ..CriterionResult::open(&Criterion::command("x")) };
         let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         for (beside, after, passed, expected) in [
-            (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
-            (&[][..], &["`d`"][..], None, "does not since `d`, which the plan puts after it: exit code 1"),
+            (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "no longer holds after `b`, `c` changed files: exit code 1"),
+            (&[][..], &["`d`"][..], None, "no longer holds after `d`, which the plan runs later: exit code 1"),
         ] {
             let later = LaterChanges { concurrent_tasks: of(beside), after: of(after), paths: BTreeSet::new() };
             let result = judged(open.clone(), &later);

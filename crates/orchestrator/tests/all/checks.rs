@@ -1,6 +1,6 @@
 //! Checks of the stored parts of a run, and repairs from its facts.
 
-use aime_orchestrator::{OrchestratorError, RunPart, RunCheck, check_published, check_run, view};
+use aime_orchestrator::{OrchestratorError, RunCheck, RunPart, check_published, check_run, view};
 use aime_progress_management::{RunStatus, TimedEvent, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};

@@ -504,7 +504,7 @@ async fn the_end_cannot_be_blocked_and_an_attempt_at_it_is_told() {
     let result = run(&bench, hooks.clone(), plan).await;
     assert_eq!(
         (result.status, result.notes.as_slice()),
-        (RunStatus::Completed, ["the hook guard at stop blocks in vain: go on".into()].as_slice())
+        (RunStatus::Completed, ["the hook guard at stop could not block, because it was called too late: go on".into()].as_slice())
     );
     orchestrator(&bench, hooks).resume(&result.run_id, None, control().0).await.unwrap();
     assert_eq!(points(&asked), ["stop"], "a run that is over gives its result again and asks nobody");

@@ -26,7 +26,7 @@ fn what_the_fold_cannot_have_made_is_found() {
     check(|state| task(state, "a").failed_for_good = true, &["the task \"a\" is completed, but is marked as failed for good"]);
     check(|state| task(state, "b").held = true, &["the task \"b\" is ready, but is marked as held back"]);
     check(|state| task(state, "b").version = 7, &["the task \"b\" is ready, but comes from a version that the plan has not had"]);
-    check(|state| task(state, "b").spec.id = id("x"), &["the task \"x\" stands under the id \"b\""]);
+    check(|state| task(state, "b").spec.id = id("x"), &["the task \"x\" is stored under the id \"b\""]);
     check(|state| state.version = 3, &["the plan has version 3, and there are 0 decisions"]);
     check(
         |state| {

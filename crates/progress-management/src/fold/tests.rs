@@ -108,7 +108,7 @@ fn illegal_changes_of_status_are_refused() {
         "task \"a\": a task cannot go from pending to running: from pending it can become ready, blocked, skipped"
     );
     let mismatch = after(state.clone(), &status("a", Ready, Running, 1)).unwrap_err();
-    assert_eq!(mismatch.to_string(), "task \"a\" is pending, and the event begins at ready");
+    assert_eq!(mismatch.to_string(), "task \"a\" is pending, but the event expects ready");
     let unknown = after(state, &status("zz", Pending, Ready, 0)).unwrap_err();
     assert_eq!(unknown.to_string(), "the plan has no task \"zz\"");
 }
@@ -281,7 +281,7 @@ fn what_is_said_of_the_run_is_kept() {
     assert_eq!((state.mode, state.category.as_str()), (Some(PlanMode::Simple), "coding"));
     let wrong = ProgressEvent::RunStatusChanged { from: RunStatus::Executing, to: RunStatus::Failed, reason: None };
     let error = after(state.clone(), &wrong).unwrap_err();
-    assert_eq!(error.to_string(), "the run is planning, and the event begins at executing");
+    assert_eq!(error.to_string(), "the run is planning, but the event expects executing");
     assert_eq!(after(state, &ProgressEvent::Answered { text: "42".into() }).unwrap().answer.as_deref(), Some("42"));
 }
 

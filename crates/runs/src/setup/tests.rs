@@ -249,7 +249,7 @@ fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
     assert_eq!(found.notes.len(), 3, "{:?}", found.notes);
     let notes = found.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for expected in [
-        "without a skill: ",
+        "a skill is not used: ",
         ".agents/skills/sew/SKILL.md:2: `description` is missing",
         ".agents/skills/trim; the one of ",
         "the skill `trim` is that of ",
@@ -283,7 +283,7 @@ fn no_skill_of_a_project_is_read_from_elsewhere() {
     let found = setup.skills();
     assert_eq!(found.catalog.iter().map(|known| known.skill.name.as_str()).collect::<Vec<_>>(), ["in", "own"]);
     assert_eq!(found.notes.len(), 2, "{:?}", found.notes);
-    assert!(found.notes.iter().all(|note| note.to_string().starts_with("without a skill: ")), "{:?}", found.notes);
+    assert!(found.notes.iter().all(|note| note.to_string().starts_with("a skill is not used: ")), "{:?}", found.notes);
 }
 
 #[test]

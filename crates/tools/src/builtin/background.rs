@@ -43,7 +43,7 @@ pub(super) fn tools() -> [Arc<dyn Tool>; 2] {
 
 fn processes(context: &ToolContext) -> Result<&BackgroundProcesses, ToolError> {
     context.background.as_ref().ok_or_else(|| {
-        ToolError::Failed("commands cannot go on in the background here; run it without `background`, with a timeout_seconds".to_owned())
+        ToolError::Failed("commands cannot run in the background here; run it without `background`, with a timeout_seconds".to_owned())
     })
 }
 

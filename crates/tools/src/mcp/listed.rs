@@ -241,7 +241,7 @@ mod tests {
             (tool("good", json!({"type": "object", "properties": {"a": {"type": "string"}}})), None),
             (tool("none", json!({})), None),
             (tool("inner", json!({"$defs": {"a": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a"}}})), None),
-            (tool("good", json!({})), Some("without a second tool \"good\"")),
+            (tool("good", json!({})), Some("the second tool \"good\" is not used")),
             (tool("", json!({})), Some("at position 5 of the list: it has no name")),
             (tool(&"n".repeat(300), json!({})), Some("too long")),
             (tool("missing", Value::Null), Some("it has no schema")),

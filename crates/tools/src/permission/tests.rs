@@ -300,10 +300,10 @@ fn the_rule_is_named_to_the_model_and_to_the_person() {
         PermissionDecision::Deny { reason } => reason,
     };
     assert_eq!(reason_of("rm x"), "`bash` is denied here by the rule `bash(rm *)`");
-    assert_eq!(reason_of("git push"), "Run this command?\n    git push\nThe rule `bash(git push *)` wants this asked. 0");
+    assert_eq!(reason_of("git push"), "Run this command?\n    git push\nThe rule `bash(git push *)` requires your consent. 0");
     assert_eq!(
         reason_of("$x y"),
-        "Run this command?\n    $x y\nThe rule `bash(rm *)` denies some of what it may do, and nobody can tell before it runs whether it does. 0"
+        "Run this command?\n    $x y\nThe rule `bash(rm *)` denies something that this call may do. aime cannot tell before it runs whether it will. 0"
     );
 }
 

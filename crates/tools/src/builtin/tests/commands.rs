@@ -182,7 +182,7 @@ async fn background_commands_end_by_call_and_with_the_run() {
 
     place.context.background = None;
     let text = place.text("bash", json!({"command": "sleep 1000", "background": true})).await;
-    assert!(text.starts_with("Error: commands cannot go on in the background here"), "{text}");
+    assert!(text.starts_with("Error: commands cannot run in the background here"), "{text}");
 }
 
 #[tokio::test]
