@@ -15,7 +15,7 @@ use futures::{future, future::BoxFuture};
 use self::working::WorkingFolder;
 use crate::{Folder, FolderService, OfferedServer, Reach, Refusal};
 
-/// FolderService of folders as they are configured, each with its own setup.
+/// Opens folders with their configuration, each with its own setup.
 pub struct Folders {
     opener: SetupBuilder,
     folders: Mutex<Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)>>,

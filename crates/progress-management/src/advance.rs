@@ -151,7 +151,7 @@ impl ProgressState {
         Ok((after, events))
     }
 
-    /// Applies all changes that follow from the graph alone ([`next_changes`](Self::next_changes)) until none is suspended,
+    /// Applies all changes that follow from the graph alone ([`next_changes`](Self::next_changes)) until none is left,
     /// and returns the events in order.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ impl RunWorkflow {
             if let DriveOutcome::Ended(_) = driven {
                 driver.requests.done().await;
             }
-            // The facts are kept for queries of a history that was suspended.
+            // The facts are kept for queries of a history that was left.
             let (events, facts) = (driver.events, ctx.state(|run| run.facts.clone()));
             let run_context = driver.ledger.borrow().context.clone();
             match driven {

@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Opens the stream to the terminal, such as standard error.
 pub type Tty = fn() -> Box<dyn Write + Send>;
 
-/// Receives the acts of the person, and [`UserAction::Lost`] if the terminal can no longer be drawn or a panic has restored it.
+/// Receives the actions of the person, and [`UserAction::Lost`] if the terminal can no longer be drawn or a panic has restored it.
 pub type ActionHandler = Box<dyn Fn(UserAction) + Send>;
 
 /// Screen on a terminal. The terminal is restored when this is closed or dropped, and after a panic anywhere in the process.

@@ -21,7 +21,7 @@ use crate::{
     screen::{Screen, head},
 };
 
-/// Creates the channel of acts: one end for the view, one for [`ActionListener`].
+/// Creates the channel of actions: one end for the view, one for [`ActionListener`].
 pub(super) fn acts() -> (ActionHandler, UnboundedReceiver<UserAction>) {
     let (sent, acts) = mpsc::unbounded_channel();
     // Sending fails if the receiver has ended.

@@ -10,7 +10,7 @@ use crate::{
     output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
 };
 
-/// Checks the stored data of a run, and repairs it on demand. Returns 0 if no fault is suspended, else 1.
+/// Checks the stored data of a run, and repairs it on demand. Returns 0 if no fault is left, else 1.
 pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &RunService<'_>) -> Result<u8, Failure> {
     let run = runs.find(run).await?;
     let checked = runs.check(&run, repair).await?;
@@ -21,7 +21,7 @@ pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &RunServi
     Ok(code)
 }
 
-/// Prints the result of a check. Returns 0 if no fault is suspended, else 1.
+/// Prints the result of a check. Returns 0 if no fault is left, else 1.
 fn print_check(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Text => output::result(&text(checked)),

@@ -54,7 +54,7 @@ pub(crate) struct AuditJournal {
     _folder: TempDir,
 }
 
-/// AuditSubject that an auditor judges.
+/// Work that an auditor judges.
 pub(super) struct AuditSubject<'a> {
     /// Name of the audit in the run. An audit that a crash interrupted continues under the same name.
     pub(super) name: String,

@@ -1,4 +1,4 @@
-//! AccessState of the working folder: by any number of actions that may write in it, or by one merge of a private folder.
+//! Use of the working folder: by any number of actions that may write in it, or by one merge of a private folder.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

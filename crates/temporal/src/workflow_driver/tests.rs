@@ -14,7 +14,7 @@ use futures::{FutureExt as _, future::poll_fn};
 use super::{DriveOutcome, RunningEffect, WorkflowDriver, drive_workflow};
 use crate::{JournalResume, MachineStart, Timestamped};
 
-/// WorkflowDriver that runs the effects of toys in place. The order of polls alone decides which result comes first.
+/// Driver that runs the effects of toys in place. The order of polls alone decides which result comes first.
 struct Here {
     begin: MachineStart<Toy>,
     revoked: Rc<RefCell<BTreeMap<EffectId, Reason>>>,

@@ -141,7 +141,7 @@ impl Recorder {
     }
 
     /// Returns the state of a path between two pieces, with its content stored. The other place only reports if a file is executable; other
-    /// mode bits apply_changes from the state before and after the whole import.
+    /// mode bits come from the state before and after the whole import.
     fn entry(&self, objects: &Objects, content: &Content, (before, after): &(Option<Entry>, Option<Entry>)) -> Result<Entry, UndoError> {
         let too_large = |size| Entry::NotKept { why: UnrecordedReason::TooLarge, size, modified: 0 };
         Ok(match content {

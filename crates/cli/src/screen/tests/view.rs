@@ -1,4 +1,4 @@
-//! FullScreen-screen view in Chinese: the same pictures as in crates/terminal, translated.
+//! Full-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
 use aime_messages::{Language, Message, message, stored::with_ids};
 use aime_progress_management::{CallOutcome, TaskId, TaskStatus};

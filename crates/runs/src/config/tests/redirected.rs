@@ -17,7 +17,7 @@ fn headers(world: &World) -> BTreeMap<String, String> {
 #[test]
 fn a_key_does_not_go_to_another_provider() {
     let table = [
-        // Columns: the user's file, the project's file, and the key that is suspended.
+        // Columns: the user's file, the project's file, and the key that is left.
         ("api_key_env = \"MY_KEY\"", "provider = \"mistral\"", None),
         ("provider = \"openai\"\napi_key_env = \"MY_KEY\"", "provider = \"openai\"\nmodel = \"m\"", Some("MY_KEY")),
         ("provider = \"mistral\"\napi_key_env = \"MY_KEY\"", "provider = \"mistral\"", Some("MY_KEY")),
