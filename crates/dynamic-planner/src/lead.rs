@@ -1,8 +1,8 @@
 //! The lead: the one conversation of a run that plans it.
 //!
-//! The lead has [plan tools](lead_tools), whose calls [`parse_command`] turns into commands for the run. Between its
-//! commands the conversation pauses. [`wake_message`] describes the changes since the last wake, and [`kept_words`]
-//! returns the texts that a compaction must keep.
+//! The lead has [plan tools](lead_tools), whose calls [`parse_command`] turns into commands for the run. A *wake* is one
+//! activation of the lead: the run sends a message, the lead answers with commands and rests. [`wake_message`] describes
+//! the changes since the last wake, and [`kept_words`] returns the texts that a compaction must keep.
 
 mod call;
 mod command;

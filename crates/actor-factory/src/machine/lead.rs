@@ -23,12 +23,12 @@ const TASKS_RUN: &str = "Error: not run: tasks of the plan are under way, and on
 pub enum ActorOutput {
     /// The actor has ended, or was stopped.
     Ended(Conclusion),
-    /// The lead rests.
+    /// The lead pauses until its next wake.
     Rested(LeadRest),
 }
 
 impl ActorOutput {
-    /// Returns the conclusion of the actor; none for a lead that rests.
+    /// Returns the conclusion of the actor; none for a lead that pauses.
     #[must_use]
     pub fn ended(self) -> Option<Conclusion> {
         match self {
@@ -38,7 +38,7 @@ impl ActorOutput {
     }
 }
 
-/// Commands and state of a lead that rests.
+/// Result of one wake of the lead: its commands and answer. The lead rests until the next wake.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeadRest {
     /// Number of the wake that this answers.
