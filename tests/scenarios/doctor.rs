@@ -149,7 +149,7 @@ fn a_part_that_fails_is_told_with_its_hint() {
         (second.clone(), failed(400, "Unexpected message"), [results, "(400): Unexpected message", of_results]),
         (second.clone(), Reply::call("add", json!({"a": 2, "b": 3})), [results, "it called add again", of_results]),
         (second, Reply::text(""), [results, "the answer was empty", of_results]),
-        (When { tools: Some(false), ..When::any() }, Reply::text("five"), [form, "it said “five”", "a planner needs another model"]),
+        (When { tools: Some(false), ..When::any() }, Reply::text("five"), [form, "it said “five”", "choose another model for planning"]),
     ] {
         assert_report(&but_for(when, reply).aime(["doctor"]).must(0), "absent", "model default", &words);
     }

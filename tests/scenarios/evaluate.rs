@@ -54,17 +54,17 @@ fn what_counts_is_the_check_and_nothing_is_tried_twice() {
     assert!(world.exists(&format!("{kept}/trials/good.direct.2/work/.aime/aime.db")), "each has a journal of its own");
     // The same again: all of it is done. One more round: two trials.
     let requests = world.server().requests().len();
-    world.aime(EVAL).must(0).stderr_contains(&["4 are done"]);
+    world.aime(EVAL).must(0).stderr_contains(&["4 of them are already done"]);
     assert_eq!(world.server().requests().len(), requests);
     world.aime(["eval", "suite", "--mode", "direct", "--repeat", "3"]).must(0).stderr_contains(&["6 trials in 1 way", "6/6"]);
     world
         .aime(["eval", "suite", "--mode", "direct", "--task", "good", "--fresh"])
         .must(0)
-        .stderr_contains(&["1 trial in 1 way; 0 are done"]);
+        .stderr_contains(&["1 trial in 1 way; 0 of them are already done"]);
     world
         .aime(["eval", "suite", "--mode", "direct", "--level", "3", "--level", "4", "--fresh"])
         .must(0)
-        .stderr_contains(&["1 trial in 1 way; 0 are done"]);
+        .stderr_contains(&["1 trial in 1 way; 0 of them are already done"]);
 }
 
 // Requirement: 17.6

@@ -267,7 +267,7 @@ fn whole_files_that_lose_are_kept_and_named() {
     assert!(!world.exists("text"), "{ended}");
     let shown = world.aime(["runs", "show", "r"]).must(0);
     let line =
-        format!("b and others changed image (no text); the actor of b resolved it; the version of the task is kept in {}", kept("image"));
+        format!("b and others changed image (binary); the actor of b resolved it; the version of the task is kept in {}", kept("image"));
     assert!(shown.stdout.contains(&line), "{shown}");
 }
 

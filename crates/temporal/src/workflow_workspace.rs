@@ -57,7 +57,7 @@ pub(crate) async fn merge_reply<W: HasWorkspace + 'static>(
     work: TaskWork,
 ) -> Result<MergeReply, Message> {
     let theirs = match handover {
-        Handover::WorkspaceSnapshot { tree } => tree,
+        Handover::Tree { tree } => tree,
         Handover::Lost { why } => return Err(message!("work-not-handed-back", reason = why)),
     };
     if from.is_some_and(|from| from.commit == theirs.commit) && work.conflicts.is_empty() {

@@ -63,7 +63,7 @@ struct Header {
 #[serde(tag = "handover", rename_all = "snake_case")]
 pub enum Handover {
     /// This state.
-    WorkspaceSnapshot {
+    Tree {
         /// State of the folder.
         tree: WorkspaceSnapshot,
     },

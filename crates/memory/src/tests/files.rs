@@ -72,7 +72,7 @@ fn each_fault_has_its_own_text_with_the_file_and_the_hint() {
         (ffi::SQLITE_FULL, "no room left", "free some disk space"),
         (ffi::SQLITE_READONLY, "may only be read", "writable"),
         (ffi::SQLITE_BUSY, "locked", "wait"),
-        (ffi::SQLITE_NOTADB, "not a memory", "move it away"),
+        (ffi::SQLITE_NOTADB, "not an aime memory database", "move it away"),
         (ffi::SQLITE_CORRUPT, "damaged", ".recover"),
         (ffi::SQLITE_CORRUPT_VTAB, "damaged", ".recover"),
         (ffi::SQLITE_CANTOPEN, "cannot open", "check"),

@@ -109,7 +109,7 @@ impl Delegation {
             let work = TaskWork::new(self.by.input.run(), &self.by.begin.input.what.spec.task, &self.name);
             let work = TaskWork { is_partial, ..work };
             let from = Some(&from).filter(|_| !is_private);
-            let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::WorkspaceSnapshot { tree }), work).await;
+            let taken = merge_reply(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
             let taken = taken.map_err(|why| failed(&why))?;
             if !is_partial && taken.private.is_some() {
                 return Err(failed(&conflict_message(&taken.conflicts)));

@@ -86,7 +86,7 @@ impl ActiveWake {
                 let work = TaskWork::new(self.input.run(), &task, &format!("lead-{}", self.order.wake.number));
                 let work = TaskWork { conflicts, is_partial: rest.is_none(), is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::WorkspaceSnapshot { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
             }
             _ => Ok(MergeReply::default()),
         };

@@ -121,7 +121,7 @@ impl Attempt {
                 let work = TaskWork::new(self.input.run(), &self.order.task, &name);
                 let work = TaskWork { conflicts, is_partial, is_shown: true, ..work };
                 let from = Some(&from).filter(|_| !is_private);
-                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::WorkspaceSnapshot { tree }), work).await
+                merge_reply(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
             }
             _ => Ok(MergeReply::default()),
         };

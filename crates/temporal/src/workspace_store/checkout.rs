@@ -89,7 +89,7 @@ impl Checkout {
             return Handover::Lost { why: undo_cut_off() };
         }
         match self.folder.state().await {
-            Ok(tree) => Handover::WorkspaceSnapshot { tree },
+            Ok(tree) => Handover::Tree { tree },
             Err(error) => Handover::Lost { why: Message::from(&error) },
         }
     }

@@ -119,7 +119,7 @@ impl World {
 
 async fn handed_back(checkout: Checkout) -> WorkspaceSnapshot {
     match checkout.hand_back().await {
-        Handover::WorkspaceSnapshot { tree } => tree,
+        Handover::Tree { tree } => tree,
         Handover::Lost { why } => panic!("{why}"),
     }
 }

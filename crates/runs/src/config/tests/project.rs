@@ -17,7 +17,8 @@ fn a_project_names_commands_once_its_folder_is_trusted() {
 
 #[test]
 fn faulty_patterns_and_empty_commands_are_named() {
-    for (line, expected) in [("\"[a\" = \"true\"", "diagnostics.\"[a\": `[a` is no pattern"), ("\"*.rs\" = \" \"", "the command is empty")]
+    for (line, expected) in
+        [("\"[a\" = \"true\"", "diagnostics.\"[a\": `[a` is not a valid file pattern"), ("\"*.rs\" = \" \"", "the command is empty")]
     {
         let fault = fault_in("aime.toml", &format!("[diagnostics]\n{line}\n"));
         assert!(fault.starts_with("work/aime.toml:") && fault.contains(expected), "{fault}");
