@@ -46,7 +46,7 @@ impl HumanChannel for AtTerminal {
     }
 }
 
-/// Asks on the whole-screen view, which shows the question from the run's events and returns the answer here.
+/// Asks on the full-screen view, which shows the question from the run's events and returns the answer here.
 #[derive(Default)]
 pub(crate) struct ScreenPerson {
     state: Mutex<AskedState>,
@@ -74,7 +74,7 @@ impl ScreenPerson {
 
     /// Switches to another channel after the screen is gone: it asks the open questions one after the other, and all later ones. Returns
     /// when all are answered.
-    pub(crate) async fn lose(&self, instead: Arc<dyn HumanChannel>) {
+    pub(crate) async fn switch_channel(&self, instead: Arc<dyn HumanChannel>) {
         let waiting = {
             let mut asked = self.state();
             asked.instead = Some(Arc::clone(&instead));
@@ -185,7 +185,7 @@ mod tests {
         let (open, refused, withdrawn) =
             (screen.ask(question("a", "may I")), screen.ask(question("b", "")), screen.ask(question("c", "never")));
         drop(withdrawn);
-        screen.lose(Arc::new(Echo)).await;
+        screen.switch_channel(Arc::new(Echo)).await;
         assert_eq!((open.await.as_deref(), refused.await), (Some("MAY I"), None));
         assert_eq!(screen.ask(question("d", "later")).await.as_deref(), Some("LATER"));
         assert_eq!(screen.answer(&QuestionId::new("a").unwrap(), "yes".to_owned()), Err("yes".to_owned()), "nobody waits for it twice");

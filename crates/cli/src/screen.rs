@@ -45,14 +45,14 @@ pub(crate) enum Screen {
     Lines,
     /// Shows the plan as a live checklist.
     Live(Arc<Live>),
-    /// Uses the whole terminal.
+    /// Uses the full screen.
     FullScreen(FullScreen),
     /// Prints each event as JSON on standard output.
     Events(RunId),
 }
 
 impl Screen {
-    /// Creates the screen of a form that does not use the whole terminal.
+    /// Creates the screen of a form that does not use the full screen.
     pub(crate) fn new(form: Form, run: &RunId) -> Self {
         match form {
             Form::Events => Self::Events(run.clone()),
@@ -87,7 +87,7 @@ impl Screen {
                 }
             }
             Self::Live(live) => live.show(event),
-            Self::FullScreen(whole) => whole.show(event),
+            Self::FullScreen(full) => full.show(event),
             Self::Events(run) => output::json(&event.document(run, &rfc3339(event.at.as_millis())), false)?,
         }
         Ok(())
@@ -97,15 +97,15 @@ impl Screen {
     pub(crate) fn note(&self, text: &str) {
         match self {
             Self::Live(live) => live.note(text),
-            Self::FullScreen(whole) => whole.note(text),
+            Self::FullScreen(full) => full.note(text),
             _ => output::note(text),
         }
     }
 
     /// Falls back to lines when the live display fails.
-    pub(crate) fn lose(&self) {
-        if let Self::FullScreen(whole) = self {
-            whole.lose();
+    pub(crate) fn switch_to_lines(&self) {
+        if let Self::FullScreen(full) = self {
+            full.switch_to_lines();
         }
     }
 
@@ -113,7 +113,7 @@ impl Screen {
     pub(crate) fn close(&self) {
         match self {
             Self::Live(live) => live.close(),
-            Self::FullScreen(whole) => whole.close(),
+            Self::FullScreen(full) => full.close(),
             _ => {}
         }
     }

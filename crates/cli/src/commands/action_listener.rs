@@ -1,4 +1,4 @@
-//! Passes the acts of a person in the whole-screen view to the run, as `aime tell`, `aime pause`, `aime cancel` and `aime answer` do.
+//! Passes the actions of a person in the full-screen view to the run, as `aime tell`, `aime pause`, `aime cancel` and `aime answer` do.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::{
 };
 
 /// Creates the channel of actions: one end for the view, one for [`ActionListener`].
-pub(super) fn acts() -> (ActionHandler, UnboundedReceiver<UserAction>) {
-    let (sent, acts) = mpsc::unbounded_channel();
+pub(super) fn action_channel() -> (ActionHandler, UnboundedReceiver<UserAction>) {
+    let (sender, actions) = mpsc::unbounded_channel();
     // Sending fails if the receiver has ended.
-    (Box::new(move |act| drop(sent.send(act))), acts)
+    (Box::new(move |action| drop(sender.send(action))), actions)
 }
 
-/// Carries out the acts of the view.
+/// Carries out the actions of the view.
 pub(super) struct ActionListener {
     run: RunId,
     journal: Journal,
@@ -52,9 +52,9 @@ impl ActionListener {
         Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), person: asked, stops: Arc::clone(stops) })
     }
 
-    /// Carries out acts one after another until the channel closes.
-    pub(super) async fn handle_acts(self, mut acts: UnboundedReceiver<UserAction>) {
-        while let Some(act) = acts.recv().await {
+    /// Carries out actions one after another until the channel closes.
+    pub(super) async fn handle_actions(self, mut actions: UnboundedReceiver<UserAction>) {
+        while let Some(act) = actions.recv().await {
             let (message, note) = match act {
                 UserAction::Tell { task, text } => {
                     let note = format!("{}{}", head(BOLD, "head-sent"), plain(&text));
@@ -76,11 +76,11 @@ impl ActionListener {
                     continue;
                 }
                 UserAction::Lost => {
-                    self.screen.lose();
+                    self.screen.switch_to_lines();
                     if let Some(asked) = self.person.clone() {
-                        // A person may take their time, and other acts must still be handled meanwhile.
+                        // A person may take their time, and other actions must still be handled meanwhile.
                         let terminal = Arc::new(AtTerminal::new(self.screen.pause()));
-                        tokio::spawn(async move { asked.lose(terminal).await });
+                        tokio::spawn(async move { asked.switch_channel(terminal).await });
                     }
                     continue;
                 }

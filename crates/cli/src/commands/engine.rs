@@ -46,7 +46,7 @@ pub(super) async fn resume(args: ResumeArgs, on: &Address, global: &Global, here
 
 /// Shows a run that was started or resumed here until it has ended. The first Ctrl-C stops it resumably, the second only ends the watching.
 async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    // The keys of the whole-screen view act only on runs of this machine, so a run of an engine is shown in lines.
+    // The keys of the full-screen view act only on runs of this machine, so a run of an engine is shown in lines.
     let display_options =
         DisplayOptions { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
     let screen = Screen::new(Form::of(output, display_options), watched.run());

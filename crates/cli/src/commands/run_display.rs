@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::action_listener::{ActionListener, acts};
+use super::action_listener::{ActionListener, action_channel};
 use crate::{
     args::{Global, Output},
     failure::Failure,
@@ -36,7 +36,7 @@ pub(super) struct DisplayedRun {
 pub(super) struct RunDisplay {
     pub(super) screen: Arc<Screen>,
     pub(super) human: Arc<dyn HumanChannel>,
-    /// Task that carries out the acts of the whole-screen view.
+    /// Task that carries out the actions of the full-screen view.
     action_task: Option<JoinHandle<()>>,
     /// Notified of Ctrl-C in that view.
     stops: Arc<Notify>,
@@ -49,16 +49,16 @@ impl RunDisplay {
         let (run, stops) = (&carry.run, Arc::new(Notify::new()));
         let form = Form::of(carry.output, display_options(global, setup, attended));
         if form == Form::FullScreen {
-            let (on_action, acts) = acts();
+            let (on_action, actions) = action_channel();
             let mut screen = aime_terminal::Screen::new(run.clone(), aime_terminal::ProcessRole::Driver, limits_of(&carry.bounds));
             if let Some(before) = before {
                 screen = screen.with_state(before.clone());
             }
-            // If the whole-screen view is unavailable, another display is used.
-            if let Ok(Some(whole)) = FullScreen::open(screen, on_action) {
-                let (screen, asked) = (Arc::new(Screen::FullScreen(whole)), Arc::new(ScreenPerson::default()));
-                let action_task = ActionListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
-                return Ok(Self { screen, human: asked, action_task: Some(tokio::spawn(action_task.handle_acts(acts))), stops });
+            // If the full-screen view is unavailable, another display is used.
+            if let Ok(Some(full)) = FullScreen::open(screen, on_action) {
+                let (screen, asked) = (Arc::new(Screen::FullScreen(full)), Arc::new(ScreenPerson::default()));
+                let listener = ActionListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
+                return Ok(Self { screen, human: asked, action_task: Some(tokio::spawn(listener.handle_actions(actions))), stops });
             }
         }
         let screen = Arc::new(Screen::new(form, run));

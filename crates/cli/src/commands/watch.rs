@@ -9,7 +9,7 @@ use aime_terminal::ProcessRole;
 use tokio::sync::Notify;
 
 use super::{
-    action_listener::{ActionListener, acts},
+    action_listener::{ActionListener, action_channel},
     outcome::summary,
     run_display::display_options,
 };
@@ -22,18 +22,18 @@ use crate::{
     signals::interrupted,
 };
 
-/// Shows a run: on the whole terminal until the person leaves it, otherwise line by line until no process drives it.
+/// Shows a run: on the full screen until the person leaves it, otherwise line by line until no process drives it.
 pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     let setup = runs.setup();
     let run = runs.find(run)?;
     let stops = Arc::new(Notify::new());
     let mut watch = runs.watch(&run)?;
     if Form::of(form, display_options(global, setup, output::can_type())) == Form::FullScreen {
-        let (on_action, acts) = acts();
+        let (on_action, actions) = action_channel();
         let screen = aime_terminal::Screen::new(run.clone(), ProcessRole::Watcher, limits_of(&watch.bounds()?));
-        if let Ok(Some(whole)) = FullScreen::open(screen, on_action) {
-            let screen = Arc::new(Screen::FullScreen(whole));
-            let action_task = tokio::spawn(ActionListener::new(&run, &screen, setup, None, &stops)?.handle_acts(acts));
+        if let Ok(Some(full)) = FullScreen::open(screen, on_action) {
+            let screen = Arc::new(Screen::FullScreen(full));
+            let action_task = tokio::spawn(ActionListener::new(&run, &screen, setup, None, &stops)?.handle_actions(actions));
             let ended = tokio::select! {
                 ended = follow(&mut watch, &screen) => ended,
                 () = stops.notified() => Ok(()),
@@ -74,11 +74,11 @@ pub(super) fn print_result(result: &RunResult, form: Output) -> Result<(), Failu
 
 /// Shows events without end, since a suspended run may be resumed.
 async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure> {
-    let Screen::FullScreen(whole) = screen else { return Ok(()) };
+    let Screen::FullScreen(full) = screen else { return Ok(()) };
     loop {
         match watch.next().await? {
-            WatchUpdate::Events(events) => events.iter().for_each(|event| whole.show(event)),
-            WatchUpdate::Quiet { driven } => whole.set_driven(driven),
+            WatchUpdate::Events(events) => events.iter().for_each(|event| full.show(event)),
+            WatchUpdate::Quiet { driven } => full.set_driven(driven),
         }
     }
 }

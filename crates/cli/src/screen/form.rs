@@ -11,7 +11,7 @@ pub(crate) enum Form {
     Lines,
     /// Shows the plan as a live checklist below the event lines.
     Checklist,
-    /// Uses the whole terminal, with keys.
+    /// Uses the full screen, with keys.
     FullScreen,
     /// Prints each event as JSON on standard output.
     Events,

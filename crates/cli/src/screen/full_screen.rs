@@ -12,7 +12,7 @@ use aime_terminal::{ActionHandler, Limits, Screen, Theme, View};
 
 use super::{
     head, line_of,
-    live::{is_news, last, size},
+    live::{is_logged, last, size},
     phrases,
 };
 use crate::{
@@ -68,7 +68,7 @@ impl FullScreen {
         if let Some(line) = &line {
             let mut log = self.log();
             match log.state {
-                ScreenState::FullScreen if is_news(&published.event) => log.keep(line.clone()),
+                ScreenState::FullScreen if is_logged(&published.event) => log.keep(line.clone()),
                 ScreenState::Broken => output::note(line),
                 ScreenState::FullScreen | ScreenState::Closed => {}
             }
@@ -92,7 +92,7 @@ impl FullScreen {
     }
 
     /// Prints every later event as a line, because the screen is gone.
-    pub(crate) fn lose(&self) {
+    pub(crate) fn switch_to_lines(&self) {
         let mut log = self.log();
         if log.state != ScreenState::FullScreen {
             return;

@@ -58,7 +58,7 @@ impl Live {
     pub(super) fn show(&self, published: &PublishedEvent) {
         let mut view = self.view();
         view.observe(published);
-        if let Some(line) = line_of(published).filter(|_| is_news(&published.event)) {
+        if let Some(line) = line_of(published).filter(|_| is_logged(&published.event)) {
             self.print(&mut view, &line);
         }
         self.draw(&view);
@@ -160,7 +160,7 @@ pub(super) fn size() -> (usize, usize) {
 }
 
 /// Returns true for events that stay on the screen above the checklist, which shows the rest.
-pub(super) fn is_news(event: &ProgressEvent) -> bool {
+pub(super) fn is_logged(event: &ProgressEvent) -> bool {
     use ProgressEvent as E;
     !matches!(
         event,

@@ -1,4 +1,4 @@
-//! The whole-screen view's own phrases in the person's language.
+//! The full-screen view's own phrases in the person's language.
 
 use aime_progress_management::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
