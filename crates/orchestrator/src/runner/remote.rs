@@ -204,7 +204,7 @@ pub struct PreparedLeadWake {
 pub struct CreatedDelegate {
     /// The actor.
     pub actor: CreatedActor,
-    /// Maximum number of bytes of its result text that the calling actor receives: for [`delegated`](crate::delegated).
+    /// Maximum number of bytes of its result text that the calling actor receives: for [`delegation_result`](crate::delegation_result).
     pub text_limit: Option<usize>,
 }
 
