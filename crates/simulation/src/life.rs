@@ -20,7 +20,7 @@ pub(crate) const RUN: &str = "simulated";
 const GOAL: &str =
     "[[goal]] Read the notes, write a report of them, compare it with the one of last year, and check that all numbers agree";
 /// Maximum virtual duration of a life: bounds, time limits and people end it earlier.
-const LONGEST: Duration = Duration::from_secs(4 * 3_600);
+const MAX_LIFE: Duration = Duration::from_secs(4 * 3_600);
 
 /// End of a life.
 pub(crate) enum Left {
@@ -80,7 +80,7 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
         let left = select! {
             biased;
             () = world.death() => Left::Died,
-            carried = timeout(LONGEST, carried) => match carried {
+            carried = timeout(MAX_LIFE, carried) => match carried {
                 Ok(Ok(result)) => Left::Carried(Box::new(result)),
                 Ok(Err(error)) => Left::Failed(error),
                 Err(_) => Left::Endless,

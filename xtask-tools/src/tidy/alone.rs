@@ -4,14 +4,14 @@ use super::Fault;
 use super::codebase::Codebase;
 
 /// Largest number of lines of such a program.
-const MOST: usize = 30;
+const MAX_LINES: usize = 30;
 
 /// Returns the faults in files named `alone.rs` among the tests of a crate.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, rust) in codebase.rust().filter(|(file, _)| file.path.ends_with("/alone.rs") && file.path.contains("/tests/")) {
-        if rust.lines() > MOST {
-            faults.push(Fault::new(&file.path, MOST, format!("{} lines", rust.lines()), "a first program has at most 30 lines"));
+        if rust.lines() > MAX_LINES {
+            faults.push(Fault::new(&file.path, MAX_LINES, format!("{} lines", rust.lines()), "a first program has at most 30 lines"));
         }
         let Some(package) = codebase.packages.iter().find(|package| file.path.starts_with(&format!("{}/", package.folder))) else {
             continue;

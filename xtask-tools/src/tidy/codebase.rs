@@ -12,7 +12,7 @@ use super::rust::Source;
 const SKIPPED: [&str; 5] = ["target", ".git", ".aime", "book", "node_modules"];
 
 /// Size above which a file counts as data, in bytes.
-const LARGEST: u64 = 2 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// Packages and text files of a workspace.
 pub(super) struct Codebase {
@@ -129,7 +129,7 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>, data: &mut Vec<Str
         }
         if entry_is.is_dir() && !link {
             walk(root, &path, files, data)?;
-        } else if entry_is.is_file() && entry_is.len() <= LARGEST {
+        } else if entry_is.is_file() && entry_is.len() <= MAX_FILE_BYTES {
             // A file that is not UTF-8 is data. A file that was removed since the listing is no fault.
             let Ok(text) = fs::read_to_string(entry.path()) else {
                 data.push(path);

@@ -14,8 +14,22 @@ const BOUND: usize = 8;
 const SHOWN: usize = 5;
 
 /// Phrases without an actor or in private words, which documents and messages avoid.
-const RETIRED: [&str; 8] =
-    ["is told", "are told", "was told", "were told", "of before", "is said to be", "whatever stands", "as it stands"];
+const RETIRED: [&str; 11] = [
+    "is told",
+    "are told",
+    "was told",
+    "were told",
+    "of before",
+    "is said to be",
+    "whatever stands",
+    "as it stands",
+    "run was left",
+    "a left run",
+    "says nothing of",
+];
+
+/// First words of names of constants for which the field says `MAX` or `MIN`.
+const RETIRED_LIMITS: [&str; 7] = ["MOST", "LEAST", "LONGEST", "LARGEST", "DEEPEST", "SHORTEST", "FEWEST"];
 
 /// Retired phrases that documents and messages may have together.
 const RETIRED_BOUND: usize = 8;
@@ -27,7 +41,23 @@ const COLUMNS: usize = 120;
 /// documents.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let packages = codebase.packages.iter().filter_map(|package| check_package(codebase, package));
-    packages.chain(check_phrases(codebase)).chain(codebase.files.iter().flat_map(check_columns)).collect()
+    let limits = codebase.files.iter().filter(|file| file.rust.is_some()).flat_map(check_limits);
+    packages.chain(check_phrases(codebase)).chain(limits).chain(codebase.files.iter().flat_map(check_columns)).collect()
+}
+
+/// Returns a fault for each constant that names a limit by a superlative.
+fn check_limits(file: &TextFile) -> Vec<Fault> {
+    let named = |line: &str| {
+        let name = line.trim_start().split_once("const ").filter(|(before, _)| before.is_empty() || before.starts_with("pub"))?.1;
+        let name = name.split(|letter: char| !letter.is_ascii_uppercase() && letter != '_').next()?;
+        name.split('_').next().filter(|first| RETIRED_LIMITS.contains(first)).map(|_| name.to_owned())
+    };
+    let lines = file.text.lines().enumerate().filter_map(|(index, line)| Some((index, named(line)?)));
+    lines
+        .map(|(index, name)| {
+            Fault::new(&file.path, index + 1, format!("the limit `{name}`"), "name it `MAX_…` or `MIN_…`, with what it bounds")
+        })
+        .collect()
 }
 
 /// Returns a fault for each line of a document that is too long and can be wrapped. Tables, code and a single long word, such as a link,

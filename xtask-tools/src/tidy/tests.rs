@@ -456,6 +456,15 @@ fn comments_that_open_without_a_subject_are_counted() {
 }
 
 #[test]
+fn limits_are_named_max_or_min() {
+    for code in ["const MOST: u32 = 1;", "pub(crate) const LONGEST_LINE: usize = 1;", "    const LEAST_TOKENS: u64 = 1;"] {
+        let source = format!("//! A.\n{code}\n");
+        one_fault(&[("crates/low/src/limits.rs", &source)], "crates/low/src/limits.rs:2:", "name it `MAX_…` or `MIN_…`");
+    }
+    assert_eq!(faults_with(&[("crates/low/src/limits.rs", "//! A.\nconst MAX_LINES: u32 = 1;\nfn f() { MOST }\n")]), Vec::<String>::new());
+}
+
+#[test]
 fn retired_phrases_stay_rare() {
     let text = format!("# low\n\n{}", "The actor is told.\n".repeat(9));
     one_fault(&[("crates/low/README.md", &text)], "crates/low/README.md:3:", "9 lines of documents and messages");

@@ -78,7 +78,7 @@ impl EngineArgs {
             place: self.workspace.clone(),
             lost_after_s: self.worker_timeout.map(|time| time.as_secs()),
         };
-        if self.git_handoff { queues.of_trees() } else { queues }
+        if self.git_handoff { queues.for_moving_workspaces() } else { queues }
     }
 }
 

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::harness::{Run, one_task};
 
 /// Size of the largest page that any run can produce, in bytes.
-const MOST: usize = 40_000_000;
+const MAX_BYTES: usize = 40_000_000;
 
 // Requirement: 7.22
 #[test]
@@ -20,7 +20,7 @@ fn what_is_too_much_is_left_out_and_counted() {
     let view = run.view(&[]);
     assert_eq!((view.tasks[0].turns.len(), view.tasks[0].turns_left_out), (400, 1_101));
     let html = view.html();
-    assert!(html.len() < MOST, "{}", html.len());
+    assert!(html.len() < MAX_BYTES, "{}", html.len());
     for note in ["14\u{2009}000 more characters left out", "1\u{2009}101 turns left out in the middle"] {
         assert!(html.contains(note), "{note}");
     }

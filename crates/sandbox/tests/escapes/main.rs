@@ -89,7 +89,7 @@ fn launcher_program() -> PathBuf {
 }
 
 /// Minimum number of attempts.
-const LEAST: usize = 200;
+const MIN_ATTEMPTS: usize = 200;
 
 async fn none_escapes(confine: fn(&Place) -> Confinement, attempts: &[Attempt]) {
     let who = users::who();
@@ -109,7 +109,7 @@ async fn none_escapes(confine: fn(&Place) -> Confinement, attempts: &[Attempt]) 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_escape_succeeds() {
     none_escapes(confined, &all()).await;
-    assert!(all().len() >= LEAST, "{}", all().len());
+    assert!(all().len() >= MIN_ATTEMPTS, "{}", all().len());
 }
 
 /// Runs the attempts on the network, and others, with a command that may reach one host.
