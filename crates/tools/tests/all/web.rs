@@ -122,8 +122,8 @@ async fn a_pdf_is_read_as_text() {
 async fn what_is_no_text_or_not_there_is_told() {
     let world = World::new(|_| ()).await;
     for (path, part) in [
-        ("/image", "is no text but \"image/png\", 10 bytes"),
-        ("/binary", "is no text"),
+        ("/image", "is not text but \"image/png\", 10 bytes"),
+        ("/binary", "is not text"),
         ("/gone", "answered 404"),
         ("/round", "redirects"),
     ] {
