@@ -32,12 +32,12 @@ pub struct AcpError(String);
 /// # Errors
 /// [`AcpError`] if the input is not the protocol, or cannot be read or answered.
 pub async fn serve(
-    workshop: Arc<dyn FolderService>,
+    service: Arc<dyn FolderService>,
     introduction: Introduction,
     input: impl AsyncRead + Send + 'static,
     output: impl AsyncWrite + Send + 'static,
 ) -> Result<(), AcpError> {
-    let sessions = Arc::new(Sessions::new(workshop));
+    let sessions = Arc::new(Sessions::new(service));
     let served = Agent
         .v1()
         .name("aime")

@@ -22,7 +22,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Creates a workshop that opens folders by this builder.
+    /// Creates a service that opens folders by this builder.
     pub fn new(opener: SetupBuilder) -> Self {
         Self { opener, folders: Mutex::default() }
     }

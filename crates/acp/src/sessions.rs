@@ -34,7 +34,7 @@ const LISTED: usize = 100;
 
 /// All sessions.
 pub(crate) struct Sessions {
-    workshop: Arc<dyn FolderService>,
+    service: Arc<dyn FolderService>,
     open: Mutex<BTreeMap<String, Arc<Session>>>,
     /// Folders that the client has named.
     folders: Mutex<BTreeSet<PathBuf>>,
@@ -43,8 +43,8 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn new(workshop: Arc<dyn FolderService>) -> Self {
-        Self { workshop, open: Mutex::default(), folders: Mutex::default(), shows_forms: AtomicBool::new(false) }
+    pub(crate) fn new(service: Arc<dyn FolderService>) -> Self {
+        Self { service, open: Mutex::default(), folders: Mutex::default(), shows_forms: AtomicBool::new(false) }
     }
 
     /// Remembers what the client can do.
@@ -60,7 +60,7 @@ impl Sessions {
 
     pub(crate) async fn begin(&self, request: NewSessionRequest, client: ConnectionTo<Client>) -> Result<NewSessionResponse, Error> {
         let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
-        let session = Session::new(self.workshop.new_name().map_err(refused)?, folder, self.of_client(client));
+        let session = Session::new(self.service.new_name().map_err(refused)?, folder, self.of_client(client));
         let (id, chosen) = (session.id(), session.choices());
         self.keep(session);
         Ok(NewSessionResponse::new(id).modes(chosen.modes()).config_options(chosen.options()))
@@ -98,7 +98,7 @@ impl Sessions {
         self.end(&id).await;
         let folders = locked(&self.folders).clone();
         for folder in folders {
-            let folder = self.workshop.open(folder, Vec::new()).await.map_err(refused)?;
+            let folder = self.service.open(folder, Vec::new()).await.map_err(refused)?;
             let runs = runs_of(&name, &folder.runs().map_err(refused)?);
             if runs.is_empty() {
                 continue;
@@ -144,7 +144,7 @@ impl Sessions {
             return Err(refused(Refusal::Invalid("a session works in one folder: additionalDirectories cannot be used".to_owned())));
         }
         let servers = servers.into_iter().map(offered).collect::<Result<_, _>>().map_err(refused)?;
-        let folder = self.workshop.open(cwd, servers).await.map_err(refused)?;
+        let folder = self.service.open(cwd, servers).await.map_err(refused)?;
         locked(&self.folders).insert(folder.path().to_owned());
         Ok(folder)
     }
@@ -164,7 +164,7 @@ impl Sessions {
         let Some(session) = locked(&self.open).remove(&*id.0) else { return };
         session.end().await;
         drop(session);
-        self.workshop.release().await;
+        self.service.release().await;
     }
 
     fn keep(&self, session: Session) {

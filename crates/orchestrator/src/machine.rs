@@ -137,8 +137,8 @@ impl Machine for RunMachine {
     fn apply(&mut self, at: UnixMillis, fact: &RunFact, out: &mut Out) -> Option<RunOutput> {
         self.budgets.fact_followed(self.now);
         self.now = Timestamp::from_millis(at);
-        let work = Self::answers(fact).and_then(|id| self.effects.remove(id));
-        self.dispatch(fact, work, out);
+        let purpose = Self::answers(fact).and_then(|id| self.effects.remove(id));
+        self.dispatch(fact, purpose, out);
         self.watch_time(out);
         if let Some(fault) = self.fault.take() {
             return Some(self.failed(FailureCode::Internal, fault.into(), Some(NextStep::Report {})));
@@ -233,9 +233,9 @@ impl RunMachine {
     }
 
     /// Issues an effect and keeps its purpose.
-    fn issue(&mut self, id: String, effect: RunEffect, work: EffectPurpose, out: &mut Out) {
+    fn issue(&mut self, id: String, effect: RunEffect, purpose: EffectPurpose, out: &mut Out) {
         let id = EffectId::new(id);
-        self.effects.insert(id.clone(), work);
+        self.effects.insert(id.clone(), purpose);
         out.issue(id, effect);
     }
 

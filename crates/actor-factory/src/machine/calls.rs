@@ -116,9 +116,9 @@ impl ActorMachine {
         })
     }
 
-    fn set_progress(&mut self, index: usize, way: CallProgress) {
+    fn set_progress(&mut self, index: usize, progress: CallProgress) {
         if let Some(call) = self.call_mut(index) {
-            call.way = Some(way);
+            call.way = Some(progress);
         }
     }
 

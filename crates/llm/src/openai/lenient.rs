@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// First character of the part of the Private Use Area that stands for lone surrogates until they are joined.
+/// First character of the part of the Private Use Area that represents lone surrogates until they are joined.
 const PRIVATE_USE_START: u32 = 0x10_F000;
 const HIGH_SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDBFF;
 const LOW_SURROGATES: std::ops::RangeInclusive<u32> = 0xDC00..=0xDFFF;
@@ -47,7 +47,7 @@ fn unit(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// Returns the surrogate that a private character stands for.
+/// Returns the surrogate that a private character represents.
 fn surrogate(letter: char) -> Option<u32> {
     let unit = u32::from(letter).checked_sub(PRIVATE_USE_START)? + HIGH_SURROGATES.start();
     LOW_SURROGATES.end().ge(&unit).then_some(unit)

@@ -6,9 +6,9 @@ use super::{Out, RunMachine, claims::Claim, effects::EffectPurpose, growing};
 use crate::{ActorReport, RunFact};
 
 impl RunMachine {
-    /// Handles a fact. `work` is the purpose of the effect that it answers.
-    pub(super) fn dispatch(&mut self, fact: &RunFact, work: Option<EffectPurpose>, out: &mut Out) {
-        match (fact, work) {
+    /// Handles a fact. `purpose` is that of the effect that it answers.
+    pub(super) fn dispatch(&mut self, fact: &RunFact, purpose: Option<EffectPurpose>, out: &mut Out) {
+        match (fact, purpose) {
             (RunFact::Recalled { known, .. }, _) => self.recalled(known, out),
             (RunFact::Remembered { fault, .. }, _) => {
                 if let Some(fault) = fault {
@@ -110,13 +110,13 @@ impl RunMachine {
             (RunFact::Continued { goal, bounds }, _) => self.follow_up(goal, bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(EffectPurpose::Task(task))) => self.task_stopped(&task, id, out),
             (RunFact::Revoked { .. }, Some(EffectPurpose::Lead(_))) if self.is_led() => self.lead_stopped(out),
-            (RunFact::Revoked { .. }, work) => {
-                if matches!(work, Some(EffectPurpose::Lead(reasons)) if growing::is_update(&reasons)) {
+            (RunFact::Revoked { .. }, purpose) => {
+                if matches!(purpose, Some(EffectPurpose::Lead(reasons)) if growing::is_update(&reasons)) {
                     self.replans.growth_mut().lost();
                 }
                 self.decide_if_ready(out);
             }
-            (RunFact::EffectFailed { message, .. }, Some(work)) => self.effect_failed(work, message, out),
+            (RunFact::EffectFailed { message, .. }, Some(purpose)) => self.effect_failed(purpose, message, out),
             (
                 RunFact::EffectFailed { .. }
                 | RunFact::Replanned { .. }

@@ -48,17 +48,17 @@ impl OpenEffects {
         format!("{what}/{}", self.numbered)
     }
 
-    pub(super) fn insert(&mut self, id: EffectId, work: EffectPurpose) {
-        self.count(&work, 1);
-        if let Some(former) = self.open.insert(id, work) {
+    pub(super) fn insert(&mut self, id: EffectId, purpose: EffectPurpose) {
+        self.count(&purpose, 1);
+        if let Some(former) = self.open.insert(id, purpose) {
             self.count(&former, -1);
         }
     }
 
     pub(super) fn remove(&mut self, id: &EffectId) -> Option<EffectPurpose> {
-        let work = self.open.remove(id)?;
-        self.count(&work, -1);
-        Some(work)
+        let purpose = self.open.remove(id)?;
+        self.count(&purpose, -1);
+        Some(purpose)
     }
 
     /// Removes all effects and returns them in the order of their names.
@@ -86,7 +86,7 @@ impl OpenEffects {
 
     /// Returns the tasks of the open attempts, each with its effect.
     pub(super) fn attempts(&self) -> impl Iterator<Item = (&TaskId, &EffectId)> {
-        self.open.iter().filter_map(|(id, work)| match work {
+        self.open.iter().filter_map(|(id, purpose)| match purpose {
             EffectPurpose::Task(task) => Some((task, id)),
             _ => None,
         })
@@ -117,13 +117,13 @@ impl OpenEffects {
 
     /// Returns the effects that ask a question.
     pub(super) fn asking<'a>(&'a self, question: &'a QuestionId) -> impl Iterator<Item = &'a EffectId> {
-        self.open.iter().filter(move |(_, work)| matches!(work, EffectPurpose::Ask(asked) if asked == question)).map(|(id, _)| id)
+        self.open.iter().filter(move |(_, purpose)| matches!(purpose, EffectPurpose::Ask(asked) if asked == question)).map(|(id, _)| id)
     }
 
     /// Returns whether all open effects wait for a person who is not being asked now: timers, and attempts at tasks for
     /// which `asked_for` is true. `None` means the lead.
     pub(super) fn wait_for_person(&self, asked_for: impl Fn(Option<&TaskId>) -> bool) -> bool {
-        self.open.values().all(|work| match work {
+        self.open.values().all(|purpose| match purpose {
             EffectPurpose::Timer(_) => true,
             EffectPurpose::Task(task) => asked_for(Some(task)),
             EffectPurpose::Lead(_) => asked_for(None),
@@ -133,14 +133,14 @@ impl OpenEffects {
 
     /// Returns the timers, each with its time.
     pub(super) fn timers(&self) -> impl Iterator<Item = (&EffectId, Timestamp)> {
-        self.open.iter().filter_map(|(id, work)| match work {
+        self.open.iter().filter_map(|(id, purpose)| match purpose {
             EffectPurpose::Timer(at) => Some((id, *at)),
             _ => None,
         })
     }
 
-    fn count(&mut self, work: &EffectPurpose, by: isize) {
-        let count = match work {
+    fn count(&mut self, purpose: &EffectPurpose, by: isize) {
+        let count = match purpose {
             EffectPurpose::Task(_) => &mut self.tasks,
             EffectPurpose::Lead(_) => &mut self.replans,
             EffectPurpose::Ask(_) | EffectPurpose::Timer(_) => &mut self.waits,
@@ -155,7 +155,7 @@ impl OpenEffects {
 impl From<Stored> for OpenEffects {
     fn from(Stored { open, numbered }: Stored) -> Self {
         let mut effects = Self { numbered, ..Self::default() };
-        open.into_iter().for_each(|(id, work)| effects.insert(id, work));
+        open.into_iter().for_each(|(id, purpose)| effects.insert(id, purpose));
         effects
     }
 }
@@ -180,7 +180,7 @@ mod tests {
 
     fn effects(open: &[(&str, EffectPurpose)]) -> OpenEffects {
         let mut effects = OpenEffects::default();
-        open.iter().for_each(|(id, work)| effects.insert(EffectId::new(*id), work.clone()));
+        open.iter().for_each(|(id, purpose)| effects.insert(EffectId::new(*id), purpose.clone()));
         effects
     }
 

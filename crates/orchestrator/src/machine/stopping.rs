@@ -209,9 +209,9 @@ impl RunMachine {
 
     /// Revokes all open effects and reports the outcome of calls. `begun` is true if the calls may have had effects.
     fn revoke_open(&mut self, (outcome, text): (CallOutcome, &str), begun: bool, out: &mut Out) {
-        for (id, work) in self.effects.take_all() {
+        for (id, purpose) in self.effects.take_all() {
             out.revoke(id.clone(), Reason::Stopped);
-            match work {
+            match purpose {
                 EffectPurpose::Task(task) => {
                     self.report_call_end(&task, outcome, text, 0, out);
                     self.cut_off(&task, begun.then_some(&id), out);
@@ -229,7 +229,7 @@ impl RunMachine {
         if self.phase == Phase::Over {
             let open = self.effects.take_all();
             open.keys().for_each(|id| out.revoke(id.clone(), Reason::Stopped));
-            if open.values().any(|work| matches!(work, EffectPurpose::Remember)) {
+            if open.values().any(|purpose| matches!(purpose, EffectPurpose::Remember)) {
                 self.remember(out);
             }
             return;
@@ -275,8 +275,8 @@ impl RunMachine {
     }
 
     /// Handles an effect that the runtime failed to carry out.
-    pub(super) fn effect_failed(&mut self, work: EffectPurpose, message: &Message, out: &mut Out) {
-        match work {
+    pub(super) fn effect_failed(&mut self, purpose: EffectPurpose, message: &Message, out: &mut Out) {
+        match purpose {
             EffectPurpose::Task(task) => {
                 self.report_call_end(&task, CallOutcome::Error, &message.to_string(), 0, out);
                 self.conclude(&task, &super::tasks::failure(message.clone(), None), out);
@@ -290,7 +290,7 @@ impl RunMachine {
             EffectPurpose::Answer => self.answered(None, out),
             EffectPurpose::Ask(_) | EffectPurpose::Timer(_) => self.advance(out),
             EffectPurpose::Lead(_) | EffectPurpose::Route | EffectPurpose::Verify => {
-                if matches!(work, EffectPurpose::Lead(_)) {
+                if matches!(purpose, EffectPurpose::Lead(_)) {
                     self.lead_stopped(out);
                 }
                 let output = self.failed(FailureCode::Internal, message.clone(), None);

@@ -99,7 +99,7 @@ pub(super) enum LeaseGuard {
 pub(super) struct FolderLease {
     folder: FolderAccess,
     now: Mutex<LeaseState>,
-    _right: LeaseGuard,
+    _guard: LeaseGuard,
 }
 
 #[derive(Debug, Default)]
@@ -112,8 +112,8 @@ struct LeaseState {
 }
 
 impl FolderLease {
-    pub(super) fn new(right: LeaseGuard, folder: &FolderAccess) -> Self {
-        Self { folder: folder.clone(), now: Mutex::default(), _right: right }
+    pub(super) fn new(guard: LeaseGuard, folder: &FolderAccess) -> Self {
+        Self { folder: folder.clone(), now: Mutex::default(), _guard: guard }
     }
 
     /// Makes a call of a model or a tool, as soon as no merge is under way.
@@ -191,7 +191,7 @@ mod tests {
         assert!(folder.try_merge().is_some());
     }
 
-    fn turn(folder: &FolderAccess) -> FolderLease {
+    fn lease(folder: &FolderAccess) -> FolderLease {
         FolderLease::new(LeaseGuard::Exclusive(Arc::new(tokio::sync::RwLock::default()).try_write_owned().unwrap()), folder)
     }
 
@@ -202,37 +202,37 @@ mod tests {
     #[test]
     fn a_task_holds_merges_up_between_its_calls() {
         let folder = FolderAccess::new();
-        let turn = turn(&folder);
+        let lease = lease(&folder);
         assert!(merges(&folder), "the task has read nothing yet");
-        turn.call(async {}).now_or_never().unwrap();
+        lease.call(async {}).now_or_never().unwrap();
         assert!(!merges(&folder));
-        drop(turn);
+        drop(lease);
         assert!(merges(&folder));
     }
 
     #[test]
     fn a_question_lets_merges_in_unless_a_call_is_under_way() {
         let folder = FolderAccess::new();
-        let turn = turn(&folder);
-        turn.call(async {}).now_or_never().unwrap();
+        let lease = lease(&folder);
+        lease.call(async {}).now_or_never().unwrap();
         let (answers, answer) = oneshot::channel::<()>();
-        let mut question = Box::pin(turn.ask(answer));
+        let mut question = Box::pin(lease.ask(answer));
         assert!(question.as_mut().now_or_never().is_none() && merges(&folder));
-        let mut call = Box::pin(turn.call(pending::<()>()));
+        let mut call = Box::pin(lease.call(pending::<()>()));
         assert!(call.as_mut().now_or_never().is_none() && !merges(&folder), "a call beside the question");
         drop(call);
         assert!(merges(&folder), "a call that was cut off is over");
         let merge = folder.try_merge().unwrap();
-        let mut call = Box::pin(turn.call(async {}));
+        let mut call = Box::pin(lease.call(async {}));
         assert!(call.as_mut().now_or_never().is_none(), "a call waits for the merge");
         drop(merge);
         call.now_or_never().expect("the merge is over");
         assert!(merges(&folder), "the question is still open");
         answers.send(()).unwrap();
         assert!(question.now_or_never().unwrap().1, "the actor learns that files may have changed");
-        turn.call(async {}).now_or_never().unwrap();
+        lease.call(async {}).now_or_never().unwrap();
         assert!(!merges(&folder));
-        let (_, has_merged) = turn.ask(async {}).now_or_never().unwrap();
+        let (_, has_merged) = lease.ask(async {}).now_or_never().unwrap();
         assert!(!has_merged);
     }
 }

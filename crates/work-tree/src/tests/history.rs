@@ -173,16 +173,16 @@ async fn do_all(actions: Vec<Action>) {
     for (to, _) in lines {
         let WorkHistory { from, steps } = hosts.there.history(None, &to).await.unwrap().unwrap();
         assert_eq!(from, begun);
-        let mut stands: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();
+        let mut last_seen: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();
         let mut before: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();
         for changed in steps.into_iter().flat_map(|step| step.changes) {
             assert_ne!(changed.before, changed.after);
             before.entry(changed.path.clone()).or_insert_with(|| changed.before.clone());
-            let previous = stands.insert(changed.path.clone(), changed.after);
+            let previous = last_seen.insert(changed.path.clone(), changed.after);
             assert!(previous.is_none_or(|previous| previous == changed.before), "{} does not stand so", changed.path.display());
         }
         let expected: Vec<_> = hosts.there.changed(&begun, &to).await.unwrap();
-        let found = stands.into_iter().map(|(path, after)| ChangedPath { before: before.remove(&path).flatten(), path, after });
+        let found = last_seen.into_iter().map(|(path, after)| ChangedPath { before: before.remove(&path).flatten(), path, after });
         assert_eq!(found.filter(|changed| changed.before != changed.after).collect::<Vec<_>>(), expected);
     }
 }
