@@ -425,7 +425,7 @@ fn six_for_a_fault_in_aime_itself() {
     let events = [Recorded { at, fact: ProgressEvent::RunInterrupted { reason: "by another machine".into() } }];
     let mut stream = journal.stream("odd", "").after(&loaded);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(stream.append::<RunMachine>(Commit { input: None, facts: &facts, events: &events })).unwrap();
+    runtime.block_on(stream.append::<RunMachine>(Commit { input: None, facts: &facts, events: (&events).into() })).unwrap();
     drop((stream, journal));
 
     world.aime(["resume", "odd"]).must(6).stderr_contains(&["odd", "replayed", "diverges"]);

@@ -85,7 +85,7 @@ async fn journal(appends: usize, writers: usize) -> Result<Written> {
         async move {
             for _ in 0..share {
                 let fact = Recorded { at: 0, fact: "x".repeat(FACT) };
-                stream.append::<Words>(Commit { input: None, facts: &[fact], events: &[] }).await?;
+                stream.append::<Words>(Commit { input: None, facts: &[fact], events: (&[]).into() }).await?;
             }
             anyhow::Ok(())
         }

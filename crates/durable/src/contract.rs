@@ -66,7 +66,7 @@ impl<H: Host<Toy, Error: fmt::Debug> + Send> Opened for (H, Option<StoredToy>) {
     }
 
     async fn enter(mut self, StoredToy { input, facts, events }: &StoredToy) -> Result<(), ContractViolation> {
-        self.0.commit(Commit { input: Some(input), facts, events }).await.map_err(ContractViolation::because)
+        self.0.commit(Commit { input: Some(input), facts, events: events.into() }).await.map_err(ContractViolation::because)
     }
 
     async fn finish(self) -> Result<Sum, ContractViolation> {

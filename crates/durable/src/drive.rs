@@ -3,7 +3,7 @@
 #[cfg_attr(not(feature = "journal"), expect(dead_code, reason = "the journal alone takes snapshots"))]
 mod loaded_machine;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 pub use loaded_machine::LoadedMachine;
 #[cfg(feature = "journal")]
@@ -289,16 +289,19 @@ impl<M: Machine> Run<M> {
         }
     }
 
-    fn commit(&self) -> Option<Commit<'_, M>> {
-        let something = self.input.is_some() || !self.facts.is_empty();
-        something.then_some(Commit { input: self.input.as_deref(), facts: &self.facts, events: &self.events })
+    /// Returns what is to be made durable. Its events are given away.
+    fn commit(&mut self) -> Option<Commit<'_, M>> {
+        if self.input.is_none() && self.facts.is_empty() {
+            return None;
+        }
+        let events = Cow::Owned(std::mem::take(&mut self.events));
+        Some(Commit { input: self.input.as_deref(), facts: &self.facts, events })
     }
 
     /// Clears the commit and frees its memory, because the next wait may be long.
     fn committed(&mut self) {
         self.input = None;
         self.facts = Vec::new();
-        self.events = Vec::new();
     }
 
     /// Returns true if there are effects to issue and all of them may be repeated unnoticed. Without effects there is

@@ -1,6 +1,6 @@
 //! A host does the waiting for a machine.
 
-use std::future::ready;
+use std::{borrow::Cow, future::ready};
 
 use crate::{EffectId, Issue, Machine, Reason, UnixMillis};
 
@@ -19,8 +19,8 @@ pub struct Commit<'a, M: Machine> {
     pub input: Option<&'a Recorded<M::Input>>,
     /// The facts that were applied, in order.
     pub facts: &'a [Recorded<M::Fact>],
-    /// The events that follow, each with the time of its fact.
-    pub events: &'a [Recorded<M::Event>],
+    /// The events that follow, each with the time of its fact. Owned where a machine is driven, so that the receiver can pass them on.
+    pub events: Cow<'a, [Recorded<M::Event>]>,
 }
 
 /// Starts effects, waits for facts, and makes them durable.

@@ -1,21 +1,21 @@
 //! A machine is pure: it learns from facts alone and answers with effects and events.
 
-use std::{borrow::Borrow, fmt};
+use std::{borrow::Borrow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Milliseconds since the Unix epoch, UTC.
 pub type UnixMillis = i64;
 
-/// Names one effect for ever: `task/attempt/step`. The same machine gives the same effect the same id on every replay.
+/// Names one effect for ever: `task/attempt/step`. The same machine gives the same effect the same id on every replay. A clone shares the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct EffectId(String);
+pub struct EffectId(Arc<str>);
 
 impl EffectId {
     /// Creates an id from its text.
     #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 

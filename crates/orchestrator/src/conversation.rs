@@ -32,7 +32,7 @@ impl LeadConversation {
             return Ok(());
         }
         let events = replay::<ActorMachine>(&self.input, &self.facts).events;
-        let commit = Commit::<ActorMachine> { input: Some(&self.input), facts: &self.facts, events: &events };
+        let commit = Commit::<ActorMachine> { input: Some(&self.input), facts: &self.facts, events: events.into() };
         journal.stream(run, LEAD_PREFIX).append(commit).await
     }
 

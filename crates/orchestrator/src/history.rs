@@ -74,7 +74,7 @@ pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now
     let entered = NewRun { id: new.as_str(), at: now, machine_version: RunMachine::VERSION, title: &title, status: "interrupted" };
     journal.create_run(entered).await?;
     let events = replay::<RunMachine>(&input, facts).events;
-    journal.stream(new.as_str(), RUN_STREAM).append(Commit::<RunMachine> { input: Some(&input), facts, events: &events }).await?;
+    journal.stream(new.as_str(), RUN_STREAM).append(Commit::<RunMachine> { input: Some(&input), facts, events: events.into() }).await?;
     for stream in journal.streams(run.as_str())?.into_iter().filter(|stream| stream != RUN_STREAM) {
         copy_actor(journal, (run, new), &plan_id, &stream, until).await?;
     }
@@ -107,6 +107,6 @@ async fn copy_actor(
     }
     let facts = facts.as_slice();
     let events = replay::<ActorMachine>(&input, facts).events;
-    journal.stream(to.as_str(), stream).append(Commit::<ActorMachine> { input: Some(&input), facts, events: &events }).await?;
+    journal.stream(to.as_str(), stream).append(Commit::<ActorMachine> { input: Some(&input), facts, events: events.into() }).await?;
     Ok(())
 }

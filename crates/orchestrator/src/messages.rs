@@ -57,13 +57,18 @@ impl MessageChannel {
         self.add(messages_in(fact));
     }
 
-    /// Takes in an event of the run's journal.
-    pub(crate) fn see(&self, event: &ProgressEvent) {
-        let new = messages_after(event, &mut self.working.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Takes in events of the run's journal.
+    pub(crate) fn see<'a>(&self, events: impl Iterator<Item = &'a ProgressEvent>) {
+        let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = events.flat_map(|event| messages_after(event, &mut working)).collect();
+        drop(working);
         self.add(new);
     }
 
     fn add(&self, mut new: Vec<ActorMessage>) {
+        if new.is_empty() {
+            return;
+        }
         self.messages.send_if_modified(|messages| {
             new.retain(|message| !messages.contains(message));
             messages.append(&mut new.clone());

@@ -61,9 +61,10 @@ impl Sink<RunMachine> for PublishingStream {
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
         let is_message = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. } | RunFact::LeadRested { .. });
         self.pending.0.extend(commit.facts.iter().filter(is_message).map(|recorded| recorded.fact.clone()));
-        self.pending.1.extend_from_slice(commit.events);
         self.facts += commit.facts.len();
-        Sink::<RunMachine>::append(&mut self.writer, commit).await
+        self.writer.queue(&commit).await?;
+        self.pending.1.append(&mut commit.events.into_owned());
+        Ok(())
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {
@@ -75,7 +76,7 @@ impl Sink<RunMachine> for PublishingStream {
         self.snapshots.count(std::mem::take(&mut self.facts));
         let (facts, events) = std::mem::take(&mut self.pending);
         facts.iter().for_each(|fact| self.words.put(fact));
-        events.iter().for_each(|event| self.words.see(&event.fact));
+        self.words.see(events.iter().map(|event| &event.fact));
         if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {
             tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
         }

@@ -1,7 +1,11 @@
 //! The rules of a plan, checked all at once.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Display,
+};
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use crate::{
@@ -81,7 +85,7 @@ pub(crate) fn place_of(tasks: &[PlacedTask<'_>], path: &[TaskId]) -> String {
 
 /// Checks every rule except unique ids and cycles of dependencies.
 pub(crate) fn check_rules(tasks: &[PlacedTask<'_>], edges: &[PlacedEdge<'_>], found: &mut Found) {
-    let mut known: HashMap<&TaskId, &TaskSpec> = HashMap::with_capacity(tasks.len());
+    let mut known: HashMap<&TaskId, &TaskSpec, RandomState> = HashMap::with_capacity_and_hasher(tasks.len(), RandomState::default());
     for task in tasks {
         known.entry(&task.spec.id).or_insert(task.spec);
     }
@@ -97,8 +101,8 @@ pub(crate) fn check_rules(tasks: &[PlacedTask<'_>], edges: &[PlacedEdge<'_>], fo
 
 struct Rules<'a> {
     tasks: &'a [PlacedTask<'a>],
-    known: HashMap<&'a TaskId, &'a TaskSpec>,
-    parents: HashSet<&'a TaskId>,
+    known: HashMap<&'a TaskId, &'a TaskSpec, RandomState>,
+    parents: HashSet<&'a TaskId, RandomState>,
 }
 
 impl Rules<'_> {
@@ -135,38 +139,42 @@ impl Rules<'_> {
             _ => {}
         }
         for (name, value) in &spec.parameters {
-            self.check_references(&format!("{place}.parameters.{name}"), value, spec, found);
+            self.check_references(&format_args!("{place}.parameters.{name}"), value, spec, found);
         }
     }
 
-    fn check_references(&self, place: &str, value: &Value, spec: &TaskSpec, found: &mut Found) {
+    /// The place is a text only where a fault is found.
+    fn check_references(&self, place: &dyn Display, value: &Value, spec: &TaskSpec, found: &mut Found) {
         match value {
             Value::String(text) => self.check_text(place, text, spec, found),
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.check_references(&format!("{place}[{at}]"), item, spec, found);
+                    self.check_references(&format_args!("{place}[{at}]"), item, spec, found);
                 }
             }
             Value::Object(members) => {
                 for (name, member) in members {
-                    self.check_references(&format!("{place}.{name}"), member, spec, found);
+                    self.check_references(&format_args!("{place}.{name}"), member, spec, found);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    fn check_text(&self, place: &str, text: &str, spec: &TaskSpec, found: &mut Found) {
+    fn check_text(&self, place: &dyn Display, text: &str, spec: &TaskSpec, found: &mut Found) {
         for piece in scan(text) {
             match piece {
-                Piece::Malformed(text) => found.add(place, ReferenceError::Malformed { text: text.to_owned() }),
-                Piece::Reference(reference) if reference.task == spec.id => found.add(place, Problem::SelfDependency),
+                Piece::Malformed(text) => found.add(place.to_string(), ReferenceError::Malformed { text: text.to_owned() }),
+                Piece::Reference(reference) if reference.task == spec.id => found.add(place.to_string(), Problem::SelfDependency),
                 Piece::Reference(reference) => match self.known.get(&reference.task) {
                     Some(group) if group.kind == TaskKind::Group => {
-                        found.add(place, Problem::ReferenceToGroup { reference: reference.to_string(), id: reference.task.clone() });
+                        found.add(
+                            place.to_string(),
+                            Problem::ReferenceToGroup { reference: reference.to_string(), id: reference.task.clone() },
+                        );
                     }
                     Some(_) => {}
-                    None => self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place, problem)),
+                    None => self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place.to_string(), problem)),
                 },
                 Piece::Text(_) | Piece::Escape => {}
             }

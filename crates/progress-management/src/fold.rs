@@ -148,7 +148,7 @@ impl ProgressState {
             tried: Vec::new(),
             amended: Vec::new(),
             conflicts: Vec::new(),
-            tasks: indexmap::IndexMap::new(),
+            tasks: crate::Tasks::default(),
             edges: Vec::new(),
             evidence: Vec::new(),
             decisions: Vec::new(),

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use foldhash::fast::RandomState;
 use petgraph::{
     Direction,
     algo::kosaraju_scc,
@@ -55,7 +56,7 @@ pub(crate) struct Node {
 #[derive(Debug, Clone)]
 pub struct TaskGraph {
     pub(crate) nodes: Vec<Node>,
-    pub(crate) index: HashMap<TaskId, usize>,
+    pub(crate) index: HashMap<TaskId, usize, RandomState>,
     /// An edge from each task to each task that waits for it.
     flow: DiGraph<(), (), usize>,
     /// The nodes in topological order: each after those it waits for.
@@ -73,11 +74,11 @@ impl TaskGraph {
     #[must_use]
     pub fn new<'a>(specs: impl IntoIterator<Item = &'a TaskSpec>, edges: &[Edge]) -> Self {
         let specs: Vec<&TaskSpec> = specs.into_iter().collect();
-        let mut index = HashMap::with_capacity(specs.len());
+        let mut index = HashMap::with_capacity_and_hasher(specs.len(), RandomState::default());
         for (at, spec) in specs.iter().enumerate() {
             index.entry(spec.id.clone()).or_insert(at);
         }
-        let mut incoming: HashMap<&TaskId, Vec<&Edge>> = HashMap::new();
+        let mut incoming: HashMap<&TaskId, Vec<&Edge>, RandomState> = HashMap::default();
         edges.iter().for_each(|edge| incoming.entry(&edge.to).or_default().push(edge));
         let mut nodes: Vec<Node> = specs
             .iter()
@@ -197,7 +198,7 @@ fn effort(spec: &TaskSpec) -> u64 {
 }
 
 /// Returns the requirements of a task. An edge with its own kind replaces a plain dependency on the same task.
-fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usize>) -> Vec<Requirement> {
+fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usize, RandomState>) -> Vec<Requirement> {
     let mut found: Vec<Requirement> = Vec::new();
     let mut special = HashSet::new();
     for edge in incoming {

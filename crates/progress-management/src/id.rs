@@ -4,11 +4,12 @@ use std::{
     borrow::{Borrow, Cow},
     fmt,
     str::FromStr,
+    sync::Arc,
 };
 
 use aime_messages::{Describe, Message, message};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Maximum length of an identifier, in bytes.
 pub const MAX_ID_BYTES: usize = 128;
@@ -37,9 +38,11 @@ fn check(text: &str) -> Result<(), InvalidId> {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        ///
+        /// A clone shares the text.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Validates `text` as an identifier.
@@ -48,9 +51,9 @@ macro_rules! ids {
             ///
             /// [`InvalidId`] if it is empty, too long, starts with a dot or has a character outside
             /// `A-Z a-z 0-9 _ - .`.
-            pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
-                let text = text.into();
-                check(&text).map(|()| Self(text))
+            pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidId> {
+                let text = text.as_ref();
+                check(text).map(|()| Self(text.into()))
             }
 
             /// Returns the identifier as text.
@@ -82,7 +85,13 @@ macro_rules! ids {
 
         impl From<$name> for String {
             fn from(id: $name) -> Self {
-                id.0
+                id.as_str().to_owned()
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 
@@ -130,13 +139,13 @@ ids! {
 /// Returns `plan`, the id of a plan outside any run.
 impl Default for PlanId {
     fn default() -> Self {
-        Self("plan".to_owned())
+        Self("plan".into())
     }
 }
 
 /// A run's plan has the name of the run.
 impl From<&RunId> for PlanId {
     fn from(run: &RunId) -> Self {
-        Self(run.0.clone())
+        Self(Arc::clone(&run.0))
     }
 }

@@ -77,7 +77,7 @@ pub use settle::StatusChange;
 pub(crate) use snapshot::PROGRESS_SCHEMA;
 pub use snapshot::{Snapshot, SnapshotError, read_snapshot, write_snapshot};
 pub use spent::{CostByRole, ModelCost};
-pub use state::{AmendedCriterion, CheckMethod, CheckedCriterion, ProgressState, Question, RunStatus, TriedCriterion, Turn};
+pub use state::{AmendedCriterion, CheckMethod, CheckedCriterion, ProgressState, Question, RunStatus, Tasks, TriedCriterion, Turn};
 pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};
 pub use task::{Conclusion, FailureCause, Outcome, ProgressReport, Task, TaskActor, TaskStatus};

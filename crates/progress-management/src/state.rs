@@ -1,6 +1,7 @@
 //! The progress of a run: the fold of its events.
 
 use aime_messages::Message;
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,9 @@ pub struct Turn {
     pub answer: Option<String>,
 }
 
+/// Tasks by id, in plan order. Their hash is fast, and differs in each process.
+pub type Tasks = IndexMap<TaskId, Task, RandomState>;
+
 /// The whole state of a run. Only [`ProgressState::apply`] changes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgressState {
@@ -181,7 +185,7 @@ pub struct ProgressState {
     pub conflicts: Vec<MergeConflict>,
     /// Tasks in plan order.
     #[schemars(with = "std::collections::BTreeMap<String, Task>")]
-    pub tasks: IndexMap<TaskId, Task>,
+    pub tasks: Tasks,
     /// Edges besides the dependencies that tasks name themselves.
     pub edges: Vec<Edge>,
     /// Evidence reported so far.

@@ -95,7 +95,7 @@ impl<M: Machine> Host<M> for QueueHost<M> {
     }
 
     async fn commit(&mut self, commit: Commit<'_, M>) -> Result<(), Infallible> {
-        let step = Step { facts: commit.facts.to_vec(), events: commit.events.to_vec() };
+        let step = Step { facts: commit.facts.to_vec(), events: commit.events.into_owned() };
         open(&self.0).steps.push(step);
         Ok(())
     }

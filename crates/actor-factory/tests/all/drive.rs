@@ -89,7 +89,7 @@ impl Kept {
             self.input = Some(input.clone());
         }
         self.facts.extend_from_slice(commit.facts);
-        self.events.extend_from_slice(commit.events);
+        self.events.extend_from_slice(&commit.events);
         Ok(())
     }
 

@@ -394,7 +394,7 @@ impl Host<Toy> for Seeded<'_> {
         self.crash = self.crash.map(|(left, last)| (left.saturating_sub(1), last));
         self.disk.input = self.disk.input.take().or_else(|| commit.input.cloned());
         self.disk.facts.extend_from_slice(commit.facts);
-        self.disk.events.extend_from_slice(commit.events);
+        self.disk.events.extend_from_slice(&commit.events);
         if dies { Err(()) } else { Ok(()) }
     }
 }

@@ -111,7 +111,7 @@ impl<M: Machine> Sink<M> for MemoryStream<M> {
                 kept.input = Some(input.clone());
             }
             kept.facts.extend_from_slice(commit.facts);
-            kept.events.extend_from_slice(commit.events);
+            kept.events.extend(commit.events.into_owned());
             Ok(usize::from(kept.input.is_some()) + kept.facts.len())
         })?;
         Ok(())

@@ -242,7 +242,7 @@ impl<'a> Loading<'a> {
     /// Ends the loaded data before the damage: its events are those that follow from the remaining facts.
     fn cut<M: Machine>(&self, loaded: &mut Loaded<M>, damage: String) -> Result<(), JournalError> {
         let replayed = replay::<M>(&loaded.input, &loaded.facts);
-        let commit = Commit::<M> { input: Some(&loaded.input), facts: &loaded.facts, events: &replayed.events };
+        let commit = Commit::<M> { input: Some(&loaded.input), facts: &loaded.facts, events: (&replayed.events).into() };
         let rows = Rows::of(&commit, 0, 0, self.publishes()).map_err(|source| JournalError::Encode {
             run: self.run.into(),
             stream: self.stream.into(),

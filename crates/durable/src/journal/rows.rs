@@ -34,8 +34,8 @@ pub(super) struct Rows<'a, M: Machine> {
 
 impl<'a, M: Machine> Rows<'a, M> {
     /// Returns the rows of a commit whose first fact has this number, after so many events.
-    pub(super) fn of(commit: &Commit<'a, M>, first: i64, events: i64, publishes: bool) -> serde_json::Result<Vec<Row>> {
-        let mut rows = Self { last_fact: first - 1, last_event: events, events: commit.events, publishes, rows: Vec::new() };
+    pub(super) fn of(commit: &'a Commit<'_, M>, first: i64, events: i64, publishes: bool) -> serde_json::Result<Vec<Row>> {
+        let mut rows = Self { last_fact: first - 1, last_event: events, events: &commit.events, publishes, rows: Vec::new() };
         if let Some(input) = commit.input {
             rows.push(std::slice::from_ref(input), commit.facts.is_empty())?;
         }
@@ -60,8 +60,11 @@ impl<'a, M: Machine> Rows<'a, M> {
     }
 }
 
+/// Usual size of a fact or an event as JSON, in bytes: an estimate of the memory for a text, so that it is rarely moved as it grows.
+const USUAL_BYTES: usize = 160;
+
 fn lines<T: Serialize>(all: &[Recorded<T>]) -> serde_json::Result<Vec<u8>> {
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(all.len() * USUAL_BYTES);
     for recorded in all {
         if !text.is_empty() {
             text.push(b'\n');

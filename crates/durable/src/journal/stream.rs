@@ -89,12 +89,21 @@ impl StreamWriter {
     /// [`JournalError::Fenced`] if another writer has appended since; [`JournalError::NoRun`] if the run was deleted;
     /// errors of the disk.
     pub async fn append<M: Machine>(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
-        self.queue(&commit).await?;
+        self.encode_and_queue(&commit).await?;
         self.flush().await
     }
 
-    /// Queues a commit for the disk, after those before it.
-    async fn queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
+    /// Queues a commit for the disk, after those before it. It is durable when [`flush`](Self::flush) has returned. Waits for earlier commits
+    /// while too many are on their way.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append), and the errors of earlier commits.
+    pub async fn queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
+        self.encode_and_queue(commit).await?;
+        self.flush_to(UNDER_WAY).await
+    }
+
+    async fn encode_and_queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
         let place = if commit.input.is_some() { Some(self.journal.place().await?) } else { None };
         let append = Append { _place: place, ..self.encode(commit)? };
         let Some(row) = append.rows.last() else { return Ok(()) };
@@ -140,7 +149,7 @@ impl StreamWriter {
         if self.end.cut.is_none() {
             return Ok(());
         }
-        let append = self.encode(&Commit::<M> { input: None, facts: &[], events: &[] })?;
+        let append = self.encode(&Commit::<M> { input: None, facts: &[], events: (&[]).into() })?;
         self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append))).await?;
         self.end.cut = None;
         Ok(())
@@ -177,8 +186,7 @@ impl<M: Machine> Sink<M> for StreamWriter {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
-        self.queue(&commit).await?;
-        self.flush_to(UNDER_WAY).await
+        self.queue(&commit).await
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {

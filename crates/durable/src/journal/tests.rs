@@ -63,14 +63,14 @@ fn at<F>(at: UnixMillis, fact: F) -> Recorded<F> {
 /// Appends the first commit of a toy: its input and its first event.
 async fn begin(writer: &mut StreamWriter) -> Result<(), JournalError> {
     let (input, event) = (at(1_001, ToyInput { lanes: 1, steps: 1 }), at(1_001, ToyEvent::Began { lane: 0, step: 0 }));
-    writer.append::<Toy>(Commit { input: Some(&input), facts: &[], events: &[event] }).await
+    writer.append::<Toy>(Commit { input: Some(&input), facts: &[], events: (&[event]).into() }).await
 }
 
 /// Appends a commit of notes, with the event that follows from each.
 async fn note(writer: &mut StreamWriter, texts: &[&str]) -> Result<(), JournalError> {
     let facts: Vec<_> = texts.iter().map(|text| at(2_000, ToyFact::Note { text: (*text).to_owned() })).collect();
     let events: Vec<_> = texts.iter().map(|text| at(2_000, ToyEvent::Noted { text: (*text).to_owned() })).collect();
-    writer.append::<Toy>(Commit { input: None, facts: &facts, events: &events }).await
+    writer.append::<Toy>(Commit { input: None, facts: &facts, events: events.into() }).await
 }
 
 fn texts(loaded: &Loaded<Toy>) -> Vec<&str> {

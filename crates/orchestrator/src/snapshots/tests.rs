@@ -16,7 +16,7 @@ use crate::{
 async fn kept(folder: &Path, run: &CutOff) -> Journal {
     let journal = Journal::open(folder.join("aime.db")).unwrap();
     journal.create_run(NewRun { id: "run", at: 0, machine_version: 1, title: "", status: "" }).await.unwrap();
-    let commit = Commit::<RunMachine> { input: Some(&run.input), facts: &run.facts, events: &run.events };
+    let commit = Commit::<RunMachine> { input: Some(&run.input), facts: &run.facts, events: (&run.events).into() };
     journal.stream("run", RUN_STREAM).append(commit).await.unwrap();
     journal
 }

@@ -20,13 +20,13 @@ impl Disk for One {
 fn begin(writer: &mut StreamWriter) -> Option<Result<(), JournalError>> {
     let input = Recorded { at: 1, fact: ToyInput { lanes: 1, steps: 1 } };
     let event = Recorded { at: 1, fact: ToyEvent::Began { lane: 0, step: 0 } };
-    writer.append::<Toy>(Commit { input: Some(&input), facts: &[], events: &[event] }).now_or_never()
+    writer.append::<Toy>(Commit { input: Some(&input), facts: &[], events: (&[event]).into() }).now_or_never()
 }
 
 fn note(writer: &mut StreamWriter) -> Option<Result<(), JournalError>> {
     let fact = Recorded { at: 2, fact: ToyFact::Note { text: "x".to_owned() } };
     let event = Recorded { at: 2, fact: ToyEvent::Noted { text: "x".to_owned() } };
-    writer.append::<Toy>(Commit { input: None, facts: &[fact], events: &[event] }).now_or_never()
+    writer.append::<Toy>(Commit { input: None, facts: &[fact], events: (&[event]).into() }).now_or_never()
 }
 
 #[test]

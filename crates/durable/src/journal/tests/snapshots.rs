@@ -47,11 +47,11 @@ async fn entered(journal: &Journal, run: &str, whole: &Loaded<Toy>, facts: std::
     let events = replay::<Toy>(&whole.input, &whole.facts[..facts.end]).events;
     if facts.start == 0 {
         journal.create_run(new_run(run)).await.unwrap();
-        let commit = Commit { input: Some(&whole.input), facts: &whole.facts[..facts.end], events: &events };
+        let commit = Commit { input: Some(&whole.input), facts: &whole.facts[..facts.end], events: (&events).into() };
         return journal.stream(run, RUN_STREAM).append::<Toy>(commit).await.unwrap();
     }
     let snapshot = machine_of(journal, run);
-    let commit = Commit { input: None, facts: &whole.facts[facts], events: &events[before..] };
+    let commit = Commit { input: None, facts: &whole.facts[facts], events: (&events[before..]).into() };
     journal.stream(run, RUN_STREAM).after_snapshot(&snapshot).append::<Toy>(commit).await.unwrap();
 }
 
@@ -165,7 +165,7 @@ async fn a_snapshot_that_the_facts_do_not_make_is_found_and_can_be_taken_away() 
         }
         let (input, facts) = (at(1_000, INPUT), [at(2_000, ToyFact::Done { id: crate::EffectId::new("0/0/work"), value })]);
         let events = replay::<Toy>(&input, &facts).events;
-        let commit = Commit::<Toy> { input: Some(&input), facts: &facts, events: &events };
+        let commit = Commit::<Toy> { input: Some(&input), facts: &facts, events: (&events).into() };
         fixture.journal.stream(run, RUN_STREAM).append(commit).await.unwrap();
         assert!(snapshot(&fixture.journal, run).await);
         assert_eq!(fixture.journal.check_snapshots::<Toy>(run, RUN_STREAM).unwrap(), []);
@@ -241,7 +241,7 @@ async fn a_clock_that_was_set_back_hinders_no_snapshot() {
     let early = [at(-5_000, ToyFact::Note { text: "b".to_owned() })];
     let events = [at(-5_000, ToyEvent::Noted { text: "b".to_owned() })];
     let mut writer = fixture.journal.stream("r", RUN_STREAM).after_snapshot(&machine_of(&fixture.journal, "r"));
-    writer.append::<Toy>(Commit { input: None, facts: &early, events: &events }).await.unwrap();
+    writer.append::<Toy>(Commit { input: None, facts: &early, events: (&events).into() }).await.unwrap();
     assert!(snapshot(&fixture.journal, "r").await);
     assert_eq!((machine_of(&fixture.journal, "r").state.replayed(), fixture.journal.snapshots("r", "").unwrap()[0].at), (0, -5_000));
 }

@@ -118,7 +118,7 @@ async fn events_are_found_by_number() {
     let silent = [at(2_000, ToyFact::Note { text: "silent".to_owned() })];
     for together in [&["b", "c", "d"][..], &["e"], &["f", "g"]] {
         note(&mut writer, together).await.unwrap();
-        writer.append::<Toy>(Commit { input: None, facts: &silent, events: &[] }).await.unwrap();
+        writer.append::<Toy>(Commit { input: None, facts: &silent, events: (&[]).into() }).await.unwrap();
     }
     let all = numbered(&["began", "a", "b", "c", "d", "e", "f", "g"]);
     assert_eq!(events(&fixture.journal, "r"), all);
@@ -142,7 +142,7 @@ async fn each_fact_and_event_keeps_its_time() {
     let times = [2_000, 2_000, 2_001, 2_003, 2_003];
     let facts: Vec<_> = times.iter().map(|time| at(*time, ToyFact::Note { text: time.to_string() })).collect();
     let events: Vec<_> = [2_000, 2_003, 2_003].iter().map(|time| at(*time, ToyEvent::Noted { text: time.to_string() })).collect();
-    writer.append::<Toy>(Commit { input: None, facts: &facts, events: &events }).await.unwrap();
+    writer.append::<Toy>(Commit { input: None, facts: &facts, events: events.into() }).await.unwrap();
     let loaded = fixture.load().unwrap();
     assert_eq!((loaded.facts.iter().map(|fact| fact.at).collect::<Vec<_>>(), loaded.events, loaded.damage), (times.to_vec(), 4, None));
     let kept = fixture.journal.events("r", 1, 9).unwrap();
@@ -267,7 +267,7 @@ fn one_holds_a_run() {
 async fn queue(writer: &mut StreamWriter, text: &str) -> Result<(), JournalError> {
     let fact = at(2_000, ToyFact::Note { text: text.to_owned() });
     let event = at(2_000, ToyEvent::Noted { text: text.to_owned() });
-    Sink::<Toy>::append(writer, Commit { input: None, facts: &[fact], events: &[event] }).await
+    Sink::<Toy>::append(writer, Commit { input: None, facts: &[fact], events: (&[event]).into() }).await
 }
 
 #[tokio::test]

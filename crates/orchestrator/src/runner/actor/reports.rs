@@ -70,15 +70,16 @@ impl Sink<ActorMachine> for ReportingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), JournalError> {
-        for event in commit.events {
+        for event in &*commit.events {
             if let ProgressEvent::ToolCallStarted { call, .. } = &event.fact
                 && let Err(error) = self.reports.attempt.runner.budget.count_tool_call()
             {
                 self.refused.put(call.clone(), error);
             }
-            self.pending.push(event.fact.clone());
         }
-        Sink::<ActorMachine>::append(&mut self.writer, commit).await
+        self.writer.queue(&commit).await?;
+        self.pending.extend(commit.events.into_owned().into_iter().map(|event| event.fact));
+        Ok(())
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {
