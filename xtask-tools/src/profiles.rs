@@ -18,10 +18,22 @@ struct Profile {
     own_level: Option<&'static str>,
 }
 
-const PROFILES: [Profile; 5] = [
-    Profile { name: "in use: fat, `z`, 1 unit", settings: &[], own_level: None },
-    Profile { name: "none, `z`, 1 unit", settings: &["lto=false"], own_level: None },
-    Profile { name: "thin, `z`, 1 unit", settings: &["lto='thin'"], own_level: None },
+/// `z` for the packages of a step of a run too.
+const SMALL_STEP: [&str; 7] = [
+    "package.aime-durable.opt-level='z'",
+    "package.aime-progress-management.opt-level='z'",
+    "package.aime-orchestrator.opt-level='z'",
+    "package.aime-messages.opt-level='z'",
+    "package.aime-redact.opt-level='z'",
+    "package.serde_json.opt-level='z'",
+    "package.libsqlite3-sys.opt-level='z'",
+];
+
+const PROFILES: [Profile; 6] = [
+    Profile { name: "in use: fat, `z`, 1 unit; a step of a run for speed", settings: &[], own_level: None },
+    Profile { name: "fat, `z`, 1 unit, a step too", settings: &SMALL_STEP, own_level: None },
+    Profile { name: "none, 1 unit", settings: &["lto=false"], own_level: None },
+    Profile { name: "thin, 1 unit", settings: &["lto='thin'"], own_level: None },
     Profile { name: "thin, 1 unit, `2` for the crates of aime", settings: &["lto='thin'"], own_level: Some("2") },
     Profile { name: "thin, 1 unit, `3` for the crates of aime", settings: &["lto='thin'"], own_level: Some("3") },
 ];
@@ -111,17 +123,29 @@ fn children_seconds() -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PROFILES, children_seconds, options, own_packages};
+    use std::fs;
+
+    use super::{PROFILES, SMALL_STEP, children_seconds, options, own_packages};
+    use xtask::workspace::root;
 
     #[test]
     fn a_level_is_set_for_each_crate_of_aime_without_its_own() {
         let own = own_packages().unwrap();
-        assert!(own.contains(&"aime".to_owned()) && own.contains(&"aime-durable".to_owned()), "{own:?}");
+        assert!(own.contains(&"aime".to_owned()) && own.contains(&"aime-tools".to_owned()), "{own:?}");
         assert!(!own.contains(&"aime-local-model".to_owned()), "it has a level of its own");
-        let set = options(&PROFILES[3], &own, "folder").join(" ");
+        let set = options(&PROFILES[4], &own, "folder").join(" ");
         assert!(set.starts_with("--release --target-dir folder --config profile.release.lto='thin'"), "{set}");
-        assert!(set.contains("--config profile.release.package.aime-durable.opt-level=2"), "{set}");
+        assert!(set.contains("--config profile.release.package.aime-tools.opt-level=2"), "{set}");
         assert_eq!(options(&PROFILES[0], &own, "folder"), ["--release", "--target-dir", "folder"]);
+    }
+
+    #[test]
+    fn the_packages_of_a_step_have_a_level_in_the_manifest() {
+        let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        for setting in SMALL_STEP {
+            let package = setting.strip_suffix(".opt-level='z'").unwrap();
+            assert!(manifest.contains(&format!("[profile.release.{package}]")), "{package}");
+        }
     }
 
     #[test]
