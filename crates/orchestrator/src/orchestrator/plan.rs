@@ -160,7 +160,7 @@ impl Sink<RunMachine> for MemoryPublisher {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
-        let events = commit.events.clone().into_owned();
+        let events = commit.events.to_vec();
         self.memory.append(commit).await?;
         if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {
             tracing::warn!(%error, "the live view of the run has missed an event");

@@ -70,7 +70,7 @@ impl Sink<ActorMachine> for ReportingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), JournalError> {
-        for event in &*commit.events {
+        for event in commit.events.iter() {
             if let ProgressEvent::ToolCallStarted { call, .. } = &event.fact
                 && let Err(error) = self.reports.attempt.runner.budget.count_tool_call()
             {
