@@ -119,6 +119,29 @@ fn a_command_validates_the_plan() {
     assert_eq!((&seen["point"], seen["payload"]["plan"]["tasks"].as_array().map(Vec::len)), (&json!("after_plan"), Some(2)), "{seen}");
 }
 
+/// A hook around a call works where the call works.
+#[test]
+fn a_hook_formats_what_is_written_in_a_private_folder() {
+    let settings = "[run]\nisolation = \"worktree\"\n[[hooks.after_tool]]\nname = \"format\"\ntools = [\"write_file\"]\ncommand = 'sh \"$AIME_WORKING_FOLDER/format.sh\"'\nrequired = true\n";
+    let at = |part: &str, turn| When::tools().and_contains(part).and_turn(turn);
+    // Each writes before the other has ended.
+    let script = Script::new()
+        .on(at("A-PART", 0), [write("a.txt", "raw a, A-HAS-WRITTEN")])
+        .on(at("B-PART", 0), [write("b.txt", "raw b, B-HAS-WRITTEN")])
+        .on(at("A-PART", 1), [done("a is done").after_request("B-HAS-WRITTEN")])
+        .on(at("B-PART", 1), [done("b is done").after_request("A-HAS-WRITTEN")]);
+    let world = world(script, settings);
+    world.file("format.sh", "cat > /dev/null; sed -i s/raw/formatted/ *.txt && git log --oneline -1 >&2\n");
+    world.file(".gitignore", "format.sh\n");
+    world.git(&["init", "-q"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(0);
+    let read = |name: &str| world.read(name);
+    assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("formatted a, A-HAS-WRITTEN", "formatted b, B-HAS-WRITTEN"), "{ended}");
+    assert!(!ended.stderr.contains("hook format"), "{ended}");
+}
+
 #[test]
 fn a_projects_hooks_are_not_asked_unless_the_folder_is_trusted() {
     let settings = "[[hooks.stop]]\ncommand = \"touch asked\"\n";

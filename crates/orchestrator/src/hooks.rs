@@ -19,7 +19,7 @@ use crate::RunResult;
 pub use aime_progress_management::HookPoint;
 use aime_progress_management::{HookAction, HookOutcome};
 pub use command::{CommandHook, CommandHookSettings, HookSettingsError, ToolPatterns};
-pub use event::{HookEvent, HookMessage, HookPayload, HookToolResult};
+pub use event::{HookEvent, HookFolder, HookMessage, HookPayload, HookToolResult};
 
 /// Default time limit of a hook.
 const TIME_LIMIT: Duration = Duration::from_secs(30);

@@ -76,8 +76,8 @@ pub use fact::{
 };
 pub use history::{fork, fork_facts, state_at};
 pub use hooks::{
-    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookMessage, HookPayload, HookPoint, HookSettingsError,
-    HookToolResult, Hooks, ToolPatterns,
+    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookFolder, HookMessage, HookPayload, HookPoint,
+    HookSettingsError, HookToolResult, Hooks, ToolPatterns,
 };
 pub use human::{HumanChannel, HumanQuestion, NoHuman};
 pub use inbox::InboxMessage;

@@ -203,6 +203,16 @@ impl Confinement {
         }
     }
 
+    /// Returns the paths outside of the working folder that commands may read in addition to the usual ones. There are
+    /// none without a confinement.
+    #[must_use]
+    pub fn reads(&self) -> &[PathBuf] {
+        match &self.0 {
+            State::Off | State::Refused(_) => &[],
+            State::On(confined) => &confined.settings.read,
+        }
+    }
+
     /// Returns the confinement of commands that cannot write in their working folder.
     #[must_use]
     pub fn read_only(&self) -> Self {

@@ -10,7 +10,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hook, HookAnswer, HookError, HookEvent, HookPoint};
+use super::{Hook, HookAnswer, HookError, HookEvent, HookFolder, HookPoint};
 
 /// Maximum number of bytes kept of each stream. A longer answer is invalid.
 const OUTPUT_LIMIT: usize = 256 * 1024;
@@ -20,6 +20,8 @@ const BLOCKS: i32 = 2;
 const GRACE: Duration = Duration::from_secs(3);
 /// Maximum number of characters of a command's output in messages.
 const OUTPUT_CHARS: usize = 1_000;
+/// Environment variable with the path of the working folder, also if the command runs in a private folder.
+const WORKING_FOLDER: &str = "AIME_WORKING_FOLDER";
 /// Prefix of the names of MCP tools.
 const OF_SERVERS: &str = "mcp__";
 /// Maximum number of characters of a name derived from a command.
@@ -137,7 +139,8 @@ pub struct CommandHookSettings {
 ///
 /// The command reads the event as one JSON object on standard input. Exit code 0 continues: unchanged if it prints
 /// nothing, changed with `{"change": …}`, blocked with `{"block": "reason"}`. Exit code 2 blocks, with standard error
-/// as the reason. Any other exit code is a failure.
+/// as the reason. Any other exit code is a failure. It runs in the working folder, or in the private folder of the
+/// event; `AIME_WORKING_FOLDER` is the path of the working folder.
 #[derive(Debug)]
 pub struct CommandHook {
     name: String,
@@ -183,20 +186,30 @@ impl CommandHook {
 
     async fn run(&self, event: &HookEvent) -> Result<HookAnswer, HookError> {
         let input = serde_json::to_vec(event).map_err(|error| HookError(error.to_string()))?;
+        let (folder, confinement) = match &event.folder {
+            Some(HookFolder { path, reads }) => {
+                // The command may be a script that is not in the private folder.
+                let reads: Vec<PathBuf> = reads.iter().chain([&self.folder]).cloned().collect();
+                (path, self.confinement.in_folder(path, &reads))
+            }
+            None => (&self.folder, self.confinement.clone()),
+        };
+        let mut environment = self.environment.as_ref().clone();
+        environment.insert(WORKING_FOLDER.into(), self.folder.clone().into());
         let request = ProcessRequest {
             program: "sh".into(),
             arguments: vec!["-c".into(), self.command.as_str().into()],
-            working_folder: self.folder.clone(),
-            environment: self.environment.as_ref().clone(),
+            working_folder: folder.clone(),
+            environment,
             input,
             time_limit: self.time_limit,
             output_limit: OUTPUT_LIMIT,
-            confinement: self.confinement.clone(),
+            confinement: confinement.clone(),
         };
         // A caller that stops waiting drops this future, which ends the process.
         let outcome = run(request, &CancellationToken::new()).await.map_err(|error| HookError(error.to_string()))?;
         let stderr = outcome.stderr.text();
-        let explained = self.confinement.explain(&stderr, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
+        let explained = confinement.explain(&stderr, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
         let detail = match stderr.trim() {
             "" => String::new(),
             text => format!(": {}{explained}", shortened(text, OUTPUT_CHARS)),

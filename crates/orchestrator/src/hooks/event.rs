@@ -1,5 +1,7 @@
 //! Events of hooks, and the changes that hooks may make to them.
 
+use std::path::PathBuf;
+
 use aime_progress_management::{Conclusion, HookAction, HookOutcome, HookPoint, RunId, TaskId, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,8 +28,33 @@ pub struct HookEvent {
     /// The task, if the action is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    /// Private folder in which the call works; absent for the working folder. A command hook runs in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<HookFolder>,
     /// The action or its outcome.
     pub payload: HookPayload,
+}
+
+/// Private folder of a task. In the document it is its path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "PathBuf", into = "PathBuf")]
+pub struct HookFolder {
+    /// Path of the folder.
+    pub path: PathBuf,
+    /// Paths outside of it that commands in it may read.
+    pub reads: Vec<PathBuf>,
+}
+
+impl From<PathBuf> for HookFolder {
+    fn from(path: PathBuf) -> Self {
+        Self { path, reads: Vec::new() }
+    }
+}
+
+impl From<HookFolder> for PathBuf {
+    fn from(folder: HookFolder) -> Self {
+        folder.path
+    }
 }
 
 /// The action that is about to happen, or its outcome.
@@ -113,7 +140,7 @@ impl HookEvent {
     /// Creates the event for a point.
     #[must_use]
     pub fn new(point: HookPoint, run: RunId, task: Option<TaskId>, payload: HookPayload) -> Self {
-        Self { schema: HOOK_SCHEMA.to_owned(), point, run, task, payload }
+        Self { schema: HOOK_SCHEMA.to_owned(), point, run, task, folder: None, payload }
     }
 
     /// Returns the tool that the event is about.

@@ -7,6 +7,7 @@ mod tool;
 
 use aime_durable::FactSender;
 use aime_progress_management::{RunId, TaskId};
+use aime_tools::ToolContext;
 
 use super::{
     RunRunner,
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     HookPoint, Hooks, RunFact, RunMachine,
-    hooks::{HookEvent, HookPayload, HookResponse},
+    hooks::{HookEvent, HookFolder, HookPayload, HookResponse},
 };
 
 pub(super) use tool::report_protected_changes;
@@ -29,6 +30,8 @@ pub(super) struct HookCaller {
     kept_files: KeptFiles,
     /// Runs the command of a check: its changes of files are recorded as those of a check, whatever the tool.
     checks: bool,
+    /// Private folder in which the call works, if it is not the working folder.
+    private: Option<HookFolder>,
 }
 
 /// An event after the changes of the hooks.
@@ -48,6 +51,7 @@ impl RunRunner {
             facts: facts.clone(),
             kept_files: self.kept_files.clone(),
             checks: false,
+            private: None,
         }
     }
 }
@@ -61,6 +65,12 @@ impl HookCaller {
     /// Returns the same for the command of a check.
     pub(super) fn of_check(self) -> Self {
         Self { checks: true, ..self }
+    }
+
+    /// Returns the same for a call that works in the private folder of `context`.
+    fn in_private_folder(&self, context: &ToolContext) -> Self {
+        let private = HookFolder { path: context.working_folder().to_owned(), reads: context.confinement.reads().to_vec() };
+        Self { private: Some(private), ..self.clone() }
     }
 
     pub(super) const fn facts(&self) -> &FactSender<RunMachine> {
@@ -78,7 +88,8 @@ impl HookCaller {
     ///
     /// The reason of the block.
     async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<HookedEvent, String> {
-        let asked = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload));
+        let event = HookEvent::new(point, self.run.clone(), self.task.clone(), payload);
+        let asked = self.hooks.ask(HookEvent { folder: self.private.clone(), ..event });
         // File changes by hooks around a tool call are part of that call.
         let response = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
             asked.await

@@ -12,6 +12,7 @@ use aime_llm::ModelLimits;
 use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
 use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall, terminate_of_lead};
+use serde_json::{Map, Value};
 
 use super::{
     Context, RunRunner,
@@ -262,15 +263,21 @@ impl Attempt {
         }
         let rules = PlanRules { checker: runner.lead_checker(&names), growth: &runner.input.settings.growth };
         let command = parse_command(tool, call.parameters(), &state, &rules)?;
+        let parse = |mut document: Map<String, Value>| {
+            // These are not part of the document that a hook sees.
+            let besides = ["mode", "handled"].into_iter().filter_map(|name| Some((name.to_owned(), call.parameters().get(name)?.clone())));
+            document.extend(besides);
+            parse_command(tool, &document, &state, &rules)
+        };
         let goal = runner.input.goal.as_str();
-        self.asking().ask_goal_hooks(goal, &command).await.map_err(|reason| vec![PlanFault::new("plan", reason)])?;
-        Ok(Answer::Command(Box::new(command)))
+        let asked = self.asking().ask_goal_hooks(goal, command, parse).await;
+        asked.map(|command| Answer::Command(Box::new(command))).map_err(|reason| vec![PlanFault::new("plan", reason)])
     }
 }
 
 /// Returns true for a call of `submit_plan` without a plan.
 fn asks_for_guide(call: &ValidatedCall) -> bool {
-    call.parameters().is_empty() || call.parameters().get("tasks").and_then(serde_json::Value::as_array).is_some_and(Vec::is_empty)
+    call.parameters().is_empty() || call.parameters().get("tasks").and_then(Value::as_array).is_some_and(Vec::is_empty)
 }
 
 /// Answer to a call of a plan tool.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use aime_dynamic_planner::{PlanFault, PlanValidator};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, RunResult,
+    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, PlanRoute,
+    RunResult,
 };
 use aime_progress_management::{CallOutcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskStatus};
 use aime_tools::Approval;
@@ -418,6 +419,52 @@ async fn what_was_repaired_in_a_patch_and_who_changed_it_is_told() {
         })
         .collect();
     assert_eq!(output, [["replaced single quotes", "changed by the hook guard"]]);
+}
+
+/// What a hook makes of the plan of a lead is checked again: the lead reads why it does not fit, or it is carried out.
+// Requirement: 8.16
+#[tokio::test]
+async fn a_hook_changes_the_plan_and_the_patch_of_a_lead() {
+    let task = |id: &str, line: &str| json!({"id": id, "kind": "tool", "tool": "append", "parameters": {"line": line}});
+    let tasks = |line: &str| json!({"mode": "complex", "tasks": [task("one", line), task("two", "two")]});
+    let change = json!({"reasoning": "one more", "changes": [{"op": "add_task", "task": task("three", "three")}]});
+    let lead = |turn| When::tool("submit_plan").and_turn(turn);
+    let model = ScriptedModel::new("m")
+        .on(lead(0), [Reply::call("submit_plan", tasks("bad"))])
+        .on(lead(1), [Reply::call("submit_plan", tasks("one"))])
+        .on(lead(2), [Reply::call("change_plan", change)])
+        .on(lead(3), [done("it is written")]);
+    let bench = Bench::new(model);
+    let (hooks, _) = hooks(&[HookPoint::AfterPlan], |event| match &event.payload {
+        HookPayload::Plan { plan: Some(plan), .. } => {
+            let mut plan = plan.clone();
+            if plan["tasks"][0]["parameters"]["line"] == "bad" {
+                plan["tasks"][0]["dependencies"] = json!(["nobody"]);
+            }
+            plan["tasks"][0]["parameters"]["line"] = json!("ours");
+            HookAnswer::Change(json!({"plan": plan}))
+        }
+        HookPayload::Patch { patch: Some(patch), .. } => {
+            let mut patch = patch.clone();
+            patch["changes"][0]["task"]["parameters"]["line"] = json!("ours, too");
+            HookAnswer::Change(json!({"patch": patch}))
+        }
+        _ => HookAnswer::Continue,
+    });
+    let mut request = bench.request("Three lines", None);
+    request.settings.route = PlanRoute::Auto;
+    request.settings.max_parallel = 1;
+    let result = orchestrator(&bench, hooks).run(request).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert_eq!(bench.log(), ["ours", "two", "ours, too"]);
+    let refused = format!("{:?}", bench.model.requests()[1].messages);
+    assert!(refused.contains("the hook guard changed the plan so that it does not fit"), "{refused}");
+    let repairs = bench.events().into_iter().filter_map(|timed| match timed.event {
+        ProgressEvent::PlanCreated { repairs, .. } | ProgressEvent::PatchRepaired { repairs } => Some(repairs),
+        _ => None,
+    });
+    let by_hook = repairs.filter(|repairs| repairs.iter().any(|repair| *repair == "changed by the hook guard")).count();
+    assert_eq!(by_hook, 2, "one in the plan, one in the patch");
 }
 
 /// Forbids every write.

@@ -7,7 +7,7 @@ use aime_dynamic_planner::{
 use aime_llm::InvalidAnswer;
 use aime_messages::{Message, message};
 use aime_progress_management::{LeadCommand, ModelCost, Owner, Plan, PlanMode, PlanPatch};
-use serde_json::{Value, to_value};
+use serde_json::{Map, Value, to_value};
 
 use super::{HookCaller, HookedEvent};
 use crate::{
@@ -144,15 +144,20 @@ impl HookCaller {
         Ok(self.at(HookPoint::AfterPlan))
     }
 
-    /// Calls the hooks around plans for a command of the lead. A hook cannot change the command; it can refuse it and
-    /// name the wanted change.
+    /// Calls the hooks around plans for a command of the lead. Returns the command after their changes, which `parse`
+    /// reads and validates again.
     ///
     /// # Errors
     ///
-    /// The reason for which a hook refuses the command.
-    pub(in crate::runner) async fn ask_goal_hooks(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
+    /// The reason for which a hook refuses the command, or the faults of a change.
+    pub(in crate::runner) async fn ask_goal_hooks(
+        &self,
+        goal: &str,
+        mut command: LeadCommand,
+        parse: impl Fn(Map<String, Value>) -> Result<LeadCommand, Vec<PlanFault>> + Sync,
+    ) -> Result<LeadCommand, String> {
         let goal = goal.to_owned();
-        let (before, after) = match command {
+        let (before, after) = match &command {
             LeadCommand::SubmitPlan { plan, .. } => {
                 let document = to_value(plan).map_err(|error| error.to_string())?;
                 (HookPayload::Plan { goal: goal.clone(), plan: None }, HookPayload::Plan { goal, plan: Some(document) })
@@ -162,14 +167,30 @@ impl HookCaller {
                 let before = HookPayload::Patch { goal: goal.clone(), reasons: Vec::new(), patch: None };
                 (before, HookPayload::Patch { goal, reasons: Vec::new(), patch: Some(document) })
             }
-            _ => return Ok(()),
+            _ => return Ok(command),
         };
-        for (point, payload) in [(HookPoint::BeforePlan, before), (HookPoint::AfterPlan, after)] {
-            if self.at(point) {
-                self.ask(point, payload).await?;
-            }
+        if !self.begin_planning(before).await? {
+            return Ok(command);
         }
-        Ok(())
+        let HookedEvent { payload, changed_by } = self.ask(HookPoint::AfterPlan, after).await?;
+        let (what, who, changed) = match (payload, changed_by) {
+            (HookPayload::Plan { plan: Some(Value::Object(changed)), .. }, Some(who)) => ("plan", who, changed),
+            (HookPayload::Patch { patch: Some(Value::Object(changed)), .. }, Some(who)) => ("patch", who, changed),
+            _ => return Ok(command),
+        };
+        let mut changed = parse(changed).map_err(|faults| does_not_fit(what, &who, &faults))?;
+        if let (Some(earlier), Some(repairs)) = (repairs_of(&mut command), repairs_of(&mut changed)) {
+            *repairs = after_hook(earlier, &who, std::mem::take(repairs));
+        }
+        Ok(changed)
+    }
+}
+
+/// Returns the repairs of a plan or patch.
+const fn repairs_of(command: &mut LeadCommand) -> Option<&mut Vec<Message>> {
+    match command {
+        LeadCommand::SubmitPlan { repairs, .. } | LeadCommand::ChangePlan { repairs, .. } => Some(repairs),
+        _ => None,
     }
 }
 

@@ -83,6 +83,8 @@ impl RunRunner {
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(call.clone(), context).await;
         }
+        let private = self.is_private(context).then(|| asking.in_private_folder(context));
+        let asking = private.as_ref().unwrap_or(asking);
         let asked = context.cancel.run_until_cancelled(Box::pin(self.before_tool(asking, call))).await;
         let changed_by = asked.ok_or(ToolError::Cancelled)??;
         let result = self.parts.tools.call(call.clone(), context).await;
