@@ -286,6 +286,20 @@ fn a_cancelled_request_stops_the_run_so_that_it_can_go_on() {
 }
 
 #[test]
+fn a_run_that_reached_a_bound_goes_on_with_a_higher_one() {
+    let world = free(Script::new().on(When::tools(), [done("done at last")]));
+    let client = Client::of(&world);
+    let stopped = client.call("run", json!({"goal": "wait", "mode": "direct", "max_tokens": 10})).good();
+    assert_eq!(stopped.value["error"]["code"], "bound_reached", "{}", stopped.text);
+    let run = &stopped.value["run_id"];
+    let again = client.call("run", json!({"run_id": run})).good();
+    assert_eq!(again.value["error"]["code"], "bound_reached", "{}", again.text);
+    let ended = client.call("run", json!({"run_id": run, "max_tokens": 100_000})).good();
+    assert_eq!((&ended.value["status"], &ended.value["answer"]), (&json!("completed"), &json!("done at last")));
+    client.close();
+}
+
+#[test]
 fn a_run_that_is_not_waited_for_is_looked_at_and_stopped() {
     let world = free(Script::new().once(When::tools(), [Reply::hang()]).on(When::tools(), [done("done at last")]));
     let client = Client::of(&world);
@@ -313,7 +327,8 @@ fn what_is_wrong_is_said() {
         ("plan", json!({"goal": "x", "mode": "sideways"}), "`mode`"),
         ("plan", json!({"goal": "x", "mode": "complex", "max_tokens": 10}), "the bound on tokens was reached"),
         ("run", json!({}), "One of `goal`, `plan` and `run_id` is needed"),
-        ("run", json!({"run_id": "r", "goal": "x", "mode": "simple"}), "leave out `plan` and `mode`"),
+        ("run", json!({"run_id": "r", "goal": "x", "mode": "simple"}), "leave out `plan`, `mode` and `unattended`"),
+        ("run", json!({"run_id": "r", "unattended": true}), "leave out `plan`, `mode` and `unattended`"),
         ("run", json!({"run_id": "nowhere", "goal": "x"}), "there is no run \"nowhere\""),
         ("run", json!({"goal": "x", "max_seconds": 0}), "`max_seconds`"),
         ("run", json!({"goal": "x", "max_cost_usd": -1}), "`max_cost_usd`"),

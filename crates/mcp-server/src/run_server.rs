@@ -75,6 +75,14 @@ impl Choice {
         bounds.max_cost_usd = self.max_cost_usd.or(bounds.max_cost_usd);
         bounds.max_seconds = self.max_seconds.or(bounds.max_seconds);
     }
+
+    /// Returns the bounds of an earlier run with those that are given here, if they differ from its own.
+    fn new_bounds(&self, offered: &RunServer, run: &RunId) -> Result<Option<Bounds>, ToolError> {
+        let before = offered.runs.resumable(run).map_err(failed)?.bounds;
+        let mut bounds = before.clone();
+        self.bound(&mut bounds);
+        Ok((bounds != before).then_some(bounds))
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -97,7 +105,7 @@ struct RunParameters {
     choice: Choice,
     /// True, the default, to wait for the end of the run; false to get its id at once and its state by `progress`
     wait: Option<bool>,
-    /// True if nobody will answer questions: instead of waiting for an answer the run ends with a report
+    /// For a new run: true if nobody will answer questions: instead of waiting for an answer the run ends with a report
     unattended: Option<bool>,
 }
 
@@ -183,22 +191,19 @@ async fn run(offered: &Arc<RunServer>, parameters: RunParameters, context: ToolC
     let wait = parameters.wait.unwrap_or(true);
     let begun = async {
         match parameters {
-            RunParameters { run_id: Some(run_id), goal: None, plan: None, choice: choice @ Choice { mode: None, .. }, .. } => {
+            RunParameters {
+                run_id: Some(run_id), goal, plan: None, choice: choice @ Choice { mode: None, .. }, unattended: None, ..
+            } => {
                 let run = offered.runs.find(&run_id).map_err(failed)?;
-                go_on(offered, &run, choice.model, &context, wait).await
-            }
-            RunParameters { run_id: Some(run_id), goal: Some(goal), plan: None, choice: choice @ Choice { mode: None, .. }, .. } => {
-                let run = offered.runs.find(&run_id).map_err(failed)?;
-                let before = offered.runs.resumable(&run).map_err(failed)?.bounds;
-                let mut bounds = before.clone();
-                choice.bound(&mut bounds);
-                let bounds = (bounds != before).then_some(bounds);
+                let Some(goal) = goal else { return go_on(offered, &run, choice, &context, wait).await };
+                let bounds = choice.new_bounds(offered, &run)?;
                 let drive = drive(choice.model, &context, wait);
                 let driven = offered.runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
                 Ok(forward_events(offered, driven, &context, wait))
             }
             RunParameters { run_id: Some(_), .. } => Err(ToolError::InvalidParameters(
-                "`run_id` goes on with a run: leave out `plan` and `mode`. `goal` is the next goal of a run that has ended.".to_owned(),
+                "`run_id` goes on with a run: leave out `plan`, `mode` and `unattended`. `goal` is the next goal of a run that has ended."
+                    .to_owned(),
             )),
             RunParameters { goal: None, plan: None, .. } => {
                 Err(ToolError::InvalidParameters("One of `goal`, `plan` and `run_id` is needed.".to_owned()))
@@ -235,14 +240,9 @@ async fn start(offered: &Arc<RunServer>, new: RunParameters, context: &ToolConte
 }
 
 /// Continues a run that was suspended.
-async fn go_on(
-    offered: &Arc<RunServer>,
-    run: &RunId,
-    model: Option<String>,
-    context: &ToolContext,
-    wait: bool,
-) -> Result<RunHandle, ToolError> {
-    let driven = offered.runs.resume(run, None, drive(model, context, wait)).await.map_err(failed)?;
+async fn go_on(offered: &Arc<RunServer>, run: &RunId, choice: Choice, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
+    let bounds = choice.new_bounds(offered, run)?;
+    let driven = offered.runs.resume(run, bounds, drive(choice.model, context, wait)).await.map_err(failed)?;
     Ok(forward_events(offered, driven, context, wait))
 }
 
@@ -330,7 +330,7 @@ async fn answer(offered: &Arc<RunServer>, parameters: AnswerParameters, context:
         let text = format!("Answered: {}\nThe run is under way and takes it up.", question.question);
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
     }
-    let begun = context.cancel.run_until_cancelled(go_on(offered, &run, None, &context, wait)).await;
+    let begun = context.cancel.run_until_cancelled(go_on(offered, &run, Choice::default(), &context, wait)).await;
     settle(offered, begun.ok_or(ToolError::Cancelled)??, &context, wait).await
 }
 
