@@ -37,6 +37,8 @@ use crate::{
 
 /// Roles that resolve to a model even if none of that name is configured.
 pub const ROLES: [&str; 3] = ["default", "planner", "classifier"];
+/// Roles that are done by another role's model unless one of that name is configured.
+const OTHER_ROLES: [&str; 3] = ["lead", "auditor", "search"];
 /// Environment variable that names the model.
 const VARIABLE: &str = "AIME_MODEL";
 /// Beginnings of the names of models whose weights are not published.
@@ -175,7 +177,7 @@ pub fn build(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
 /// Returns the models that a run may ask: the roles, those that profiles and categories name, their fallbacks, and all models on servers,
 /// which tasks of a plan may name.
 fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, RunsError> {
-    let mut open: Vec<String> = ROLES.map(str::to_owned).to_vec();
+    let mut open: Vec<String> = ROLES.into_iter().chain(OTHER_ROLES).map(str::to_owned).collect();
     open.extend(setup.profiles()?.iter().filter_map(|profile| profile.model.clone()));
     open.extend(setup.categories()?.into_iter().filter_map(|category| category.model));
     open.extend(choice.models.iter().filter(|(_, model)| model.provider != Provider::Local).map(|(name, _)| name.clone()));

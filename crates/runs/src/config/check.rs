@@ -93,6 +93,7 @@ pub(super) fn faults(config: &Config) -> Vec<ValueFault> {
         want(cost.is_finite() && cost > 0.0, "run.max_cost_usd", &cost, message!("wanted-above"));
     }
     want(planning.max_attempts > 0, "planning.max_attempts", &planning.max_attempts, least(1));
+    want((1..=600).contains(&planning.check_seconds), "planning.check_seconds", &planning.check_seconds, range("1", "600"));
     let limits = &planning.limits;
     for (key, limit) in [
         ("max_tasks", limits.max_tasks),

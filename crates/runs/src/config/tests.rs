@@ -237,6 +237,7 @@ fn invalid_values_are_refused() {
         ("classes.capable.file_share", "[classes.capable]\nfile_share = 0.5"),
         ("classes.capable.look_share", "[classes.capable]\nlook_share = 1.5"),
         ("planning.temperature", "[planning]\ntemperature = 3"),
+        ("planning.check_seconds", "[planning]\ncheck_seconds = 601"),
         ("planning.classifier.max_simple_score", "[planning.classifier]\nmax_simple_score = 2"),
         ("planning.classifier.cjk_weight", "[planning.classifier]\ncjk_weight = 0"),
         ("memory.chunk_tokens", "[memory]\nchunk_tokens = 49"),

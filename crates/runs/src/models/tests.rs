@@ -197,6 +197,16 @@ fn every_model_that_a_run_may_ask_needs_prices() {
     }
 }
 
+#[test]
+fn a_local_model_of_any_role_is_opened_and_others_are_not() {
+    let local = |name: &str| format!("[models.{name}]\nprovider = \"local\"\n");
+    let files: String = ["default", "lead", "planner", "classifier", "auditor", "search", "other"].map(local).concat();
+    let setup = setup(config(&files), &[]);
+    let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
+    let used: Vec<String> = used(&choice, &setup).unwrap().into_iter().collect();
+    assert_eq!(used, ["auditor", "classifier", "default", "lead", "planner", "search"]);
+}
+
 /// Creates a setup of only these settings and variables.
 pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
     let environment = Environment::of(variables.iter().copied());

@@ -37,7 +37,7 @@ pub fn settings_of(config: &Config) -> RunSettings {
         growth: config.planning.growth.clone(),
         adaptive: config.planning.adaptive,
         reflect: config.planning.reflect,
-        check_seconds: config.planning.check_seconds.clamp(1, 600),
+        check_seconds: config.planning.check_seconds,
         checks: config.checks.values().map(CheckConfig::criterion).collect(),
         approval: config.permissions.approve,
         plan_approved: false,
