@@ -87,7 +87,16 @@ pub fn build_by(mut command: Command, package: &str, options: &[&str]) -> Result
 ///
 /// cargo downloads them for that, and shows the bytes.
 fn dependencies(package: &str, options: &[&str]) -> String {
-    let options = options.iter().filter(|option| **option != "--release");
+    // `cargo tree` knows neither profiles nor target folders.
+    let mut given = options.iter().copied();
+    let mut options = Vec::new();
+    while let Some(option) = given.next() {
+        match option {
+            "--release" => {}
+            "--target-dir" => drop(given.next()),
+            known => options.push(known),
+        }
+    }
     let mut tree = cargo(["tree", "--package", package, "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]);
     let output = tree.args(options).stderr(Stdio::inherit()).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
