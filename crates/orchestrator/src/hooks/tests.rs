@@ -222,7 +222,7 @@ async fn a_command_has_a_time_limit_a_folder_and_a_clean_environment() {
     assert_eq!(run_in(folder.path(), looks).await, Ok(HookAnswer::Continue));
     let names = std::fs::read_to_string(folder.path().join("names")).unwrap();
     // The shell adds variables of its own, and confinement adds those of a private temp folder.
-    let own = ["AIME_PROCESS", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
+    let own = ["AIME_PROCESS", "AIME_WORKING_FOLDER", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
     let own = own.into_iter().chain(["GOCACHE", "TEMP", "TMP", "TMPDIR", "XDG_CACHE_HOME", "npm_config_cache"]).collect::<Vec<_>>();
     assert!(names.lines().all(|name| own.contains(&name)), "{names}");
     let event: HookEvent = serde_json::from_str(&std::fs::read_to_string(folder.path().join("told")).unwrap()).unwrap();
