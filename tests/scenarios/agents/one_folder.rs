@@ -3,6 +3,7 @@
 use super::*;
 
 /// Only the working folder of the session is the copy. All other paths are relative, also those in the task, in results and in errors.
+/// `cat` writes an error in parts, so it goes through one pipe, in which nothing comes between them.
 // Requirement: 4.41
 #[test]
 fn an_agent_is_sent_no_path_of_its_copy() {
@@ -17,7 +18,7 @@ ask fs/write_text_file "\"path\":\"$here/../outside\",\"content\":\"x\""
 for path in "$here/secret/b" "$here/allowed"; do
   ask session/request_permission "\"toolCall\":{\"toolCallId\":\"u\",\"kind\":\"edit\",\"title\":\"edit\",\"locations\":[{\"path\":\"$path\"}]},\"options\":[{\"optionId\":\"go\",\"name\":\"Go\",\"kind\":\"allow_once\"},{\"optionId\":\"stay\",\"name\":\"Stay\",\"kind\":\"reject_once\"}]"
 done
-terminal "pwd; pwd -P; realpath text; cat $here/missing; cat $FOLDER/text; env; echo x > $here/../planted"
+terminal "pwd; pwd -P; realpath text; cat $here/missing 2>&1 | cat; cat $FOLDER/text; env; echo x > $here/../planted"
 echo "$here" > native
 say "I changed $here/made."
 "#;
