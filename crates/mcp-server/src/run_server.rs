@@ -195,11 +195,7 @@ async fn run(offered: &Arc<RunServer>, parameters: RunParameters, context: ToolC
                 run_id: Some(run_id), goal, plan: None, choice: choice @ Choice { mode: None, .. }, unattended: None, ..
             } => {
                 let run = offered.runs.find(&run_id).map_err(failed)?;
-                let Some(goal) = goal else { return go_on(offered, &run, choice, &context, wait).await };
-                let bounds = choice.new_bounds(offered, &run)?;
-                let drive = drive(choice.model, &context, wait);
-                let driven = offered.runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
-                Ok(forward_events(offered, driven, &context, wait))
+                go_on(offered, (&run, goal), choice, &context, wait).await
             }
             RunParameters { run_id: Some(_), .. } => Err(ToolError::InvalidParameters(
                 "`run_id` goes on with a run: leave out `plan`, `mode` and `unattended`. `goal` is the next goal of a run that has ended."
@@ -239,10 +235,21 @@ async fn start(offered: &Arc<RunServer>, new: RunParameters, context: &ToolConte
     Ok(forward_events(offered, driven, context, wait))
 }
 
-/// Continues a run that was suspended.
-async fn go_on(offered: &Arc<RunServer>, run: &RunId, choice: Choice, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
+/// Resumes a run that was suspended, or continues one that has ended with a new goal.
+async fn go_on(
+    offered: &Arc<RunServer>,
+    (run, goal): (&RunId, Option<String>),
+    choice: Choice,
+    context: &ToolContext,
+    wait: bool,
+) -> Result<RunHandle, ToolError> {
     let bounds = choice.new_bounds(offered, run)?;
-    let driven = offered.runs.resume(run, bounds, drive(choice.model, context, wait)).await.map_err(failed)?;
+    let drive = drive(choice.model, context, wait);
+    let driven = match goal {
+        Some(goal) => offered.runs.continue_run(run, text_of("goal", goal)?, bounds, drive).await,
+        None => offered.runs.resume(run, bounds, drive).await,
+    };
+    let driven = driven.map_err(failed)?;
     Ok(forward_events(offered, driven, context, wait))
 }
 
@@ -330,7 +337,7 @@ async fn answer(offered: &Arc<RunServer>, parameters: AnswerParameters, context:
         let text = format!("Answered: {}\nThe run is under way and takes it up.", question.question);
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
     }
-    let begun = context.cancel.run_until_cancelled(go_on(offered, &run, Choice::default(), &context, wait)).await;
+    let begun = context.cancel.run_until_cancelled(go_on(offered, (&run, None), Choice::default(), &context, wait)).await;
     settle(offered, begun.ok_or(ToolError::Cancelled)??, &context, wait).await
 }
 
