@@ -101,7 +101,7 @@ pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), Snapshot
     let new = tempfile::Builder::new().prefix(".progress-").suffix(".tmp").tempfile_in(folder);
     // The name of the temporary file is of no use to anybody.
     let mut file = new.map_err(|error| failed(error.kind().into()))?;
-    let mut text = serde_json::to_vec_pretty(&Written { schema: PROGRESS_SCHEMA, state }).map_err(|error| failed(error.into()))?;
+    let mut text = serde_json::to_vec(&Written { schema: PROGRESS_SCHEMA, state }).map_err(|error| failed(error.into()))?;
     text.push(b'\n');
     file.write_all(&text).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
