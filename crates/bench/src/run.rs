@@ -8,13 +8,13 @@ use std::{
 
 use aime_orchestrator::{
     OrchestratorBuilder, PlanRoute, RunControl, RunRequest, RunSettings,
-    progress::{Plan, RunStatus},
+    progress::{Plan, RunStatus, TaskId, TaskSpec},
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolScope, TypedTool},
 };
 use anyhow::{Context, Result, ensure};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::Map;
 use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
@@ -61,16 +61,14 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
         Kind::ChangesSomething => Arc::new(tool.touches(ToolScope::Nothing)),
     });
     let builder = OrchestratorBuilder::new().tools(tools).undo(None).folder(folder.path());
-    let tasks: Vec<_> = graph
-        .tasks
-        .iter()
-        .map(|task| {
-            // Estimates are in seconds; only their proportions matter.
-            json!({"id": task.id, "kind": "tool", "tool": "work", "parameters": {"ms": task.ms}, "dependencies": task.after,
-                   "effort_seconds": task.ms.max(1)})
-        })
-        .collect();
-    let plan: Plan = serde_json::from_value(json!({ "tasks": tasks }))?;
+    let tasks = graph.tasks.iter().map(|task| {
+        let parameters = Map::from_iter([("ms".to_owned(), task.ms.into())]);
+        let spec = TaskSpec::tool(task.id.parse()?, "work", parameters);
+        let after = task.after.iter().map(|id| id.parse()).collect::<Result<Vec<TaskId>, _>>()?;
+        // Estimates are in seconds; only their proportions matter.
+        Ok(TaskSpec { effort_seconds: Some(u32::try_from(task.ms.max(1))?), ..spec.after(after) })
+    });
+    let plan = Plan::new("", tasks.collect::<Result<Vec<_>>>()?);
     let mut settings =
         RunSettings { route: PlanRoute::Rules, approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
     settings.max_parallel = u32::try_from(graph.slots)?;
