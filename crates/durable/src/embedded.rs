@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::fast::RandomState;
 use futures::{FutureExt, future::join_all};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -48,7 +49,7 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     ready: Vec<Sent<M>>,
     /// Senders that wait for the commit of the facts that were taken last.
     committed: Vec<oneshot::Sender<()>>,
-    running: HashMap<EffectId, Running>,
+    running: HashMap<EffectId, Running, RandomState>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
     /// True if a commit may not be durable yet.
@@ -92,7 +93,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
             facts,
             ready: Vec::new(),
             committed: Vec::new(),
-            running: HashMap::new(),
+            running: HashMap::default(),
             unflushed: false,
             through: None,
         }

@@ -11,6 +11,8 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use aime_llm::read_json;
 use aime_messages::{Describe, Message, message};
 use aime_progress_management::{Edge, EdgeType, PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
@@ -221,7 +223,7 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
             notes.add(message!("repair-name", task = id));
             spec.description.clone_from(&spec.name);
         }
-        plan.tasks.push(spec);
+        plan.tasks.push(Arc::new(spec));
     }
     names
 }

@@ -150,10 +150,10 @@ impl PlanChecker<'_> {
         if let Err(found) = plan.check() {
             faults.extend(found.faults.into_iter().map(PlanFault::from));
         }
-        for (at, task) in plan.tasks.iter_mut().enumerate() {
+        for (at, task) in plan.tasks.iter_mut().map(Arc::make_mut).enumerate() {
             self.check_task(task, &format!("tasks[{at}]"), repairs, &mut faults);
         }
-        repairs.extend(plan.tasks.iter_mut().filter_map(|task| leave_out_unknown_phase(task, &plan.strategic)));
+        repairs.extend(plan.tasks.iter_mut().map(Arc::make_mut).filter_map(|task| leave_out_unknown_phase(task, &plan.strategic)));
         if let Some(mode) = self.mode {
             faults.extend(mode::faults(&plan, mode, self.limits));
         }

@@ -1,6 +1,6 @@
 //! Brief of an actor: the part of the run that it needs at its start. Its size does not grow with the plan.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use aime_actor_factory::marked;
 use aime_progress_management::{
@@ -27,7 +27,7 @@ pub struct ActorBrief {
     /// Permanent consents that people have given since the run began, as rules.
     pub consents: Vec<String>,
     /// The task.
-    pub spec: TaskSpec,
+    pub spec: Arc<TaskSpec>,
     /// One line for each task around it; may be empty.
     pub overview: String,
     /// Results of the tasks before it, and findings of failed attempts at it or at the tasks that it replaces, in Markdown; may be empty.
@@ -59,7 +59,7 @@ impl ActorBrief {
             category: state.category.clone(),
             risks: Vec::new(),
             consents: state.consents.clone(),
-            spec,
+            spec: Arc::new(spec),
             overview: String::new(),
             results: String::new(),
             returned: None,
@@ -78,7 +78,7 @@ impl ActorBrief {
             category: state.category.clone(),
             risks: state.strategic.risks.clone(),
             consents: state.consents.clone(),
-            spec: known.spec.clone(),
+            spec: Arc::clone(&known.spec),
             overview: state.overview(graph, task, OVERVIEW),
             results: results(state, known, graph.dependencies(task), marks),
             returned: None,

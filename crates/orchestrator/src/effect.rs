@@ -1,5 +1,7 @@
 //! The effects of the run machine.
 
+use std::sync::Arc;
+
 use aime_dynamic_planner::{LeadMemory, Wake};
 use aime_messages::Message;
 use aime_progress_management::{Conclusion, Origin, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp};
@@ -36,7 +38,7 @@ pub enum RunEffect {
     /// Make one tool call for a tool task, and check its criteria.
     CallTool {
         /// The task.
-        spec: Box<TaskSpec>,
+        spec: Arc<TaskSpec>,
         /// The call, references expanded.
         call: ValidatedCall,
         /// True if the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.

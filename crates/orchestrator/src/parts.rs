@@ -11,11 +11,11 @@ use aime_dynamic_planner::{Category, PlanValidator, PlannerSettings, Prompts, Ro
 use aime_llm::Tiers;
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, TaskId, write_snapshot};
 use aime_redact::Redactor;
-use aime_tools::{ToolContext, ToolRegistry};
+use aime_tools::{Approval, ToolContext, ToolRegistry};
 use aime_undo::{Recorder, UndoSettings};
 use tokio::sync::OnceCell;
 
-use crate::{AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunMemory, TraceParents};
+use crate::{AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunInput, RunMemory, TraceParents};
 
 /// The parts that an [`OrchestratorBuilder`](crate::OrchestratorBuilder) was given.
 #[derive(Clone)]
@@ -79,6 +79,13 @@ impl Parts {
     pub(crate) fn recorder(&self, run: &RunId, keep: &Path) -> Option<Recorder> {
         let settings = self.undo.clone()?;
         Some(Recorder::new(self.tool_context.folder.clone(), keep, run.as_str(), settings))
+    }
+
+    /// Applies the denials from the start of a run beside the current ones, and its approval mode, to every call.
+    pub(crate) fn hold_to(&mut self, input: &RunInput) {
+        let context = &mut self.tool_context;
+        context.rules = Arc::new(input.rules.at_most(&context.rules));
+        context.read_only = input.settings.approval == Approval::ReadOnly;
     }
 
     /// Saves the state of a run as a snapshot for people and other programs. The journal remains the truth.

@@ -293,7 +293,7 @@ impl Patching {
             return;
         }
         if let Some(task) = self.state.tasks.get_mut(id) {
-            change.apply_to(&mut task.spec);
+            change.apply_to(task.spec_mut());
         }
         self.places.entry(id.clone()).or_insert_with(|| format!("{place}.change"));
         self.start_over(id);
@@ -356,10 +356,9 @@ impl Patching {
         let edges = self.state.edges.len();
         self.state.edges.retain(|edge| !(edge.from == *from && edge.to == *to));
         let mut removed = self.state.edges.len() < edges;
-        if let Some(task) = self.state.tasks.get_mut(to) {
-            let dependencies = task.spec.dependencies.len();
-            task.spec.dependencies.retain(|id| id != from);
-            removed |= task.spec.dependencies.len() < dependencies;
+        if let Some(task) = self.state.tasks.get_mut(to).filter(|task| task.spec.dependencies.contains(from)) {
+            task.spec_mut().dependencies.retain(|id| id != from);
+            removed = true;
         }
         if !removed {
             self.found.add(place, Problem::UnknownEdge { from: from.clone(), to: to.clone() });

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt::Display,
+    fmt::{self, Display},
+    sync::Arc,
 };
 
 use foldhash::fast::RandomState;
@@ -15,9 +16,26 @@ use crate::{
     reference::{Piece, scan},
 };
 
-/// A task and its place in the checked document.
+/// Place of a task in the checked document. It becomes a text only if a fault is found there.
+pub(crate) enum TaskPlace {
+    /// The task's number in the list of tasks.
+    At(usize),
+    /// A path of the document.
+    Path(String),
+}
+
+impl Display for TaskPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(at) => write!(f, "tasks[{at}]"),
+            Self::Path(path) => f.write_str(path),
+        }
+    }
+}
+
+/// A task and its place.
 pub(crate) struct PlacedTask<'a> {
-    pub(crate) place: String,
+    pub(crate) place: TaskPlace,
     pub(crate) spec: &'a TaskSpec,
     /// True if its own rules are checked; otherwise it only counts as a known task.
     pub(crate) checked: bool,
@@ -52,11 +70,11 @@ impl Plan {
             }
         }
         let tasks: Vec<PlacedTask<'_>> =
-            self.tasks.iter().enumerate().map(|(at, spec)| PlacedTask { place: format!("tasks[{at}]"), spec, checked: true }).collect();
+            self.tasks.iter().enumerate().map(|(at, spec)| PlacedTask { place: TaskPlace::At(at), spec, checked: true }).collect();
         let edges: Vec<PlacedEdge<'_>> =
             self.edges.iter().enumerate().map(|(at, edge)| PlacedEdge { place: format!("edges[{at}]"), edge }).collect();
         check_rules(&tasks, &edges, &mut found);
-        let graph = TaskGraph::new(&self.tasks, &self.edges);
+        let graph = TaskGraph::new(self.tasks.iter().map(Arc::as_ref), &self.edges);
         for path in graph.cycles() {
             found.add(place_of(&tasks, &path), Problem::Cycle { path });
         }
@@ -70,8 +88,10 @@ impl ProgressState {
     #[must_use]
     pub fn plan(&self) -> Plan {
         let stands = |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.status != TaskStatus::Skipped);
-        let mut tasks: Vec<TaskSpec> = self.tasks.values().filter(|task| stands(&task.spec.id)).map(|task| task.spec.clone()).collect();
-        tasks.iter_mut().for_each(|task| task.dependencies.retain(stands));
+        let mut tasks: Vec<_> = self.tasks.values().filter(|task| stands(&task.spec.id)).map(|task| Arc::clone(&task.spec)).collect();
+        for task in tasks.iter_mut().filter(|task| !task.dependencies.iter().all(stands)) {
+            Arc::make_mut(task).dependencies.retain(stands);
+        }
         let edges = self.edges.iter().filter(|edge| stands(&edge.from) && stands(&edge.to)).cloned().collect();
         Plan { schema: PLAN_SCHEMA.to_owned(), goal: self.goal.clone(), strategic: self.strategic.clone(), tasks, edges }
     }
@@ -135,7 +155,7 @@ impl Rules<'_> {
             TaskKind::Actor if spec.description.trim().is_empty() => {
                 found.add(format!("{place}.description"), Problem::MissingDescription);
             }
-            TaskKind::Group if !self.parents.contains(&spec.id) => found.add(place.as_str(), Problem::EmptyGroup),
+            TaskKind::Group if !self.parents.contains(&spec.id) => found.add(place.to_string(), Problem::EmptyGroup),
             _ => {}
         }
         for (name, value) in &spec.parameters {
@@ -222,7 +242,7 @@ impl Rules<'_> {
 
     fn check_parent_cycles(&self, found: &mut Found) {
         let mut reported: HashSet<&TaskId> = HashSet::new();
-        for task in self.tasks.iter().filter(|task| task.checked) {
+        for task in self.tasks.iter().filter(|task| task.checked && task.spec.parent.is_some()) {
             let parent = |id: &&TaskId| self.known.get(*id).and_then(|spec| spec.parent.as_ref());
             let mut path = vec![task.spec.id.clone()];
             for around in std::iter::successors(parent(&&task.spec.id), parent).take(self.tasks.len()) {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{
     DependencyState, EdgeType, Fault, Problem, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
-    check::{PlacedEdge, PlacedTask, check_rules},
+    check::{PlacedEdge, PlacedTask, TaskPlace, check_rules},
     fault::Found,
 };
 
@@ -86,7 +86,11 @@ impl ProgressState {
         let tasks: Vec<PlacedTask<'_>> = self
             .tasks
             .values()
-            .map(|task| PlacedTask { place: format!("tasks.{}", task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
+            .map(|task| PlacedTask {
+                place: TaskPlace::Path(format!("tasks.{}", task.spec.id)),
+                spec: &task.spec,
+                checked: !task.status.is_settled(),
+            })
             .collect();
         let edges: Vec<PlacedEdge<'_>> =
             self.edges.iter().enumerate().map(|(at, edge)| PlacedEdge { place: format!("edges[{at}]"), edge }).collect();

@@ -1,5 +1,7 @@
 //! The fold: events determine the progress of a run. Nothing else changes it.
 
+use std::sync::Arc;
+
 use aime_messages::Message;
 use serde_json::{Map, Value};
 
@@ -399,7 +401,7 @@ impl ProgressState {
         self.version = 1;
         self.strategic = plan.strategic.clone();
         self.edges.clone_from(&plan.edges);
-        self.tasks = plan.tasks.iter().map(|spec| (spec.id.clone(), Task::new(spec.clone(), 1))).collect();
+        self.tasks = plan.tasks.iter().map(|spec| (spec.id.clone(), Task::new(Arc::clone(spec), 1))).collect();
         Ok(())
     }
 

@@ -61,6 +61,8 @@ pub struct TaskGraph {
     flow: DiGraph<(), (), usize>,
     /// The nodes in topological order: each after those it waits for.
     pub(crate) order: Vec<usize>,
+    /// True if tasks wait for one another in a cycle.
+    has_cycle: bool,
 }
 
 /// Default effort of an actor task, in seconds.
@@ -95,8 +97,10 @@ impl TaskGraph {
         drop_own_children(&mut nodes);
         link(&mut nodes);
         let flow = flow(&nodes);
-        let order = kosaraju_scc(&flow).into_iter().rev().flatten().map(NodeIndex::index).collect();
-        Self { nodes, index, flow, order }
+        let knots = kosaraju_scc(&flow);
+        let has_cycle = knots.iter().any(|knot| knot.len() > 1);
+        let order = knots.into_iter().rev().flatten().map(NodeIndex::index).collect();
+        Self { nodes, index, flow, order, has_cycle }
     }
 
     /// Returns the tasks that `task` waits for by its own dependencies, edges and references, in the order of their
@@ -144,6 +148,9 @@ impl TaskGraph {
 
     /// Does the same as [`TaskGraph::cycles`], ignoring settled tasks.
     pub(crate) fn cycles_without(&self, settled: impl Fn(&TaskId) -> bool) -> Vec<Vec<TaskId>> {
+        if !self.has_cycle {
+            return Vec::new();
+        }
         let out: Vec<bool> = self.nodes.iter().map(|node| settled(&node.id)).collect();
         let left_out = |at: NodeIndex<usize>| out.get(at.index()).copied().unwrap_or(true);
         let live = self.flow.filter_map(
@@ -184,7 +191,7 @@ impl ProgressState {
     /// Returns the graph of the current plan. It changes only with [`ProgressState::version`].
     #[must_use]
     pub fn graph(&self) -> TaskGraph {
-        TaskGraph::new(self.tasks.values().map(|task| &task.spec), &self.edges)
+        TaskGraph::new(self.tasks.values().map(|task| &*task.spec), &self.edges)
     }
 }
 

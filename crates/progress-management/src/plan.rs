@@ -1,5 +1,7 @@
 //! The plan document, `aime.plan/v1`, which a planner or a person writes.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -30,7 +32,7 @@ pub struct Plan {
     #[serde(default)]
     pub strategic: Strategic,
     /// The tactical part: the tasks in display order.
-    pub tasks: Vec<TaskSpec>,
+    pub tasks: Vec<Arc<TaskSpec>>,
     /// Edges besides the plain dependencies that tasks name themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edge>,
@@ -239,7 +241,7 @@ impl Plan {
             schema: plan_schema(),
             goal: goal.into(),
             strategic: Strategic::default(),
-            tasks: tasks.into_iter().collect(),
+            tasks: tasks.into_iter().map(Arc::new).collect(),
             edges: Vec::new(),
         }
     }
@@ -247,7 +249,7 @@ impl Plan {
     /// Returns the plan with this owner for all its criteria.
     #[must_use]
     pub fn owned_by(mut self, owner: Owner) -> Self {
-        let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut task.completion_criteria);
+        let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut Arc::make_mut(task).completion_criteria);
         of_tasks.chain(&mut self.strategic.success_criteria).for_each(|criterion| criterion.owner = owner);
         self
     }
@@ -257,7 +259,7 @@ impl Plan {
     pub fn revised(mut self, former: &Self, owner: Owner) -> Self {
         let of_tasks = former.tasks.iter().flat_map(|task| &task.completion_criteria);
         let known: Vec<&Criterion> = of_tasks.chain(&former.strategic.success_criteria).collect();
-        let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut task.completion_criteria);
+        let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut Arc::make_mut(task).completion_criteria);
         for criterion in of_tasks.chain(&mut self.strategic.success_criteria) {
             criterion.owner = known.iter().find(|known| known.check == criterion.check).map_or(owner, |known| known.owner);
         }

@@ -1,5 +1,7 @@
 //! A task during the run.
 
+use std::sync::Arc;
+
 use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +35,7 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Specification of the task.
-    pub spec: TaskSpec,
+    pub spec: Arc<TaskSpec>,
     /// Status of the task.
     pub status: TaskStatus,
     /// Number of starts, interruptions included.
@@ -204,9 +206,9 @@ pub struct ProgressReport {
 impl Task {
     /// Returns a new task of the plan: pending, never started.
     #[must_use]
-    pub fn new(spec: TaskSpec, version: u32) -> Self {
+    pub fn new(spec: impl Into<Arc<TaskSpec>>, version: u32) -> Self {
         Self {
-            spec,
+            spec: spec.into(),
             status: TaskStatus::Pending,
             attempts: 0,
             failures: 0,
@@ -224,6 +226,11 @@ impl Task {
             claimed_by: None,
             lost_dependencies: Vec::new(),
         }
+    }
+
+    /// Returns the specification to change it. The plan that shares it stays as it is.
+    pub fn spec_mut(&mut self) -> &mut TaskSpec {
+        Arc::make_mut(&mut self.spec)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Builders of plans and states for tests.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -54,7 +56,13 @@ pub(crate) fn conditional(from: &str, to: &str, condition: &str) -> Edge {
 }
 
 pub(crate) fn plan_of(tasks: Vec<TaskSpec>, edges: Vec<Edge>) -> Plan {
-    Plan { schema: PLAN_SCHEMA.into(), goal: "the goal".into(), strategic: Strategic::default(), tasks, edges }
+    Plan {
+        schema: PLAN_SCHEMA.into(),
+        goal: "the goal".into(),
+        strategic: Strategic::default(),
+        tasks: tasks.into_iter().map(Arc::new).collect(),
+        edges,
+    }
 }
 
 pub(crate) fn patch_of(changes: Vec<PlanChange>) -> PlanPatch {

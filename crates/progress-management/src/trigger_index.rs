@@ -16,8 +16,10 @@ pub struct TriggerIndex {
     running: BTreeSet<usize>,
     blocked: BTreeSet<usize>,
     failed: BTreeSet<usize>,
-    waiting: BTreeSet<usize>,
-    unsettled: BTreeSet<usize>,
+    /// Number of tasks without groups that are pending, ready or blocked.
+    waiting: usize,
+    /// Number of tasks that are not settled.
+    unsettled: usize,
     /// Positions of unprocessed evidence, with its significance.
     unused: BTreeSet<(Significance, usize)>,
     /// Origins of each task's conclusion by the task's position, if there are any.
@@ -35,14 +37,15 @@ impl TriggerIndex {
             running: BTreeSet::new(),
             blocked: BTreeSet::new(),
             failed: BTreeSet::new(),
-            waiting: BTreeSet::new(),
-            unsettled: BTreeSet::new(),
+            waiting: 0,
+            unsettled: 0,
             unused: BTreeSet::new(),
             origins: BTreeMap::new(),
             read: BTreeMap::new(),
         };
         for (at, task) in state.tasks.values().enumerate() {
-            trigger_index.count(at, task);
+            trigger_index.place(at, task);
+            trigger_index.count(task, task.status, 1);
             trigger_index.count_origins(at, task);
         }
         trigger_index.count_evidence(state);
@@ -56,9 +59,11 @@ impl TriggerIndex {
             return;
         }
         match event {
-            ProgressEvent::TaskStatusChanged { task, .. } => {
+            ProgressEvent::TaskStatusChanged { task, from, to, .. } => {
                 if let Some((at, _, task)) = state.tasks.get_full(task) {
-                    self.count(at, task);
+                    self.place(at, task);
+                    self.count(task, *from, -1);
+                    self.count(task, *to, 1);
                 }
             }
             ProgressEvent::TaskConcluded { task, .. } => {
@@ -95,13 +100,13 @@ impl TriggerIndex {
     /// Returns true if any task except groups is pending, ready or blocked.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        self.waiting > 0
     }
 
     /// Returns true if any task is not settled.
     #[must_use]
     pub fn has_unsettled(&self) -> bool {
-        !self.unsettled.is_empty()
+        self.unsettled > 0
     }
 
     /// Returns the unprocessed evidence of at least this significance, in the order of arrival.
@@ -118,14 +123,24 @@ impl TriggerIndex {
         self.read.keys().take(MAX_ORIGINS)
     }
 
-    fn count(&mut self, at: usize, task: &Task) {
-        use TaskStatus::{Blocked, Failed, Pending, Ready, Running};
+    /// Puts a task into the sets of its status.
+    fn place(&mut self, at: usize, task: &Task) {
+        use TaskStatus::{Blocked, Failed, Running};
         let (status, works) = (task.status, task.spec.kind != TaskKind::Group);
         put(&mut self.running, at, works && status == Running);
         put(&mut self.blocked, at, status == Blocked && !task.held);
         put(&mut self.failed, at, works && status == Failed);
-        put(&mut self.waiting, at, works && matches!(status, Pending | Ready | Blocked));
-        put(&mut self.unsettled, at, !status.is_settled());
+    }
+
+    /// Adds a task to the numbers of a status, or takes it away.
+    fn count(&mut self, task: &Task, status: TaskStatus, change: isize) {
+        use TaskStatus::{Blocked, Pending, Ready};
+        if task.spec.kind != TaskKind::Group && matches!(status, Pending | Ready | Blocked) {
+            self.waiting = self.waiting.saturating_add_signed(change);
+        }
+        if !status.is_settled() {
+            self.unsettled = self.unsettled.saturating_add_signed(change);
+        }
     }
 
     fn count_origins(&mut self, at: usize, task: &Task) {

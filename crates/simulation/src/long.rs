@@ -16,7 +16,7 @@ use aime_orchestrator::{
     Bounds, BuildError, Isolation, Orchestrator, OrchestratorError, PlanRoute, PublishedEvent, RunControl, RunMachine, RunRequest,
     RunResult, RunSettings, facts_to_next_snapshot, run_status,
 };
-use aime_progress_management::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
+use aime_progress_management::{Plan, RunStatus, TaskId, TaskSpec};
 use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, TypedTool};
 use futures::stream::BoxStream;
 use schemars::JsonSchema;
@@ -269,13 +269,7 @@ impl Long {
             let dependencies = number.checked_sub(LANES).and_then(id).into_iter().collect();
             Some(TaskSpec { dependencies, ..TaskSpec::actor(id(number)?, format!("Look at part {number}")) })
         };
-        Plan {
-            schema: PLAN_SCHEMA.to_owned(),
-            goal: "look at all of it".to_owned(),
-            strategic: Strategic::default(),
-            tasks: (0..self.tasks).filter_map(task).collect(),
-            edges: Vec::new(),
-        }
+        Plan::new("look at all of it", (0..self.tasks).filter_map(task))
     }
 
     fn settings(self) -> RunSettings {

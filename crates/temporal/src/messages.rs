@@ -1,5 +1,7 @@
 //! Messages between workflows and workers. Later versions must be able to read each form: new fields have defaults.
 
+use std::sync::Arc;
+
 use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, LEAD_PREFIX, LeadRest, PersonMessage};
 use aime_durable::{EffectId, Machine};
 use aime_messages::{Message, stored::with_ids};
@@ -229,7 +231,7 @@ pub struct JudgeInput {
     /// The effect that began it.
     pub id: EffectId,
     /// The task.
-    pub spec: TaskSpec,
+    pub spec: Arc<TaskSpec>,
     /// Conclusion of the actor.
     pub conclusion: Conclusion,
     /// The calls in this attempt and those before it.

@@ -251,7 +251,7 @@ impl Screen {
     /// Returns the tasks as a tree, with their depth.
     pub(crate) fn rows(&self) -> Vec<(usize, &Task)> {
         let Some(state) = &self.state else { return Vec::new() };
-        let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &task.spec).collect();
+        let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &*task.spec).collect();
         tree_order(&specs).into_iter().filter_map(|(depth, spec)| Some((depth, state.tasks.get(&spec.id)?))).collect()
     }
 

@@ -1,5 +1,7 @@
 //! Plan as a checklist.
 
+use std::sync::Arc;
+
 use aime_progress_management::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
 use aime_terminal::tree_order;
 
@@ -13,7 +15,7 @@ const WIDTH: usize = 100;
 
 /// Describes the tasks of a plan that has not run, children under their parents.
 pub(crate) fn describe_plan(plan: &Plan) -> String {
-    let specs: Vec<&TaskSpec> = plan.tasks.iter().collect();
+    let specs: Vec<&TaskSpec> = plan.tasks.iter().map(Arc::as_ref).collect();
     let lines = tree_order(&specs).into_iter().map(|(depth, spec)| {
         let after: Vec<&str> = spec.dependencies.iter().map(TaskId::as_str).collect();
         let after = if after.is_empty() { String::new() } else { format!(" {DIM}{}{DIM:#}", msg!("tree-after", tasks = after.join(", "))) };
@@ -112,6 +114,6 @@ fn mark(status: TaskStatus) -> String {
 }
 
 fn tasks(state: &ProgressState) -> Vec<(usize, &Task)> {
-    let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &task.spec).collect();
+    let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &*task.spec).collect();
     tree_order(&specs).into_iter().filter_map(|(depth, spec)| Some((depth, state.tasks.get(&spec.id)?))).collect()
 }

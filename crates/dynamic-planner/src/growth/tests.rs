@@ -154,7 +154,7 @@ fn growth_has_a_cap_and_merges_near_it() {
 fn what_is_not_going_to_be_done_and_groups_take_no_room() {
     let mut state = state(&numbered(4), 1);
     state.tasks[1].status = TaskStatus::Skipped;
-    state.tasks[2].spec.kind = TaskKind::Group;
+    state.tasks[2].spec_mut().kind = TaskKind::Group;
     assert_eq!(Room::of(&state, &GrowthSettings::default()), Room { used: 2, most: 20, must_merge: false });
 }
 

@@ -135,7 +135,7 @@ fn tools_and_skills_of_a_task_are_read() {
         task
     };
     let spec = read(json!({"tasks": [task(&members)]})).plan.tasks.remove(0);
-    assert_eq!((spec.denied_tools, spec.skills), (vec!["bash".to_owned(), "mcp__*".to_owned()], vec!["bake".to_owned()]));
+    assert_eq!((&*spec.denied_tools, &*spec.skills), (&["bash".to_owned(), "mcp__*".to_owned()][..], &["bake".to_owned()][..]));
     let change = json!({"op": "modify_task", "id": "a", "change": members});
     let patch = patch_from_value(&json!({"changes": [change]})).unwrap();
     let [PlanChange::ModifyTask { change, .. }] = patch.patch.changes.as_slice() else { panic!("{patch:?}") };

@@ -1,5 +1,7 @@
 //! The limits of each mode.
 
+use std::sync::Arc;
+
 use aime_messages::{Message, message};
 use aime_progress_management::{Plan, PlanMode, TaskId, TaskKind};
 
@@ -14,7 +16,8 @@ pub(super) fn chain(plan: &mut Plan) -> Option<Message> {
     }
     let mut before: Option<TaskId> = None;
     for task in plan.tasks.iter_mut().filter(|task| task.kind != TaskKind::Group) {
-        task.dependencies.extend(before.replace(task.id.clone()));
+        let after = before.replace(task.id.clone());
+        Arc::make_mut(task).dependencies.extend(after);
     }
     Some(message!("repair-row"))
 }

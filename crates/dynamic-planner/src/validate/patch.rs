@@ -38,7 +38,7 @@ impl PlanChecker<'_> {
                         self.check_bundles(bundles, (&*id, format!("{place}.change.bundles")), &mut repairs, &mut faults);
                     }
                     if let Some(task) = task.filter(|_| change.bundles.is_some() || change.profile.is_some()) {
-                        let mut changed = task.clone();
+                        let mut changed = TaskSpec::clone(task);
                         change.apply_to(&mut changed);
                         self.check_capabilities(&changed, &format!("{place}.change.bundles"), &mut faults);
                     }

@@ -357,7 +357,7 @@ proptest! {
     #[test]
     fn what_passes_has_no_cycle(plan in plans(), mode in prop::option::of(Just(PlanMode::Complex))) {
         if let Ok(checked) = check_with(&plan, mode) {
-            let graph = aime_progress_management::TaskGraph::new(&checked.plan.tasks, &checked.plan.edges);
+            let graph = aime_progress_management::TaskGraph::new(checked.plan.tasks.iter().map(AsRef::as_ref), &checked.plan.edges);
             prop_assert_eq!(graph.cycles(), Vec::<Vec<TaskId>>::new());
             prop_assert!(checked.plan.check().is_ok());
         }

@@ -1,6 +1,6 @@
 //! Events of hooks, and the changes that hooks may make to them.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use aime_progress_management::{Conclusion, HookAction, HookOutcome, HookPoint, RunId, TaskId, TaskSpec};
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ pub enum HookPayload {
     /// An attempt at a task.
     Task {
         /// The task.
-        spec: Box<TaskSpec>,
+        spec: Arc<TaskSpec>,
         /// Result of the attempt, after it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conclusion: Option<Conclusion>,

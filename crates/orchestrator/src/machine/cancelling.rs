@@ -205,7 +205,7 @@ mod tests {
         let dependencies = vec![id("a")];
         let tool = Some("look".to_owned());
         tasks.push(TaskSpec { kind: TaskKind::Tool, tool, parameters, dependencies, ..TaskSpec::actor(id("d"), "") });
-        let plan = Plan { goal: "g".to_owned(), tasks, ..serde_json::from_value(json!({"tasks": []})).unwrap() };
+        let plan = Plan::new("g", tasks);
         state.apply(Timestamp::from_millis(0), &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
         state
     }

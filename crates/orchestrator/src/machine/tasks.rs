@@ -138,7 +138,9 @@ impl RunMachine {
         };
         brief.returned = self.executions.returned(task).cloned();
         if let Some(claim) = self.executions.claim_of(task) {
-            brief.spec.profile = claim.profile.clone().or(brief.spec.profile.take());
+            if claim.profile.is_some() {
+                Arc::make_mut(&mut brief.spec).profile.clone_from(&claim.profile);
+            }
             brief.results = format!("{}\n\n### From the worker that hands it over\n{}", brief.results, claim.words).trim().to_owned();
         }
         if let Some(words) = self.words_about_need(task) {
@@ -165,7 +167,7 @@ impl RunMachine {
 
     /// Calls the tool of a tool task, once its references are expanded and the call is permitted.
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
-        let Some(spec) = self.state.tasks.get(task).map(|known| Box::new(known.spec.clone())) else { return };
+        let Some(spec) = self.state.tasks.get(task).map(|known| Arc::clone(&known.spec)) else { return };
         if let Some(FinishedCall { call, result }) = self.executions.finished_call(task).cloned() {
             let origins = self.origins_of_call(refers(&spec));
             let effect = RunEffect::CallTool { spec, call, read_only: true, origins, result: Some(result) };
@@ -467,7 +469,14 @@ const fn is_repeatable(tool_spec: &ToolSpec) -> bool {
 
 /// Returns the name of an attempt at a task, which is that of the call of a tool task.
 fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> String {
-    format!("{task}/{execution}/{attempt}")
+    // With room for both numbers, because every task needs the name twice.
+    let mut name = String::with_capacity(task.as_str().len() + 8);
+    name.push_str(task.as_str());
+    for number in [execution, attempt] {
+        name.push('/');
+        name.push_str(&number.to_string());
+    }
+    name
 }
 
 pub(super) fn failure(error: impl Into<Message>, cause: Option<FailureCause>) -> Conclusion {

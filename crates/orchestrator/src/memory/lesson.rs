@@ -120,10 +120,8 @@ mod tests {
     fn memory(origins: Vec<Origin>) -> Memory {
         let now = Timestamp::from_millis(0);
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Tidy".to_owned(), now);
-        let (schema, goal, strategic) =
-            (aime_progress_management::PLAN_SCHEMA.to_owned(), String::new(), aime_progress_management::Strategic::default());
         let task = || TaskId::new("a").unwrap();
-        let plan = Plan { schema, goal, strategic, tasks: vec![TaskSpec::actor(task(), "Tidy")], edges: vec![] };
+        let plan = Plan::new("", [TaskSpec::actor(task(), "Tidy")]);
         state.apply(now, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
         state.tasks.get_mut(&task()).unwrap().conclusion = Some(Conclusion { origins, ..Conclusion::success("tidied") });
         lesson(&"r".parse().unwrap(), &state, None, 0).unwrap()

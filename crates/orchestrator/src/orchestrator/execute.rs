@@ -53,6 +53,7 @@ impl Orchestrator {
         let mut parts = self.parts.clone();
         let background = BackgroundProcesses::default();
         parts.tool_context.background = Some(background.clone());
+        parts.hold_to(&start.input);
         let runner = Arc::new(RunRunner {
             has_journal: true,
             audits: OnceCell::new(),

@@ -8,6 +8,7 @@ mod reports;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
@@ -207,11 +208,12 @@ impl RunRunner {
     }
 
     pub(super) fn tool_context(&self, cancel: CancellationToken, task: &TaskId) -> ToolContext {
-        let outputs = self.parts.keep.join("runs").join(self.run.as_str()).join(task.as_str());
-        let context = self.parts.tool_context.clone().with_cancel(cancel).with_output_folder(outputs);
-        // Applies the denials from the start of the run and the current ones.
-        let rules = Arc::new(self.input.rules.at_most(&context.rules));
-        ToolContext { rules, read_only: self.input.settings.approval == Approval::ReadOnly, ..context }
+        let (keep, parts) = (&self.parts.keep, ["runs", self.run.as_str(), task.as_str()]);
+        // With room for all of it, because every call needs the path.
+        let mut outputs = PathBuf::with_capacity(keep.as_os_str().len() + parts.iter().map(|part| part.len() + 1).sum::<usize>());
+        outputs.push(keep);
+        outputs.extend(parts);
+        self.parts.tool_context.clone().with_cancel(cancel).with_output_folder(outputs)
     }
 
     /// Returns the trace context of a call, if telemetry is on.

@@ -36,7 +36,7 @@ pub struct EndedAttempt<'a> {
     /// The effect that started the attempt.
     pub id: EffectId,
     /// The task.
-    pub spec: &'a TaskSpec,
+    pub spec: &'a Arc<TaskSpec>,
     /// Result of the attempt.
     pub conclusion: Conclusion,
     /// The calls in this attempt and the earlier ones.
@@ -59,6 +59,7 @@ impl Orchestrator {
         let mut parts = self.parts().clone();
         // Another process may carry out the next effect, so nothing may continue in the background.
         parts.tool_context.background = None;
+        parts.hold_to(&input);
         let runner = RunRunner {
             run: run.clone(),
             private: PrivateWorkspaces::new(&parts, &run),
@@ -134,7 +135,7 @@ impl RemoteEffects {
         let checks = merged.into_iter().chain(checks).collect();
         context.revoked_if_out_of_budget().await;
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms };
-        let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;
+        let fact = self.runner.after_attempt(Arc::clone(spec), fact, &context).await;
         while let Some(fact) = on_the_way.ready() {
             on_fact(fact.without_secrets(self.redactor()));
         }

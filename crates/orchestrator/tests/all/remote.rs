@@ -1,6 +1,6 @@
 //! Effects carried out one at a time, as by hosts that drive the machines elsewhere.
 
-use std::{collections::VecDeque, future::pending};
+use std::{collections::VecDeque, future::pending, sync::Arc};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput};
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
@@ -321,7 +321,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
     let effects = driven(&bench, "Four lines", plan.clone()).apart();
     let id = EffectId::new("first/1/1");
     let call = |tool: &str, parameters: serde_json::Value| RunEffect::CallTool {
-        spec: Box::new(plan.tasks.first().unwrap().clone()),
+        spec: Arc::clone(plan.tasks.first().unwrap()),
         call: bench.call(tool, parameters),
         read_only: false,
         origins: Vec::new(),

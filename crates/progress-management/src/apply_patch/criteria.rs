@@ -16,7 +16,7 @@ impl Patching {
         }
         let version = self.state.version;
         let criteria = match task.map(|id| self.state.tasks.get_mut(id)) {
-            Some(Some(task)) => &mut task.spec.completion_criteria,
+            Some(Some(task)) => &mut task.spec_mut().completion_criteria,
             Some(None) => return,
             None => &mut self.state.strategic.success_criteria,
         };

@@ -92,7 +92,7 @@ impl Patching {
             }
         }
         if let Some(task) = self.state.tasks.get_mut(id) {
-            task.spec.dependencies = rewired;
+            task.spec_mut().dependencies = rewired;
         }
     }
 
@@ -109,8 +109,9 @@ impl Patching {
             match self.successor(old) {
                 Some(new) if new != *id => {
                     if let Some(task) = self.state.tasks.get_mut(id) {
-                        rename_in(&mut task.spec.parameters, old, &new);
-                        task.spec.description = rename(&task.spec.description, old, &new);
+                        let spec = task.spec_mut();
+                        rename_in(&mut spec.parameters, old, &new);
+                        spec.description = rename(&spec.description, old, &new);
                     }
                 }
                 _ => self.found.add(format!("{place}.parameters"), Problem::LostResult { id: id.clone(), of: old.clone() }),

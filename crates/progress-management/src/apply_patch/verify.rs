@@ -3,7 +3,7 @@
 use super::Patching;
 use crate::{
     DependencyState, EdgeType, Problem, TaskId, TaskStatus,
-    check::{PlacedEdge, PlacedTask, check_rules, place_of},
+    check::{PlacedEdge, PlacedTask, TaskPlace, check_rules, place_of},
     fault::Found,
 };
 
@@ -17,7 +17,7 @@ impl Patching {
             .state
             .tasks
             .values()
-            .map(|task| PlacedTask { place: place(&task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
+            .map(|task| PlacedTask { place: TaskPlace::Path(place(&task.spec.id)), spec: &task.spec, checked: !task.status.is_settled() })
             .collect();
         let edges: Vec<PlacedEdge<'_>> = self
             .state

@@ -17,7 +17,7 @@ fn task<'a>(state: &'a mut ProgressState, name: &str) -> &'a mut Task {
 // Requirement: 7.18
 #[test]
 fn what_the_fold_cannot_have_made_is_found() {
-    check(|state| task(state, "b").spec.dependencies = ids("zz"), &["tasks.b.dependencies[0]: unknown task \"zz\""]);
+    check(|state| task(state, "b").spec_mut().dependencies = ids("zz"), &["tasks.b.dependencies[0]: unknown task \"zz\""]);
     check(
         |state| task(state, "b").status = TaskStatus::Running,
         &["the task \"b\" is running, but has no time of its start", "the task \"b\" is running, but was never started"],
@@ -26,7 +26,7 @@ fn what_the_fold_cannot_have_made_is_found() {
     check(|state| task(state, "a").failed_for_good = true, &["the task \"a\" is completed, but is marked as failed for good"]);
     check(|state| task(state, "b").held = true, &["the task \"b\" is ready, but is marked as held back"]);
     check(|state| task(state, "b").version = 7, &["the task \"b\" is ready, but comes from a version that the plan has not had"]);
-    check(|state| task(state, "b").spec.id = id("x"), &["the task \"x\" is stored under the id \"b\""]);
+    check(|state| task(state, "b").spec_mut().id = id("x"), &["the task \"x\" is stored under the id \"b\""]);
     check(|state| state.version = 3, &["the plan has version 3, and there are 0 decisions"]);
     check(
         |state| {
@@ -51,7 +51,7 @@ fn a_task_that_ran_ahead_of_its_dependencies_is_found() {
 #[test]
 fn a_cycle_is_found() {
     let mut state = state("a\nb: a");
-    task(&mut state, "a").spec.dependencies = ids("b");
+    task(&mut state, "a").spec_mut().dependencies = ids("b");
     let found: Vec<String> = state.inconsistencies().iter().map(ToString::to_string).collect();
     assert_eq!(found, ["tasks: a cycle: a → b → a; remove one of these dependencies"]);
 }

@@ -159,7 +159,7 @@ fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
 fn what_was_missing_before_it_may_be_done_already() {
     let mut state = troubled();
     let mut ready = state.tasks[&id("read")].clone();
-    ready.spec.id = id("build");
+    ready.spec_mut().id = id("build");
     state.tasks.insert(id("build"), ready);
     let handled = handled_failures(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
     assert!(handled.iter().any(|lowered| lowered.to_string() == "convert is retried"), "it did not wait for that when it failed");

@@ -143,13 +143,7 @@ mod tests {
         let setup = Setup::builder(Environment::of([("XDG_CONFIG_HOME", config.as_str())])).open(Some(&path("work"))).unwrap();
         let task =
             |profile: &str| TaskSpec { profile: Some(profile.to_owned()), ..TaskSpec::actor("a".parse().unwrap(), "do it".to_owned()) };
-        let plan = |profile| Plan {
-            schema: "aime.plan/v1".to_owned(),
-            goal: String::new(),
-            strategic: Default::default(),
-            tasks: vec![task(profile)],
-            edges: Vec::new(),
-        };
+        let plan = |profile| Plan::new("", [task(profile)]);
         assert!(setup.check_without_agents(&plan("sisyphus")).is_ok());
         let refused = setup.check_without_agents(&plan("helper")).unwrap_err();
         assert_eq!(

@@ -61,8 +61,11 @@ impl ProtectedPlaces {
             Source::Server { .. } | Source::Servers { .. } => true,
             Source::Touched => !spec.read_only && matches!(spec.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything),
         };
+        if !any && spec.read_only {
+            return None;
+        }
         let granted = context.rules.granted(spec.name(), parameters);
-        let by_file_tool = !any && !spec.read_only && granted.names_places();
+        let by_file_tool = !any && granted.names_places();
         if !any && !by_file_tool {
             return None;
         }

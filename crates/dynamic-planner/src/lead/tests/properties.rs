@@ -21,7 +21,7 @@ prop_compose! {
             (task.status, task.held) = (STATUSES[*status], *held);
             let mut conclusion = Conclusion::new(Outcome::Success, "Done.");
             conclusion.text = Some(text.clone());
-            task.spec.description.clone_from(text);
+            task.spec_mut().description.clone_from(text);
             task.conclusion = Some(conclusion);
         }
         let mut wake = Wake { settled: state.tasks.keys().cloned().collect(), ..Wake::new(1, kind) };

@@ -41,7 +41,7 @@ fn outline(plan: &Plan) -> String {
         let parent = task.parent.as_ref().map(|parent| format!("^{parent}")).unwrap_or_default();
         format!("{}{kind}{waits}{parent}", task.id)
     };
-    plan.tasks.iter().map(one).collect::<Vec<_>>().join(" ")
+    plan.tasks.iter().map(|task| one(task)).collect::<Vec<_>>().join(" ")
 }
 
 /// Checks every case: its displayed parse result, or the beginning of its fault.

@@ -1,5 +1,7 @@
 //! Carrying out the lead's commands.
 
+use std::sync::Arc;
+
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::{Wake, check_update};
 use aime_messages::{Message, message};
@@ -220,7 +222,7 @@ pub(in crate::machine) fn changes_of(plan: Plan) -> Vec<PlanChange> {
         success_criteria: Some(success_criteria),
         confidence,
     };
-    let tasks = plan.tasks.into_iter().map(|task| PlanChange::AddTask { task: Box::new(task), replaces: Vec::new() });
+    let tasks = plan.tasks.into_iter().map(|task| PlanChange::AddTask { task: Box::new(Arc::unwrap_or_clone(task)), replaces: Vec::new() });
     let edges = plan.edges.into_iter().map(|edge| PlanChange::AddEdge { edge });
     tasks.chain(edges).chain([PlanChange::SetStrategic { strategic }]).collect()
 }

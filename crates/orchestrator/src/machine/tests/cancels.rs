@@ -1,5 +1,7 @@
 //! Runs and tasks that a person cancels for good.
 
+use std::sync::Arc;
+
 use aime_progress_management::{PlanMode, ProgressEvent, RunId, RunStatus, TaskStatus};
 use serde_json::json;
 
@@ -197,7 +199,7 @@ fn a_task_is_cancelled_after_a_stop_and_after_a_crash_that_came_between() {
 #[test]
 fn a_task_whose_result_another_needs_stays_and_that_is_told() {
     let mut refers = plan("a=look; b=append; c");
-    refers.tasks[1].parameters = parameters(json!({"text": "@{steps.a.result}"}));
+    Arc::make_mut(&mut refers.tasks[1]).parameters = parameters(json!({"text": "@{steps.a.result}"}));
     let mut world = World::given(|input| input.plan = Some(refers.clone()));
     world.acknowledges = false;
     cancelled(&mut world, Some("a"));
@@ -215,7 +217,7 @@ fn a_task_whose_result_another_needs_stays_and_that_is_told() {
 #[test]
 fn tasks_are_cancelled_in_an_order_in_which_they_can_be() {
     let mut refers = plan("a=look; b=append; c");
-    refers.tasks[1].parameters = parameters(json!({"text": "@{steps.a.result}"}));
+    Arc::make_mut(&mut refers.tasks[1]).parameters = parameters(json!({"text": "@{steps.a.result}"}));
     let mut world = World::given(|input| input.plan = Some(refers.clone()));
     world.acknowledges = false;
     world.stopped();

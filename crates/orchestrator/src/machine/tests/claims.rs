@@ -1,5 +1,7 @@
 //! Tasks of the plan that actors take over.
 
+use std::sync::Arc;
+
 use super::{
     build::{id, plan},
     world::World,
@@ -57,7 +59,7 @@ fn a_claimed_task_that_fails_fires_its_trigger() {
 fn a_claimed_task_waits_for_what_another_holds() {
     let mut planned = plan("a; b; c");
     for task in &mut planned.tasks {
-        task.exclusive = vec!["port:8080".to_owned()];
+        Arc::make_mut(task).exclusive = vec!["port:8080".to_owned()];
     }
     let mut world = World::given(|input| input.plan = Some(planned.clone()));
     assert_eq!(world.open(), "a");
@@ -67,7 +69,7 @@ fn a_claimed_task_waits_for_what_another_holds() {
     assert_eq!(world.open(), "c");
     let mut planned = plan("a; b; c");
     for task in planned.tasks.iter_mut().skip(1) {
-        task.exclusive = vec!["port:8080".to_owned()];
+        Arc::make_mut(task).exclusive = vec!["port:8080".to_owned()];
     }
     let mut world = World::given(|input| input.plan = Some(planned.clone()));
     assert_eq!(world.open(), "a b");

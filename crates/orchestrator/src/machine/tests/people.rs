@@ -1,5 +1,7 @@
 //! Questions: who asks, who waits, and the effect of an answer.
 
+use std::sync::Arc;
+
 use aime_progress_management::{Owner, PlanChange, ProgressEvent, QuestionId, RunId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
 use serde_json::json;
@@ -200,7 +202,7 @@ fn a_question_asked_while_the_run_is_stopped_does_not_hold_it_up() {
 
 fn asking(plan_text: &str) -> impl FnOnce(&mut RunInput) {
     let mut plan = plan(plan_text);
-    plan.tasks[0].parameters = parameters(json!({"command": "make"}));
+    Arc::make_mut(&mut plan.tasks[0]).parameters = parameters(json!({"command": "make"}));
     |input| {
         input.plan = Some(plan);
         input.settings.approval = Approval::Edits;
@@ -245,7 +247,7 @@ fn a_tool_task_waits_for_consent_over_stops_and_crashes() {
 fn a_question_that_a_wider_consent_has_answered_is_taken_back() {
     let mut world = World::given(|input| {
         let mut two = plan("a=shell; b=shell");
-        two.tasks.iter_mut().for_each(|task| task.parameters = parameters(json!({"command": "make"})));
+        two.tasks.iter_mut().for_each(|task| Arc::make_mut(task).parameters = parameters(json!({"command": "make"})));
         input.plan = Some(two);
         input.settings.approval = Approval::Edits;
     });

@@ -1,5 +1,7 @@
 //! Scheduling: the order of starts, and the absence of needless waits.
 
+use std::sync::Arc;
+
 use aime_progress_management::ProgressEvent;
 use serde_json::json;
 
@@ -25,7 +27,7 @@ fn the_longest_remaining_path_goes_first() {
     assert_eq!(world.open(), "c b");
     let mut efforts = plan("a; b; c");
     for (task, effort) in efforts.tasks.iter_mut().zip([10, 300, 60]) {
-        task.effort_seconds = Some(effort);
+        Arc::make_mut(task).effort_seconds = Some(effort);
     }
     let world = World::given(|input| {
         input.plan = Some(efforts.clone());
@@ -38,7 +40,7 @@ fn the_longest_remaining_path_goes_first() {
 fn tasks_with_a_common_name_never_run_at_once() {
     let mut planned = plan("a; b; c; d; e: a");
     for (task, needs) in planned.tasks.iter_mut().zip([vec!["port:1"], vec!["port:1", "db"], vec!["db"], vec![], vec!["port:1"]]) {
-        task.exclusive = needs.into_iter().map(str::to_owned).collect();
+        Arc::make_mut(task).exclusive = needs.into_iter().map(str::to_owned).collect();
     }
     let mut world = World::given(|input| {
         input.plan = Some(planned.clone());
@@ -108,8 +110,8 @@ fn an_actor_is_given_what_it_needs_of_the_run_as_it_is_when_it_starts() {
 #[test]
 fn references_are_put_in_before_a_tool_is_called() {
     let mut refers = plan("a=look; b=append");
-    refers.tasks[1].parameters = parameters(json!({"text": "got @{steps.a.result}", "criteria": 1}));
-    refers.tasks[1].completion_criteria = vec!["out.txt exists".into()];
+    Arc::make_mut(&mut refers.tasks[1]).parameters = parameters(json!({"text": "got @{steps.a.result}", "criteria": 1}));
+    Arc::make_mut(&mut refers.tasks[1]).completion_criteria = vec!["out.txt exists".into()];
     let mut world = World::given(|input| input.plan = Some(refers.clone()));
     assert_eq!(world.statuses(), "a:running b:pending", "a reference is a dependency");
     world.done("a");
@@ -126,7 +128,7 @@ fn references_are_put_in_before_a_tool_is_called() {
 #[test]
 fn what_cannot_begin_fails_for_good_at_once() {
     let mut missing = plan("a=look; b=append");
-    missing.tasks[1].parameters = parameters(json!({"text": "@{steps.a.result.nowhere}"}));
+    Arc::make_mut(&mut missing.tasks[1]).parameters = parameters(json!({"text": "@{steps.a.result.nowhere}"}));
     let table = [("a=nothing", "Unknown tool: nothing", "a"), ("", "nowhere", "b")];
     for (text, error, task) in table {
         let mut world = World::given(|input| {

@@ -128,7 +128,9 @@ impl Attempt {
         let Some(state) = self.runner.live.get(&self.runner.run) else { return Err("the run is over".to_owned()) };
         let found = state.tasks.values().find(|task| task.spec.id.as_str() == named);
         let tasks = || state.tasks.keys().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
-        found.map(|task| Some(task.spec.clone())).ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
+        found
+            .map(|task| Some(TaskSpec::clone(&task.spec)))
+            .ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
     }
 }
 

@@ -198,7 +198,7 @@ impl ActorRunner {
             category: String::new(),
             risks: Vec::new(),
             consents: Vec::new(),
-            spec,
+            spec: Arc::new(spec),
             overview: String::new(),
             results: String::new(),
             returned: None,

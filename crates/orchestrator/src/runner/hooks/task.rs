@@ -26,7 +26,7 @@ impl RunRunner {
     }
 
     /// Makes the attempt between its hooks.
-    async fn attempt_between(self: &Arc<Self>, issue: Issue<RunEffect>, spec: TaskSpec, context: &Context, before: bool) -> RunFact {
+    async fn attempt_between(self: &Arc<Self>, issue: Issue<RunEffect>, spec: Arc<TaskSpec>, context: &Context, before: bool) -> RunFact {
         if before
             && !self.is_begun(&issue.effect)
             && let Some(fact) = self.before_attempt(&issue.id, &spec, context).await
@@ -38,12 +38,12 @@ impl RunRunner {
     }
 
     /// Calls the hooks before an attempt. Returns the end of the attempt if a hook blocks it.
-    pub(in crate::runner) async fn before_attempt(&self, id: &EffectId, spec: &TaskSpec, context: &Context) -> Option<RunFact> {
+    pub(in crate::runner) async fn before_attempt(&self, id: &EffectId, spec: &Arc<TaskSpec>, context: &Context) -> Option<RunFact> {
         if !self.parts.hooks.are_at(HookPoint::BeforeTask) {
             return None;
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
-        let payload = HookPayload::Task { spec: Box::new(spec.clone()), conclusion: None, criteria: Vec::new() };
+        let payload = HookPayload::Task { spec: Arc::clone(spec), conclusion: None, criteria: Vec::new() };
         match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::BeforeTask, payload))).await {
             None => Some(stopped(id)),
             Some(Err(reason)) => Some(not_begun(id.clone(), reason)),
@@ -52,12 +52,12 @@ impl RunRunner {
     }
 
     /// Calls the hooks after an attempt. Returns the end of the attempt.
-    pub(in crate::runner) async fn after_attempt(&self, spec: TaskSpec, mut fact: RunFact, context: &Context) -> RunFact {
+    pub(in crate::runner) async fn after_attempt(&self, spec: Arc<TaskSpec>, mut fact: RunFact, context: &Context) -> RunFact {
         if let (true, RunFact::TaskEnded { id, conclusion, checks, .. }) = (self.parts.hooks.are_at(HookPoint::AfterTask), &mut fact)
             && matches!(conclusion.outcome, Outcome::Success | Outcome::Failure)
         {
             let asking = self.asking(&context.facts, Some(&spec.id));
-            let payload = HookPayload::Task { spec: Box::new(spec), conclusion: Some(conclusion.clone()), criteria: checks.clone() };
+            let payload = HookPayload::Task { spec, conclusion: Some(conclusion.clone()), criteria: checks.clone() };
             match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::AfterTask, payload))).await {
                 None => return stopped(id),
                 Some(Err(reason)) if conclusion.outcome == Outcome::Success => {
@@ -90,10 +90,10 @@ fn stopped(id: &EffectId) -> RunFact {
     RunFact::EffectFailed { id: id.clone(), message: message!("effect-stopped") }
 }
 
-fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {
+fn spec_of(effect: &RunEffect) -> Option<Arc<TaskSpec>> {
     match effect {
-        RunEffect::StartActor { brief, .. } => Some(brief.spec.clone()),
-        RunEffect::CallTool { spec, .. } => Some(spec.as_ref().clone()),
+        RunEffect::StartActor { brief, .. } => Some(Arc::clone(&brief.spec)),
+        RunEffect::CallTool { spec, .. } => Some(Arc::clone(spec)),
         _ => None,
     }
 }

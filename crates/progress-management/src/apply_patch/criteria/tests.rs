@@ -13,7 +13,7 @@ fn owned() -> ProgressState {
     state.strategic.success_criteria =
         vec![of("lead's", Owner::Lead), of("person's", Owner::Person), of("project's", Owner::Project), of("actor's", Owner::Actor)];
     if let Some(task) = state.tasks.get_mut(&id("a")) {
-        task.spec.completion_criteria = vec![of("a of the lead", Owner::Lead), of("a of a person", Owner::Person)];
+        task.spec_mut().completion_criteria = vec![of("a of the lead", Owner::Lead), of("a of a person", Owner::Person)];
     }
     state
 }

@@ -1,5 +1,7 @@
 //! Generators of random runs: their inputs and their happenings.
 
+use std::sync::Arc;
+
 use aime_dynamic_planner::{Adaptive, GrowthSettings};
 use aime_progress_management::{
     Criterion, Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId,
@@ -144,9 +146,9 @@ fn any_plan() -> impl Strategy<Value = Plan> {
                 task.parameters.clear();
             }
         }
-        let mut plan = Plan { tasks, edges, ..plan("g/") };
+        let mut plan = Plan { tasks: tasks.into_iter().map(Arc::new).collect(), edges, ..plan("g/") };
         if plan.tasks.iter().any(|task| task.parent.is_some()) {
-            plan.tasks.push(super::super::build::spec("g/"));
+            plan.tasks.push(Arc::new(super::super::build::spec("g/")));
         }
         if criteria {
             plan.strategic.success_criteria = vec!["it is good".into()];
