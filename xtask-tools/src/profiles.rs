@@ -41,24 +41,31 @@ const PROFILES: [Profile; 6] = [
 /// Selection of profiles.
 #[derive(Args)]
 pub(crate) struct ProfilesArguments {
-    /// Build only the profiles whose names contain this text
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    only: String,
+    /// Build only the profiles whose names contain this text, or one of several
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
 }
 
 /// Builds every profile and prints a table. Only one build runs at a time; other work on the machine changes the minutes.
 pub(crate) fn profiles(arguments: &ProfilesArguments) -> Result<()> {
     let own = own_packages()?;
-    let chosen: Vec<&Profile> = PROFILES.iter().filter(|profile| profile.name.contains(&arguments.only)).collect();
-    if chosen.is_empty() {
-        bail!("no profile has `{}` in its name; there are: {}", arguments.only, PROFILES.map(|profile| profile.name).join("; "));
-    }
+    let chosen = chosen(&arguments.only)?;
     println!("| link-time optimisation, `opt-level`, units | minutes of processor time | bytes | task | chain | round | actor |");
     println!("|---|---|---|---|---|---|---|");
     for profile in chosen {
         println!("{}", row(profile, &own)?);
     }
     Ok(())
+}
+
+/// Returns the profiles whose names contain one of these texts, or all of them if there is no text.
+fn chosen(texts: &[String]) -> Result<Vec<&'static Profile>> {
+    let has = |text: &String| PROFILES.iter().any(|profile| profile.name.contains(text.as_str()));
+    if let Some(text) = texts.iter().find(|text| !has(text)) {
+        bail!("no profile has `{text}` in its name; there are: {}", PROFILES.map(|profile| profile.name).join("; "));
+    }
+    let is_chosen = |profile: &&Profile| texts.is_empty() || texts.iter().any(|text| profile.name.contains(text.as_str()));
+    Ok(PROFILES.iter().filter(is_chosen).collect())
 }
 
 /// Builds with one profile and returns its row.
@@ -125,8 +132,16 @@ fn children_seconds() -> Result<f64> {
 mod tests {
     use std::fs;
 
-    use super::{PROFILES, SMALL_STEP, children_seconds, options, own_packages};
+    use super::{PROFILES, SMALL_STEP, children_seconds, chosen, options, own_packages};
     use xtask::workspace::root;
+
+    #[test]
+    fn profiles_are_chosen_by_parts_of_their_names() {
+        let number = |texts: &[&str]| chosen(&texts.iter().map(ToString::to_string).collect::<Vec<_>>()).map(|found| found.len());
+        assert_eq!(number(&[]).unwrap(), PROFILES.len());
+        assert_eq!(number(&["in use", "thin"]).unwrap(), 4);
+        assert!(number(&["thin", "slow"]).unwrap_err().to_string().starts_with("no profile has `slow` in its name; there are: in use"));
+    }
 
     #[test]
     fn a_level_is_set_for_each_crate_of_aime_without_its_own() {
