@@ -469,14 +469,7 @@ const fn is_repeatable(tool_spec: &ToolSpec) -> bool {
 
 /// Returns the name of an attempt at a task, which is that of the call of a tool task.
 fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> String {
-    // With room for both numbers, because every task needs the name twice.
-    let mut name = String::with_capacity(task.as_str().len() + 8);
-    name.push_str(task.as_str());
-    for number in [execution, attempt] {
-        name.push('/');
-        name.push_str(&number.to_string());
-    }
-    name
+    [task.as_str(), &execution.to_string(), &attempt.to_string()].join("/")
 }
 
 pub(super) fn failure(error: impl Into<Message>, cause: Option<FailureCause>) -> Conclusion {

@@ -64,7 +64,7 @@ impl Attempt {
             let known = self.runner.parts.actors.profiles().iter().map(|known| format!("`{}`", known.name)).collect::<Vec<_>>();
             return Err(format!("there is no profile `{profile}`; the profiles are: {}", known.join(", ")));
         }
-        Ok(Some(named.id))
+        Ok(Some(named.id.clone()))
     }
 
     /// Takes over a task of the plan and waits until the run has settled it.
@@ -108,7 +108,7 @@ impl Attempt {
         spec.bundles.clone_from(&framed.bundles);
         spec.denied_tools.clone_from(&framed.denied_tools);
         spec.skills.clone_from(&framed.skills);
-        let frame = framing.as_ref().map(frame).unwrap_or_default();
+        let frame = framing.as_deref().map(frame).unwrap_or_default();
         let own = (!request.use_actor_factory).then_some(by.spec.profile.as_str());
         let profile = request.profile.as_deref().or(own);
         let mut all = self.origins.clone();
@@ -119,7 +119,7 @@ impl Attempt {
     }
 
     /// Returns the task of the plan that the call names.
-    fn framing(&self, request: &DelegateTask) -> Result<Option<TaskSpec>, String> {
+    fn framing(&self, request: &DelegateTask) -> Result<Option<Arc<TaskSpec>>, String> {
         let plan = self.brief.plan_id.as_str();
         if let Some(named) = request.plan.as_deref().filter(|named| *named != plan) {
             return Err(format!("there is no plan `{named}` here: the plan of this run is `{plan}`"));
@@ -128,9 +128,7 @@ impl Attempt {
         let Some(state) = self.runner.live.get(&self.runner.run) else { return Err("the run is over".to_owned()) };
         let found = state.tasks.values().find(|task| task.spec.id.as_str() == named);
         let tasks = || state.tasks.keys().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
-        found
-            .map(|task| Some(TaskSpec::clone(&task.spec)))
-            .ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
+        found.map(|task| Some(Arc::clone(&task.spec))).ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
     }
 }
 
