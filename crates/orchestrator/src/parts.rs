@@ -11,7 +11,7 @@ use aime_dynamic_planner::{Category, PlanValidator, PlannerSettings, Prompts, Ro
 use aime_llm::Tiers;
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, TaskId, write_snapshot};
 use aime_redact::Redactor;
-use aime_tools::{Approval, ToolContext, ToolRegistry};
+use aime_tools::{Approval, Programs, ToolContext, ToolRegistry};
 use aime_undo::{Recorder, UndoSettings};
 use tokio::sync::OnceCell;
 
@@ -70,8 +70,8 @@ pub(crate) struct Parts {
     pub(crate) trace_parents: Option<TraceParents>,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Programs of this machine with their versions; filled when the first actor needs them.
-    pub(crate) programs: Arc<OnceCell<Vec<String>>>,
+    /// Programs of this machine; filled when the first actor needs them.
+    pub(crate) programs: Arc<OnceCell<Programs>>,
 }
 
 impl Parts {

@@ -67,7 +67,7 @@ pub use secrets::{credential_files_in, learn_secrets_of};
 pub use seen::{ChangeAuthor, SeenFile, SeenFiles, WriteGuard};
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
-pub use surroundings::{GitState, Surroundings};
+pub use surroundings::{GitState, Programs, Surroundings};
 #[cfg(any(feature = "mcp", feature = "web"))]
 pub use tls::NoTls;
 pub use tool::{Executor, Tool, ToolError, ToolOutput, ToolScope, ToolSpec, UnknownTool};

@@ -5,6 +5,7 @@ mod programs;
 
 use std::{fmt::Write, time::SystemTime};
 
+pub use self::programs::Programs;
 use crate::ToolContext;
 
 /// Maximum number of changed files that are listed.
@@ -41,15 +42,14 @@ pub struct GitState {
 }
 
 impl Surroundings {
-    /// Reads the facts about the folder and the machine, or returns those in the context. Omits facts that cannot be determined. `programs`
-    /// is the result of [`programs`](Self::programs), which does not change during a run. The tree also shows the folders that `work` names, and
-    /// if there are many instruction files, theirs come first.
-    pub async fn read(context: &ToolContext, work: &str, date: String, programs: Vec<String>) -> Self {
+    /// Reads the facts about the folder and the machine, or returns those in the context. Omits facts that cannot be determined. The
+    /// tree also shows the folders that `work` names, and if there are many instruction files, theirs come first.
+    pub async fn read(context: &ToolContext, work: &str, date: String, programs: Programs) -> Self {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
         }
-        let (git, missing, (tree, instructions)) =
-            futures::join!(programs::git_state(context), programs::missing(context), folder::describe(context, work));
+        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::describe(context, work));
+        let missing = programs.missing(context);
         let mut commands = context.confinement.in_words();
         if context.read_only {
             commands.push_str(" Nothing may be changed in this run.");
@@ -59,15 +59,7 @@ impl Surroundings {
         }
         let user = if programs::is_root() { ", user root" } else { "" };
         let system = format!("{} ({}){user}", std::env::consts::OS, std::env::consts::ARCH);
-        Self { date, system, commands, programs, missing, git, instructions, tree }
-    }
-
-    /// Asks common programs for their versions. Omits programs that are missing or do not answer.
-    pub async fn programs(context: &ToolContext) -> Vec<String> {
-        if let Some(given) = &context.surroundings {
-            return given.programs.clone();
-        }
-        programs::versions(context).await
+        Self { date, system, commands, programs: programs.into_versions(), missing, git, instructions, tree }
     }
 
     /// Returns a sentence on the files of the folder that were changed at `since` or later. If the context contains the facts about the

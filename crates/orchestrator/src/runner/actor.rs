@@ -19,7 +19,7 @@ use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reaso
 use aime_llm::Model;
 use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
-use aime_tools::{Approval, DELEGATE_TASK, Surroundings, ToolContext};
+use aime_tools::{Approval, DELEGATE_TASK, Programs, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -188,7 +188,7 @@ impl RunRunner {
         if self.parts.models.as_ref().is_none_or(|models| models.all_have(is_simple)) {
             return (short.clone(), short);
         }
-        let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
+        let programs = self.parts.programs.get_or_init(|| Programs::read(context)).await.clone();
         let work = format!(
             "{}
 {task}",

@@ -21,8 +21,43 @@ const OUTPUT_LIMIT: usize = 64 * 1024;
 /// Options with which `git` runs no program that the repository names, and takes no lock that others wait for.
 const STATUS: [&str; 6] = ["-c", "core.fsmonitor=false", "--no-optional-locks", "status", "--short", "--branch"];
 
-/// Returns the installed programs, each with its version.
-pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
+/// Programs of this machine, which do not change during a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// Installed programs with their versions.
+    versions: Vec<String>,
+    /// True if pytest is no program, but a module of python3.
+    has_pytest_module: bool,
+}
+
+impl Programs {
+    /// Asks common programs for their versions. Omits programs that are missing or do not answer. Asks none if the context contains the
+    /// facts about the folder.
+    pub async fn read(context: &ToolContext) -> Self {
+        if context.surroundings.is_some() {
+            return Self::default();
+        }
+        let (versions, has_pytest_module) = futures::join!(versions(context), has_pytest_module(context));
+        Self { versions, has_pytest_module }
+    }
+
+    /// Returns the versions, as `python3 3.12.3`.
+    pub(super) fn into_versions(self) -> Vec<String> {
+        self.versions
+    }
+
+    /// Returns the usual programs that are neither on `PATH` nor in the folder.
+    pub(super) fn missing(&self, context: &ToolContext) -> Vec<String> {
+        let root = context.working_folder();
+        let is_there = |program: &str| is_on_path(context, program) || OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
+        let note = if self.has_pytest_module { "but `python3 -m pytest` works" } else { "nor as a module of python3" };
+        let python_is_there = is_on_path(context, PYTHON);
+        let in_words = |program: &str| if program == PYTEST && python_is_there { format!("{PYTEST} ({note})") } else { program.to_owned() };
+        USUAL.into_iter().filter(|program| !is_there(program)).map(in_words).collect()
+    }
+}
+
+async fn versions(context: &ToolContext) -> Vec<String> {
     let asked = PROGRAMS.map(|program| async move {
         let output = printed(context, program, &["--version"]).await?;
         Some(format!("{program} {}", version(&output)?))
@@ -30,18 +65,8 @@ pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Returns the usual programs that are neither on `PATH` nor in the folder.
-pub(super) async fn missing(context: &ToolContext) -> Vec<String> {
-    let root = context.working_folder();
-    let is_there = |program: &str| is_on_path(context, program) || OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
-    let mut missing: Vec<String> = USUAL.into_iter().filter(|program| !is_there(program)).map(str::to_owned).collect();
-    let python_is_there = is_on_path(context, PYTHON);
-    for program in missing.iter_mut().filter(|program| python_is_there && *program == PYTEST) {
-        let is_module = printed(context, PYTHON, &["-m", PYTEST, "--version"]).await.is_some();
-        let note = if is_module { "but `python3 -m pytest` works" } else { "nor as a module of python3" };
-        *program = format!("{PYTEST} ({note})");
-    }
-    missing
+async fn has_pytest_module(context: &ToolContext) -> bool {
+    !is_on_path(context, PYTEST) && printed(context, PYTHON, &["-m", PYTEST, "--version"]).await.is_some()
 }
 
 /// Returns true if this process runs as root, so that no file mode keeps its commands out.

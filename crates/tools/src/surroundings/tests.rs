@@ -27,7 +27,7 @@ async fn two_levels_are_shown_and_folders_marked() {
         ".git/HEAD",
     ]);
     fs::write(place.path().join(".gitignore"), "out\n").unwrap();
-    let read = Surroundings::read(&context, "", "2026-11-25".to_owned(), Vec::new()).await;
+    let read = Surroundings::read(&context, "", "2026-11-25".to_owned(), Programs::default()).await;
     let expected = ".github/\n  workflows/\n.gitignore\nAGENTS.md\nREADME.md\nsrc/\n  deep/\n  lib.rs";
     assert_eq!(read.tree, expected);
     assert_eq!(read.instructions, ["AGENTS.md", "src/deep/AGENTS.md"]);
@@ -50,7 +50,7 @@ async fn instructions_of_named_folders_come_first() {
     ];
     for (task, root, next) in table {
         let task = task.replace("ROOT", &context.working_folder().display().to_string());
-        let found = Surroundings::read(&context, &task, String::new(), Vec::new()).await.instructions;
+        let found = Surroundings::read(&context, &task, String::new(), Programs::default()).await.instructions;
         let next: Vec<&str> = next.split(' ').collect();
         assert_eq!((found[0].as_str(), found.len()), (root, 20), "{task}");
         assert_eq!(found[1..=next.len()], next, "{task}");
@@ -62,10 +62,10 @@ async fn instructions_of_named_folders_come_first() {
 async fn long_folders_are_cut_with_their_number() {
     let names: Vec<String> = (0..30).map(|number| format!("many/{number:02}.txt")).chain((0..200).map(|n| format!("f{n:03}"))).collect();
     let (_place, context) = folder(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let tree = Surroundings::read(&context, "", String::new(), Vec::new()).await.tree;
+    let tree = Surroundings::read(&context, "", String::new(), Programs::default()).await.tree;
     assert_eq!(tree.lines().last(), Some("… 106 more lines"));
     let (_place, context) = folder(&names[..30].iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(Surroundings::read(&context, "", String::new(), Vec::new()).await.tree.lines().last(), Some("  … 6 more"));
+    assert_eq!(Surroundings::read(&context, "", String::new(), Programs::default()).await.tree.lines().last(), Some("  … 6 more"));
 }
 
 #[test]
@@ -124,7 +124,7 @@ async fn all_usual_programs_that_are_missing_are_named() {
             fs::write(programs.path().join(format!("{name}{}", std::env::consts::EXE_SUFFIX)), "").unwrap();
         }
         context.environment = std::sync::Arc::new([("PATH".into(), programs.path().into())].into());
-        let read = Surroundings::read(&context, "", String::new(), Vec::new()).await;
+        let read = Surroundings::read(&context, "", String::new(), Programs::default()).await;
         assert_eq!(read.missing.join(" "), expected, "{files:?}");
         drop(place);
     }
@@ -132,16 +132,22 @@ async fn all_usual_programs_that_are_missing_are_named() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_module_that_works_is_named() {
+async fn a_module_that_works_is_named_and_looked_for_once() {
     let (_place, mut context) = folder(&["pyproject.toml"]);
     let programs = tempfile::tempdir().unwrap();
     let python = programs.path().join("python3");
-    fs::write(&python, "#!/bin/sh\necho \"$@\"\n").unwrap();
+    fs::write(&python, "#!/bin/sh\necho \"$@\" >>\"$0.calls\"\n").unwrap();
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     context.environment = std::sync::Arc::new([("PATH".into(), programs.path().into())].into());
     context.confinement = aime_sandbox::Confinement::off();
-    let read = Surroundings::read(&context, "", String::new(), Vec::new()).await;
-    assert_eq!(read.missing.first().map(String::as_str), Some("pytest (but `python3 -m pytest` works)"));
+    let known = Programs::read(&context).await;
+    for _ in 0..2 {
+        let read = Surroundings::read(&context, "", String::new(), known.clone()).await;
+        assert_eq!(read.missing.first().map(String::as_str), Some("pytest (but `python3 -m pytest` works)"));
+    }
+    let calls = fs::read_to_string(programs.path().join("python3.calls")).unwrap();
+    assert_eq!(calls.lines().collect::<std::collections::BTreeSet<_>>(), ["--version", "-m pytest --version"].into());
+    assert_eq!(calls.lines().count(), 2, "{calls}");
 }
 
 /// The tree would stop at such a folder, or before it.
@@ -155,7 +161,7 @@ async fn folders_that_the_goal_names_are_shown() {
         ("Tidy src, and see no/such/folder.", "far/\n  down/\nsrc/\n  deep/\n  other/\ntop"),
         ("Tidy `src/deep/`, and count the files in ./far/down/the/tree.", all),
     ] {
-        let read = Surroundings::read(&context, goal, String::new(), Vec::new()).await;
+        let read = Surroundings::read(&context, goal, String::new(), Programs::default()).await;
         assert_eq!(read.tree, expected, "{goal}");
     }
 }
@@ -164,7 +170,7 @@ async fn folders_that_the_goal_names_are_shown() {
 async fn the_folder_of_records_is_named_where_it_exists() {
     for (files, expected) in [(&["a.txt"][..], false), (&["a.txt", ".aime/aime.db"], true)] {
         let (_place, context) = folder(files);
-        let read = Surroundings::read(&context, "", String::new(), Vec::new()).await;
+        let read = Surroundings::read(&context, "", String::new(), Programs::default()).await;
         assert_eq!(read.commands.contains("`.aime/` holds aime's own records"), expected, "{files:?}");
     }
 }
