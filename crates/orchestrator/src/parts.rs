@@ -81,11 +81,14 @@ impl Parts {
         Some(Recorder::new(self.tool_context.folder.clone(), keep, run.as_str(), settings))
     }
 
-    /// Applies the denials from the start of a run beside the current ones, and its approval mode, to every call.
+    /// Applies the denials from the start of a run beside the current ones, and its approval mode, to every call. Programs are
+    /// looked for again.
     pub(crate) fn hold_to(&mut self, input: &RunInput) {
         let context = &mut self.tool_context;
         context.rules = Arc::new(input.rules.at_most(&context.rules));
         context.read_only = input.settings.approval == Approval::ReadOnly;
+        // Between the runs of one orchestrator programs are installed and removed.
+        self.programs = Arc::default();
     }
 
     /// Saves the state of a run as a snapshot for people and other programs. The journal remains the truth.
