@@ -99,8 +99,6 @@ pub struct ActorMachine {
     unread_in_row: u32,
     /// Last plain answers. They are part of the result, whatever the actor's final message says.
     plain_text: String,
-    /// True if the last request did not fit the context window.
-    overflowed: bool,
     /// Paths and addresses that the actor's calls created or changed.
     references: Vec<String>,
     /// Versions of the files that the actor last read or wrote.
@@ -263,7 +261,6 @@ impl ActorMachine {
             plain_in_row: 0,
             unread_in_row: 0,
             plain_text: String::new(),
-            overflowed: false,
             references: Vec::new(),
             seen: SeenFiles::new(),
             calls_ok: 0,

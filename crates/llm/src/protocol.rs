@@ -55,11 +55,16 @@ impl Protocol {
         if host == "anthropic.com" || host.ends_with(".anthropic.com") || path.split('/').any(|part| part == "anthropic") {
             return Self::Messages;
         }
-        if host.ends_with("googleapis.com") && !path.contains("/openai") {
+        if host.ends_with("googleapis.com") && !is_compatible(path) {
             return Self::Gemini;
         }
         if host == "api.x.ai" || (of_openai && reasons(model)) { Self::Responses } else { Self::Chat }
     }
+}
+
+/// Returns true if a path at Google is that of its chat completions: `/v1beta/openai`, or `/endpoints/openapi` on Vertex AI.
+pub(crate) fn is_compatible(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, "openai" | "openapi"))
 }
 
 /// Returns true if the name is that of an OpenAI model that reasons before it answers: `o3`, `gpt-5.6-terra`,
@@ -103,6 +108,7 @@ mod tests {
             ("generativelanguage.googleapis.com", "/v1beta", "gemini-3-pro", Protocol::Gemini),
             ("generativelanguage.googleapis.com", "/v1beta/openai", "gemini-3-pro", Protocol::Chat),
             ("us-central1-aiplatform.googleapis.com", "/v1/projects/p/locations/l", "gemini-3-pro", Protocol::Gemini),
+            ("aiplatform.googleapis.com", "/v1/projects/p/locations/l/endpoints/openapi", "google/gemini-3-pro", Protocol::Chat),
         ];
         for (host, path, model, expected) in cases {
             assert_eq!(Protocol::for_model(host, path, model), expected, "{host}{path} {model}");

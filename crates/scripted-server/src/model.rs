@@ -66,6 +66,16 @@ impl<'a> Claude<'a> {
         self.version >= (4, 6)
     }
 
+    /// Returns true if thinking cannot be switched off
+    /// (<https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html>).
+    pub(crate) fn always_thinks(self) -> bool {
+        match self.family {
+            "fable" | "mythos" => true,
+            "opus" | "sonnet" => self.version >= (5, 5),
+            _ => false,
+        }
+    }
+
     /// Returns true if the model refuses forced calls and binds its thinking to the prompt
     /// (<https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>).
     pub(crate) fn binds(self) -> bool {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     SERVICES, Service, accepted,
-    reading::{calls, entries, results},
+    reading::{cached_entries, calls, entries, results},
     refused, thought,
 };
 use crate::harness::{World, actor, bash, done, plan, task, wait_until};
@@ -40,7 +40,7 @@ fn of_lead(world: &World) -> Vec<Value> {
 /// Asserts that each request is the one before it, byte for byte, and an end.
 fn grows_only_at_its_end(requests: &[Value], name: &str) {
     for pair in requests.windows(2) {
-        let (before, after) = (entries(&pair[0]), entries(&pair[1]));
+        let (before, after) = (cached_entries(&pair[0]), cached_entries(&pair[1]));
         assert!(after.len() > before.len() && after.starts_with(&before), "{name}: {before:#?}\n{after:#?}");
         assert_eq!(pair[0]["tools"], pair[1]["tools"], "{name}");
     }
@@ -147,7 +147,7 @@ fn a_lead_holds_releases_and_cancels_while_others_run() {
         let dried: Vec<Value> = accepted(&world).into_iter().filter(|request| request.to_string().contains("DRY the cups")).collect();
         let dried: Vec<&Value> = dried.iter().filter(|request| !request["tools"].to_string().contains("submit_plan")).collect();
         assert_eq!(dried.len(), 2, "the held actor goes on in its conversation: {name}");
-        assert!(entries(dried[1]).starts_with(&entries(dried[0])), "{name}");
+        assert!(cached_entries(dried[1]).starts_with(&cached_entries(dried[0])), "{name}");
         assert_eq!(refused(&world).len(), service.lessons.0, "{name}");
     }
 }

@@ -1,12 +1,23 @@
 //! What a request says, whatever its protocol is.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The messages of a chat or of Anthropic's Messages, the items of a request to Responses, or Gemini's contents. Marks for the cache, which move
 /// on with each request, are left out.
 pub(super) fn entries(request: &Value) -> Vec<Value> {
     let entries = ["messages", "input", "contents"].into_iter().find_map(|name| request.get(name)?.as_array());
     entries.unwrap_or_else(|| panic!("a request without messages: {request:#}")).iter().map(without_marks).collect()
+}
+
+/// The entries as a cache compares them: a text is the same as one part with it.
+pub(super) fn cached_entries(request: &Value) -> Vec<Value> {
+    let in_parts = |mut entry: Value| {
+        if let Some(Value::String(text)) = entry.get("content") {
+            entry["content"] = json!([{"type": "text", "text": text}]);
+        }
+        entry
+    };
+    entries(request).into_iter().map(in_parts).collect()
 }
 
 fn without_marks(value: &Value) -> Value {

@@ -146,10 +146,7 @@ impl ActorMachine {
         }
         match answer {
             ModelAnswer::Response { response } => self.record_answer(at, response, estimated, duration_ms, out),
-            ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if !self.overflowed && self.shrink(estimated, out) => {
-                self.overflowed = true;
-                self.next_step(at, out);
-            }
+            ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if self.shrink(estimated, out) => self.next_step(at, out),
             ModelAnswer::Error { kind, text, hint } => {
                 let cause = (*kind == ModelFault::Unusable).then_some(FailureCause::Model);
                 self.fail_with_hint(text.clone(), hint.clone(), cause);
@@ -157,7 +154,8 @@ impl ActorMachine {
         }
     }
 
-    /// Adapts to a server that refused a request as too long: its window is smaller than assumed.
+    /// Adapts to a server that refused a request as too long: its window is smaller than assumed. That of a fallback model may be
+    /// much smaller, so each further refusal shortens the history again. Returns false if nothing is left to shorten.
     fn shrink(&mut self, estimated: u64, out: &mut Outbox<Self>) -> bool {
         let refused = self.meter.corrected(estimated);
         self.window = self.window.min(refused);
@@ -167,7 +165,6 @@ impl ActorMachine {
 
     fn record_answer(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
         self.steps += 1;
-        self.overflowed = false;
         self.history.all_seen();
         if !response.usage_estimated {
             self.meter.learn(estimated, response.usage.input_tokens);

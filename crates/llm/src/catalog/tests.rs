@@ -143,7 +143,7 @@ fn abilities_of_names() {
     let rows: [Abilities<'_>; 28] = [
         ("gpt-4o", [true, true, true, true], &[]),
         ("gpt-5-mini", [true, false, true, true], &[Minimal, Low, Medium, High]),
-        ("gpt-5.6-luna", [true, false, true, true], &[Off, Low, Medium, High, XHigh]),
+        ("gpt-5.6-luna", [true, false, true, true], &[Off, Low, Medium, High, XHigh, Max]),
         ("gpt-6.1-sol", [true, false, true, true], &[Low, Medium, High, XHigh, Max]),
         ("gpt-5.2-pro", [true, false, true, true], &[Medium, High, XHigh]),
         ("gpt-5.1-codex-max", [true, false, true, true], &[Low, Medium, High, XHigh]),

@@ -8,6 +8,7 @@ use reqwest::Url;
 use super::provider::Provider;
 use super::settings::SettingsError;
 use crate::Protocol;
+use crate::protocol::is_compatible;
 
 /// An address as it was configured, taken apart.
 #[derive(Debug, Clone)]
@@ -70,12 +71,13 @@ impl Address {
         }
     }
 
-    /// Returns the headers that carry a key. Azure, Anthropic and Google have one of their own; gateways that speak
-    /// Anthropic's protocol want one or the other.
+    /// Returns the headers that carry a key. Azure, Anthropic and Google have one of their own, though Vertex AI wants an access
+    /// token; gateways that speak Anthropic's protocol want one or the other.
     pub(super) fn key_headers(&self, protocol: Protocol) -> &'static [KeyHeader] {
         match protocol {
             Protocol::Messages if self.host().ends_with("anthropic.com") => &[KeyHeader::Own("x-api-key")],
             Protocol::Messages => &[KeyHeader::Own("x-api-key"), KeyHeader::Bearer],
+            Protocol::Gemini if self.host().ends_with("aiplatform.googleapis.com") => &[KeyHeader::Bearer],
             Protocol::Gemini => &[KeyHeader::Own("x-goog-api-key")],
             Protocol::Chat | Protocol::Responses if self.host().ends_with(".azure.com") => &[KeyHeader::Own("api-key")],
             Protocol::Chat | Protocol::Responses => &[KeyHeader::Bearer],
@@ -87,7 +89,7 @@ impl Address {
         let path = self.url.path();
         self.protocol.unwrap_or_else(|| match provider {
             Some(Provider::Anthropic) => Protocol::Messages,
-            Some(Provider::Gemini) if !path.contains("/openai") => Protocol::Gemini,
+            Some(Provider::Gemini) if !is_compatible(path) => Protocol::Gemini,
             _ => Protocol::for_model(self.host(), path, model),
         })
     }
@@ -161,6 +163,20 @@ mod tests {
             let address = Address::parse(text).unwrap();
             let pairs: Vec<String> = address.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
             assert_eq!((address.base.as_str(), pairs.join("&").as_str(), address.protocol), (*base, *query, *protocol), "{text}");
+        }
+    }
+
+    #[test]
+    fn vertex_takes_the_key_as_a_bearer() {
+        let cases = [
+            ("https://generativelanguage.googleapis.com/v1beta", Protocol::Gemini, KeyHeader::Own("x-goog-api-key")),
+            ("https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/l", Protocol::Gemini, KeyHeader::Bearer),
+            ("https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi", Protocol::Chat, KeyHeader::Bearer),
+        ];
+        for (text, protocol, header) in cases {
+            let address = Address::parse(text).unwrap();
+            let chosen = address.protocol_for("gemini-3-pro", Some(Provider::Gemini));
+            assert_eq!((chosen, address.key_headers(chosen)), (protocol, [header].as_slice()), "{text}");
         }
     }
 

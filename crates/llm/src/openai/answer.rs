@@ -49,7 +49,7 @@ pub(super) struct Turn {
     pub(super) citations: Vec<Citation>,
     /// The searches of the web that the provider made and bills.
     pub(super) searches: u32,
-    /// The turn in the provider's own form, where that holds more than can be read.
+    /// The turn in the provider's own form; empty if the turn is rebuilt from its text and calls.
     pub(super) items: Vec<Value>,
 }
 

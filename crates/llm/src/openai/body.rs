@@ -1,5 +1,6 @@
 //! The body of a request in the server's protocol and dialect.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap as _;
@@ -41,7 +42,10 @@ impl Body {
         let offers = tools.is_some();
         let model = to_raw_value(model)?;
         let (head, mut settings) = match dialect.protocol {
-            Protocol::Chat => (vec![("model", model), ("messages", in_a_row(&items)?)], chat::settings(request, dialect, writing, offers)),
+            Protocol::Chat => {
+                let messages = if dialect.optional.cache_marks { marked_in_a_row(&arranged, &items)? } else { in_a_row(&items)? };
+                (vec![("model", model), ("messages", messages)], chat::settings(request, dialect, writing, offers))
+            }
             Protocol::Responses => {
                 (vec![("model", model), ("input", in_a_row(&items)?)], responses::settings(request, dialect, writing, offers))
             }
@@ -96,6 +100,29 @@ impl Serialize for Body {
 fn in_a_row(items: &[Items]) -> serde_json::Result<Box<RawValue>> {
     let items: Vec<&RawValue> = items.iter().flat_map(|items| items.iter().map(AsRef::as_ref)).collect();
     to_raw_value(&items)
+}
+
+/// Returns the messages of chat completions for Claude behind OpenRouter, with marks at the last system message and at the
+/// ends of the last two turns of the user. The mark of the system message covers the tools.
+fn marked_in_a_row(messages: &[Arc<Message>], items: &[Items]) -> serde_json::Result<Box<RawValue>> {
+    let of_user = |message: &Arc<Message>| matches!(message.as_ref(), Message::User { .. } | Message::Tool { .. });
+    let ends_turn = |at: &usize| messages.get(*at).is_some_and(of_user) && !messages.get(*at + 1).is_some_and(of_user);
+    let ends = (0..messages.len()).rev().filter(ends_turn).take(2);
+    let system = messages.iter().rposition(|message| matches!(message.as_ref(), Message::System { .. }));
+    let mut marked = BTreeMap::new();
+    for at in ends.chain(system) {
+        if let Some(message) = items.get(at).and_then(|items| items.first()) {
+            marked.insert(at, to_raw_value(&chat::marked(serde_json::from_str(message.get())?))?);
+        }
+    }
+    let mut row: Vec<&RawValue> = Vec::with_capacity(items.len());
+    for (at, items) in items.iter().enumerate() {
+        match marked.get(&at) {
+            Some(message) => row.push(message),
+            None => row.extend(items.iter().map(AsRef::as_ref)),
+        }
+    }
+    to_raw_value(&row)
 }
 
 /// Speaker of a turn, for protocols with two sides.

@@ -6,4 +6,4 @@ mod request;
 mod think;
 
 pub(super) use answer::Answer;
-pub(super) use request::{message, settings, tool};
+pub(super) use request::{marked, message, settings, tool};

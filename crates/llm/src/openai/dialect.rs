@@ -1,5 +1,6 @@
 //! Form in which a server accepts requests: the rules of its provider, and those learned from its refusals.
 
+mod effort;
 mod learn;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::provider::Provider;
 use crate::protocol::reasons;
-use crate::{Protocol, model_facts};
+use crate::{Effort, Protocol, model_facts};
 
 pub(super) use learn::{RefusalAction, RefusedRequest, SentImages, has_word};
 pub(super) use window::KnownWindow;
@@ -24,10 +25,14 @@ pub(super) struct Dialect {
     pub(super) form: MessageForm,
     pub(super) tools: ToolForms,
     pub(super) optional: Optional,
+    /// The efforts that the model accepts, in rising order; all of them if nothing is known.
+    efforts: Vec<Effort>,
     /// Form of the thinking settings for Claude.
     pub(super) thinking: ThinkingForm,
     /// The other way was refused too.
     thinking_switched: bool,
+    /// Fate of thinking that Claude has bound to another conversation.
+    pub(super) unbound: UnboundThinking,
     /// True to request the form of an answer as the parameters of a tool, because the server enforces no other schema.
     pub(super) schema_as_tool: bool,
     /// The name of the bound on the answer.
@@ -56,6 +61,8 @@ pub(super) struct Optional {
     /// Encrypted reasoning in answers of Responses.
     pub(super) include: bool,
     pub(super) cache_key: bool,
+    /// Marks in messages of chat completions, up to which OpenRouter caches requests to Claude.
+    pub(super) cache_marks: bool,
     pub(super) parallel_calls: bool,
 }
 
@@ -127,6 +134,17 @@ pub(super) enum ThinkingForm {
     Budget,
 }
 
+/// What the server does with thinking that is bound to another conversation, such as one that was not yet shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnboundThinking {
+    /// It refuses the request.
+    Refused,
+    /// It leaves the thinking out, as it was asked to.
+    LeftOut,
+    /// It refuses the request, and does not know the setting to leave the thinking out.
+    AlwaysRefused,
+}
+
 /// In which form tools are offered: most as they are, some simplified, some not at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ToolForms {
@@ -192,8 +210,9 @@ impl Dialect {
             calls_as_text: false,
             images: ImagesForm::Anywhere,
         };
+        let facts = model_facts(None, model);
         let optional = Optional {
-            temperature: model_facts(None, model).sampling,
+            temperature: facts.sampling,
             seed: true,
             tool_choice: true,
             stream_options: !mistral,
@@ -202,6 +221,7 @@ impl Dialect {
             summary: true,
             include: true,
             cache_key: openai,
+            cache_marks: provider == Provider::OpenRouter && model.to_ascii_lowercase().contains("claude"),
             parallel_calls: true,
         };
         let mut dialect = Self {
@@ -210,12 +230,14 @@ impl Dialect {
             form,
             tools: ToolForms::default(),
             optional,
+            efforts: if facts.efforts.is_empty() { Effort::ALL.to_vec() } else { facts.efforts },
             thinking: if claude_version(model).is_some_and(|version| version < (4, 6)) {
                 ThinkingForm::Budget
             } else {
                 ThinkingForm::Adaptive
             },
             thinking_switched: false,
+            unbound: UnboundThinking::Refused,
             schema_as_tool: false,
             max_tokens: Some(if openai { MaxTokens::Completion } else { MaxTokens::Classic }),
             both_refused: false,
@@ -247,7 +269,8 @@ impl Dialect {
             // catalog does not know.
             let reasons = reasons(model);
             self.optional.summary = reasons;
-            self.optional.include = reasons;
+            // Any other name may be that of a model that reasons, and nothing is stored there: its reasoning is lost if it is not sent.
+            self.optional.include = !never_reasons(model);
             self.optional.temperature &= !reasons;
         }
         if protocol == Protocol::Messages {
@@ -261,6 +284,14 @@ impl Dialect {
             self.optional.summary = ["gemini-2.5", "gemini-3"].iter().any(|family| name.starts_with(family));
         }
     }
+}
+
+/// Returns true if the name is that of a model that is known not to reason: `gpt-4.1`, `gpt-3.5-turbo`,
+/// `grok-4-fast-non-reasoning`.
+fn never_reasons(model: &str) -> bool {
+    let name = model.to_ascii_lowercase();
+    let mut versions = name.match_indices("gpt-").filter_map(|(at, found)| name.get(at + found.len()..)?.chars().next());
+    name.contains("non-reasoning") || (!reasons(model) && versions.any(|first| matches!(first, '3' | '4')))
 }
 
 /// Returns the number of a Claude: `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-5`.

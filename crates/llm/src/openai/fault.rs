@@ -105,6 +105,9 @@ pub(super) fn from_answer(asked: FaultSource<'_>, answer: &Value) -> Option<Faul
 fn status_of(codes: &str) -> u16 {
     let table = [
         ("rate_limit", 429),
+        ("quota", 429),
+        ("billing", 402),
+        ("request_too_large", 413),
         ("resource_exhausted", 429),
         ("overloaded", 529),
         ("auth", 401),

@@ -12,6 +12,7 @@ use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
+use reqwest::header::HeaderValue;
 use tokio::time::Instant;
 
 use super::custom_transport::{Transport, TransportResponse};
@@ -70,6 +71,8 @@ pub(super) struct Attempt {
     /// The allowed time, and when it is over.
     pub(super) total: Option<(Duration, Instant)>,
     pub(super) streams: bool,
+    /// A feature of Anthropic's that must be named in a header.
+    pub(super) beta: Option<&'static str>,
 }
 
 impl Attempt {
@@ -170,7 +173,10 @@ impl tower::Service<HttpRequestFactory> for Sender {
     fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
         let sender = self.clone();
         Box::pin(async move {
-            let request = factory.build().await?;
+            let mut request = factory.build().await?;
+            if let Some(beta) = sender.attempt.beta {
+                request.headers_mut().append("anthropic-beta", HeaderValue::from_static(beta));
+            }
             sender.send(request).await.map_err(|fault| sender.probe.fail(fault))
         })
     }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::answer::Answer;
 use super::answer_reader::AnswerReader;
 use super::body::Body;
-use super::dialect::{Dialect, ImagesForm, RefusalAction, RefusedRequest, SentImages};
+use super::dialect::{Dialect, ImagesForm, RefusalAction, RefusedRequest, SentImages, ThinkingForm, UnboundThinking};
 use super::fault::{Fault, FaultSource};
 use super::form::Writing;
 use super::gemini;
@@ -30,6 +30,9 @@ use crate::{
     ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, StreamPart, Timeouts, ToolCall,
     TurnSource, estimate_request_tokens,
 };
+
+/// The feature of Anthropic's that leaves out thinking that is bound to another conversation.
+const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// Target of requests. Unlike async-openai's own configuration it reads nothing from the environment, and sends no
 /// `Authorization` without a key.
@@ -123,10 +126,11 @@ impl Wire {
     /// Sends the request, again in another form as long as the server refuses the form.
     async fn open(&self, request: ChatRequest) -> Result<AnswerReader<'_>, ModelError> {
         let until = self.timeouts.total.map(|total| (total, Instant::now() + total));
+        let mut thinks = true;
         loop {
             let learned = self.learned().clone();
             let dialect = &learned.dialect;
-            let prepared = self.prepare(&request, &learned)?;
+            let prepared = self.prepare(&request, &learned, thinks)?;
             let attempt = Attempt {
                 url: self.shown_url.clone(),
                 setting: self.address_setting.clone(),
@@ -136,6 +140,7 @@ impl Wire {
                 idle: self.timeouts.idle,
                 total: until,
                 streams: dialect.stream,
+                beta: (dialect.unbound == UnboundThinking::LeftOut).then_some(BINDING_CONTROLS),
             };
             let probe = Arc::new(Probe::default());
             let sender = Sender { way: self.way.clone(), attempt: Arc::new(attempt), probe: Arc::clone(&probe) };
@@ -159,8 +164,10 @@ impl Wire {
                 }
                 Err(error) => {
                     let fault = self.fault(&probe, error);
-                    if !self.learn(&learned, &prepared, &fault) {
-                        return Err(fault.error);
+                    match self.learn(&learned, &prepared, &fault) {
+                        RefusalAction::Nothing => return Err(fault.error),
+                        RefusalAction::WithoutThinking => thinks = false,
+                        RefusalAction::Again | RefusalAction::WithoutNative => {}
                     }
                     tracing::info!(model = %self.name, reason = %fault.error, "the server does not accept this form of request; trying another");
                 }
@@ -168,31 +175,30 @@ impl Wire {
         }
     }
 
-    /// Learns from a refusal. Returns true if the request is worth another attempt.
-    fn learn(&self, used: &LearnedQuirks, prepared: &PreparedRequest, fault: &Fault) -> bool {
-        let Some(refusal) = &fault.refusal else { return false };
+    /// Learns from a refusal, and returns what is worth another attempt.
+    fn learn(&self, used: &LearnedQuirks, prepared: &PreparedRequest, fault: &Fault) -> RefusalAction {
+        let Some(refusal) = &fault.refusal else { return RefusalAction::Nothing };
         let sent = RefusedRequest {
             settings: &prepared.body.settings,
             tools: prepared.body.tools.as_ref().map_or(&[], |tools| &tools.names),
             open_form: prepared.body.open_form,
             wordless: prepared.wordless,
+            effort: prepared.effort,
             images: prepared.images,
             native: !prepared.sent_native.is_empty(),
             estimated: prepared.estimated,
             bound: prepared.body.bound,
         };
         let mut learned = self.learned();
-        match learned.dialect.learn_from(&used.dialect, &self.model, refusal, sent) {
-            RefusalAction::Again => true,
-            RefusalAction::WithoutNative => {
-                learned.refused.extend(prepared.sent_native.iter().cloned());
-                true
-            }
-            RefusalAction::Nothing => false,
+        let action = learned.dialect.learn_from(&used.dialect, &self.model, refusal, sent);
+        if action == RefusalAction::WithoutNative {
+            learned.refused.extend(prepared.sent_native.iter().cloned());
         }
+        action
     }
 
-    fn prepare(&self, request: &ChatRequest, learned: &LearnedQuirks) -> Result<PreparedRequest, ModelError> {
+    /// Writes a request; without an effort unless the model is to think.
+    fn prepare(&self, request: &ChatRequest, learned: &LearnedQuirks, thinks: bool) -> Result<PreparedRequest, ModelError> {
         let dialect = &learned.dialect;
         let estimated = estimate_request_tokens(request);
         let room = dialect.window.and_then(|window| window.room_beside(estimated));
@@ -201,14 +207,15 @@ impl Wire {
         let writing = Writing {
             source: self.source(dialect.protocol),
             provider: self.provider,
-            effort: request.effort.or(self.effort),
+            effort: request.effort.or(self.effort).and_then(|wanted| dialect.nearest_effort(wanted)),
             bound,
             longest: self.limits.max_output_tokens,
             refused: &learned.refused,
         };
-        // Claude takes no thinking in the middle of calls that it did not begin itself.
+        // With a budget, Claude takes no thinking in the middle of calls that it did not begin itself.
         let claude = dialect.protocol == Protocol::Messages || (self.provider == Provider::OpenRouter && self.model.contains("claude"));
-        let effort = writing.effort.filter(|_| !(claude && begun_elsewhere(request, &writing)));
+        let demands = claude && dialect.thinking == ThinkingForm::Budget && begun_elsewhere(request, &writing);
+        let effort = writing.effort.filter(|_| thinks && !demands);
         let writing = Writing { effort, ..writing };
         let mut written = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {

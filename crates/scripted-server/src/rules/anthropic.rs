@@ -90,19 +90,24 @@ fn known_values(asked: &RuleContext<'_>) -> Option<Refusal> {
     unknown.map(|_| refuse("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'"))
 }
 
-/// Claude 4.7 and later support only adaptive thinking, and models before 4.6 do not support it.
+/// Claude 4.7 and later support only adaptive thinking, and models before 4.6 do not support it. The newest cannot go without thinking.
 ///
 /// Words: <https://platform.claude.com/docs/en/api/errors>.
 fn thinking_mode(asked: &RuleContext<'_>) -> Option<Refusal> {
     let claude = claude(asked)?;
     match thinking_type(asked.request.body)? {
-        "enabled" if claude.only_adapts() => Some(refuse(
-            "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to \
-             control thinking behavior.",
-        )),
+        kind @ "enabled" if claude.only_adapts() => Some(only_adaptive(kind)),
+        kind @ "disabled" if claude.always_thinks() => Some(only_adaptive(kind)),
         "adaptive" if !claude.adapts() => Some(refuse("adaptive thinking is not supported on this model")),
         _ => None,
     }
+}
+
+fn only_adaptive(kind: &str) -> Refusal {
+    refuse(format!(
+        "\"thinking.type.{kind}\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control \
+         thinking behavior."
+    ))
 }
 
 /// A budget is at least 1,024 tokens, and less than all tokens of the answer.

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Refusal, Rule, RuleContext, assistant_messages, current_turn, has_calls, images, key_of};
-use crate::view::list;
+use crate::cache;
+use crate::view::{list, text};
 
-pub(super) const RULES: &[Rule] = &[missing_details, changed_details, images::none_at_endpoints];
+pub(super) const RULES: &[Rule] = &[missing_details, changed_details, cache_marks, images::none_at_endpoints];
 
 /// The calls of the current turn must come back with their reasoning, which begins the message at Anthropic.
 ///
@@ -42,6 +43,21 @@ fn changed_details(asked: &RuleContext<'_>) -> Option<Refusal> {
     };
     let (place, _) = assistant_messages(&asked.request).find(|(_, message)| changed(message))?;
     Some(from_anthropic(&format!("messages.{place}.content.0: Invalid `signature` in `thinking` block")))
+}
+
+/// At most four parts have a cache mark, and only those with a text
+/// (<https://openrouter.ai/docs/guides/best-practices/prompt-caching>).
+///
+/// Words: those of Anthropic, see [`anthropic_messages`](super::anthropic_messages).
+fn cache_marks(asked: &RuleContext<'_>) -> Option<Refusal> {
+    let messages = asked.request.entries().iter().enumerate();
+    let parts = messages.flat_map(|(place, message)| list(message.get("content")).iter().map(move |part| (place, part)));
+    let marked: Vec<(usize, &Value)> = parts.filter(|(_, part)| cache::marks(part) > 0).collect();
+    if let Some((place, _)) = marked.iter().find(|(_, part)| text(part, "text").is_none_or(str::is_empty)) {
+        return Some(from_anthropic(&format!("messages.{place}.content: cache_control cannot be set for empty text blocks")));
+    }
+    let found = marked.len() + usize::from(asked.request.body.get("cache_control").is_some_and(Value::is_object));
+    (found > 4).then(|| from_anthropic(&format!("A maximum of 4 blocks with cache_control may be provided. Found {found}.")))
 }
 
 /// Returns the details of a message without members that are null, which have no meaning.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::openai::dialect::{Dialect, EmptyContent, MessageForm, ReasoningForm};
 use crate::openai::form::{Writing, call_id, is_strict, sendable_arguments, tool_name, with_images};
+use crate::openai::messages;
 use crate::{ChatRequest, Image, Message, NativeTurn, ResponseFormat, ToolCall, ToolChoice};
 
 /// Everything but the model, the messages and the tools.
@@ -137,6 +138,27 @@ fn fill_call(item: &mut Value, call: &ToolCall, form: &MessageForm, first: bool)
         // Gemini's own word for calls that it did not make.
         fields.insert("extra_content".into(), json!({"google": {"thought_signature": "skip_thought_signature_validator"}}));
     }
+}
+
+/// Returns a message with the mark up to which the provider keeps the request in its cache. OpenRouter accepts marks on texts
+/// alone, and Anthropic none on an empty text: a message without a text gets no mark.
+pub(in crate::openai) fn marked(mut message: Value) -> Value {
+    let is_text = |part: &Value| part.get("text").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    match message.get_mut("content") {
+        Some(Value::Array(parts)) => {
+            if let Some(part) = parts.iter_mut().rev().find(|part| is_text(part)) {
+                *part = messages::marked(part);
+            }
+        }
+        Some(content) => {
+            let part = json!({"type": "text", "text": &*content});
+            if is_text(&part) {
+                *content = json!([messages::marked(&part)]);
+            }
+        }
+        None => {}
+    }
+    message
 }
 
 /// Returns a tool as it is offered.

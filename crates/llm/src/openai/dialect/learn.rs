@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use super::effort::demands_thinking;
 use super::window::{self, KnownWindow};
-use super::{Dialect, EmptyContent, IdForm, ImagesForm, ReasoningForm, ThinkingForm, ToolForm};
-use crate::Protocol;
+use super::{Dialect, EmptyContent, IdForm, ImagesForm, ReasoningForm, ToolForm};
 use crate::openai::fault::Refusal;
+use crate::{Effort, Protocol};
 
 /// The request that was refused.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,8 @@ pub(in crate::openai) struct RefusedRequest<'a> {
     pub(in crate::openai) open_form: bool,
     /// True if the request held a turn of the model with calls and without text.
     pub(in crate::openai) wordless: bool,
+    /// The effort that the request asked for.
+    pub(in crate::openai) effort: Option<Effort>,
     /// The places of the images that were sent, if any.
     pub(in crate::openai) images: Option<SentImages>,
     /// True if turns of the model were sent in the provider's own form.
@@ -44,6 +47,8 @@ pub(in crate::openai) enum RefusalAction {
     Again,
     /// Send it once without the provider's own form of turns.
     WithoutNative,
+    /// Send it once without an effort: the server demands thinking that the history lacks.
+    WithoutThinking,
     /// Nothing was learned.
     Nothing,
 }
@@ -55,12 +60,16 @@ impl Dialect {
         if self != used || self.learn(model, refusal, sent) {
             return RefusalAction::Again;
         }
+        if sent.effort.is_some_and(|effort| effort != Effort::None) && demands_thinking(refusal) {
+            return RefusalAction::WithoutThinking;
+        }
         if sent.native && refuses_native(refusal) { RefusalAction::WithoutNative } else { RefusalAction::Nothing }
     }
 
     fn learn(&mut self, model: &str, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         self.learn_protocol(model, refusal)
             || self.learn_window(refusal, sent)
+            || self.learn_binding(refusal, sent)
             || self.learn_parameter(refusal, sent)
             || self.learn_images(refusal, sent)
             || self.learn_messages(refusal, sent)
@@ -128,6 +137,7 @@ impl Dialect {
             (was_sent("parallel_tool_calls"), &mut optional.parallel_calls),
             (was_sent("tool_choice") || was_sent("toolConfig"), &mut optional.tool_choice),
             (was_sent("prompt_cache_key"), &mut optional.cache_key),
+            (refusal.names("cache_control"), &mut optional.cache_marks),
             (
                 was_sent("include")
                     || (sent.settings.contains_key("include") && refusal.lower.contains("encrypted content is not supported")),
@@ -140,7 +150,6 @@ impl Dialect {
                     || (sent.settings.contains_key("thinking") && refusal.names("display")),
                 &mut optional.summary,
             ),
-            (was_sent("reasoning_effort") || within("reasoning.effort") || within("effort"), &mut optional.effort),
         ];
         for (refused, known) in fields {
             if refused && *known {
@@ -148,18 +157,13 @@ impl Dialect {
                 return true;
             }
         }
-        if self.protocol == Protocol::Messages && (sent.settings.contains_key("thinking") || sent.settings.contains_key("output_config")) {
-            let other = match self.thinking {
-                ThinkingForm::Adaptive if refusal.lower.contains("adaptive") || refusal.lower.contains("effort") => ThinkingForm::Budget,
-                ThinkingForm::Budget if refusal.lower.contains("adaptive") || refusal.lower.contains("thinking.type.enabled") => {
-                    ThinkingForm::Adaptive
-                }
-                same => same,
-            };
-            if optional.effort && other != self.thinking && !std::mem::replace(&mut self.thinking_switched, true) {
-                self.thinking = other;
-                return true;
-            }
+        if self.learn_effort(refusal, sent) || self.learn_thinking(refusal, sent) {
+            return true;
+        }
+        let optional = &mut self.optional;
+        let effort = was_sent("reasoning_effort") || within("reasoning.effort") || within("effort");
+        if effort && std::mem::replace(&mut optional.effort, false) {
+            return true;
         }
         if self.protocol == Protocol::Gemini && refusal.lower.contains("thinking") && (optional.summary || optional.effort) {
             optional.summary = false;
@@ -167,7 +171,7 @@ impl Dialect {
             return true;
         }
         // Summary and effort are the only parts of it.
-        if was_sent("reasoning") && (optional.summary || optional.effort) {
+        if was_sent("reasoning") && !names_reasoning_of_turns(refusal, sent) && (optional.summary || optional.effort) {
             optional.summary = false;
             optional.effort = false;
             return true;
@@ -230,10 +234,11 @@ impl Dialect {
             form.skip_signature = true;
             return true;
         }
-        let reasoning = ["reasoning_content", "reasoning_details"].iter().any(|name| refusal.names(name))
-            || (refusal.names("reasoning") && refusal.param.starts_with("messages"));
+        let reasoning =
+            ["reasoning_content", "reasoning_details"].iter().any(|name| refusal.names(name)) || names_reasoning_of_turns(refusal, sent);
         if reasoning && form.reasoning != ReasoningForm::Refused {
-            let demanded = ["missing", "must be", "required", "need"].iter().any(|word| lower.contains(word));
+            let refused = ["unsupported", "not supported", "not permitted", "not allowed"].iter().any(|word| lower.contains(word));
+            let demanded = !refused && ["missing", "must be", "required", "need"].iter().any(|word| lower.contains(word));
             let wanted = match form.reasoning {
                 ReasoningForm::Returned if demanded => ReasoningForm::Demanded,
                 _ if !demanded => ReasoningForm::Refused,
@@ -353,6 +358,19 @@ fn named_tool<'a>(refusal: &Refusal, offered: &'a [String]) -> Option<&'a str> {
     let by_place = place.and_then(|place| offered.get(place));
     let quoted = |name: &&String| ["'", "\"", "`"].iter().any(|quote| refusal.message.contains(&format!("{quote}{name}{quote}")));
     by_place.or_else(|| offered.iter().find(quoted)).map(String::as_str)
+}
+
+/// Returns true if a refusal is about the member `reasoning` of earlier turns, and not about the parameter of the request:
+/// `('messages.2' : property 'reasoning' is unsupported)`, or `reasoning: Extra inputs are not permitted` to a request
+/// without the parameter.
+fn names_reasoning_of_turns(refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
+    let numbered = |rest: &str| rest.strip_prefix(['.', '[']).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+    let path = refusal.lower.match_indices("messages").any(|(at, found)| refusal.lower.get(at + found.len()..).is_some_and(numbered));
+    let about_turns = ["messages", "assistant"].iter().any(|word| has_word(&refusal.lower, word));
+    let about_members = about_turns || refusal.lower.contains("extra inputs are not permitted");
+    sent.native
+        && refusal.names("reasoning")
+        && (refusal.param.starts_with("messages") || path || (about_members && !sent.settings.contains_key("reasoning")))
 }
 
 /// Returns true if a refusal is about opaque state of earlier turns, which the server no longer accepts.

@@ -18,11 +18,14 @@ fn learned(mut dialect: Dialect, status: u16, body: &Value, sent: Value) -> (Ref
     let settings = sent.as_object().cloned().unwrap_or_default();
     let used = dialect.clone();
     let tools = tools();
+    let places = ["/reasoning_effort", "/reasoning/effort"];
+    let effort = places.iter().find_map(|place| serde_json::from_value(sent.pointer(place)?.clone()).ok());
     let sent = RefusedRequest {
         settings: &settings,
         tools: &tools,
         open_form: true,
         wordless: true,
+        effort,
         native: true,
         images: None,
         estimated: 1_000,
@@ -58,6 +61,7 @@ fn refusals_of_images_are_understood() {
             tools: &[],
             open_form: true,
             wordless: false,
+            effort: None,
             native: false,
             images,
             estimated: 1,
@@ -131,6 +135,14 @@ fn refusals_of_parameters_are_understood() {
             param("Unsupported parameter: 'reasoning_effort' is not supported with this model.", "reasoning_effort"),
             json!({"reasoning_effort": "high"}),
             Some(|dialect| dialect.optional.effort = false),
+        ),
+        (
+            param(
+                "Unsupported value: 'minimal' is not supported with the 'm' model. Supported values are: 'none', 'low', and 'high'.",
+                "reasoning.effort",
+            ),
+            json!({"reasoning": {"effort": "minimal", "summary": "auto"}}),
+            Some(|dialect| dialect.efforts = vec![Effort::None, Effort::Low, Effort::High]),
         ),
         (
             param("Your organization must be verified to generate reasoning summaries.", "reasoning.summary"),
@@ -247,6 +259,50 @@ fn refusals_of_messages_and_tools_are_understood() {
 }
 
 #[test]
+fn refused_reasoning_of_turns_is_not_that_of_the_request() {
+    let turns: Change = |dialect| dialect.form.reasoning = ReasoningForm::Refused;
+    let request: Change = |dialect| {
+        dialect.optional.summary = false;
+        dialect.optional.effort = false;
+    };
+    let groq = "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning' is unsupported)]";
+    let openai = "Unsupported parameter: 'reasoning' is not supported with this model.";
+    let extra = json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 2, "assistant", "reasoning"], "msg": "Extra inputs are not permitted"}]});
+    let asked = || json!({"stream": true, "reasoning": {"effort": "low"}});
+    let plain = || json!({"stream": true, "reasoning_effort": "low"});
+    let cases: Vec<(Value, Value, Option<Change>)> = vec![
+        (error(groq), plain(), Some(turns)),
+        (error(groq), asked(), Some(turns)),
+        (param(groq, ""), plain(), Some(turns)),
+        (param("property 'reasoning' is unsupported", "messages.2"), asked(), Some(turns)),
+        (error("property 'reasoning' of the assistant message is unsupported"), plain(), Some(turns)),
+        (extra, plain(), Some(turns)),
+        (param(openai, "reasoning"), asked(), Some(request)),
+        (error("property 'reasoning' is unsupported for this assistant"), asked(), Some(request)),
+        (error("This model does not support reasoning"), plain(), None),
+    ];
+    for (body, sent, change) in cases {
+        let (lesson, dialect) = learned(usual(), 400, &body, sent);
+        let mut expected = usual();
+        if let Some(change) = change {
+            change(&mut expected);
+        }
+        let action = if change.is_some() { RefusalAction::Again } else { RefusalAction::Nothing };
+        assert_eq!((lesson, dialect), (action, expected), "{body}");
+    }
+}
+
+#[test]
+fn refused_cache_marks_are_left_out() {
+    let claude = || Dialect::new(Provider::OpenRouter, Protocol::Chat, "anthropic/claude-opus-5.5", true);
+    let body = error("messages.0.content.0.cache_control: Extra inputs are not permitted");
+    let mut expected = claude();
+    assert!(std::mem::replace(&mut expected.optional.cache_marks, false));
+    assert_eq!(learned(claude(), 400, &body, json!({"stream": true})), (RefusalAction::Again, expected));
+    assert!(!Dialect::new(Provider::OpenRouter, Protocol::Chat, "openai/gpt-5.6-terra", true).optional.cache_marks);
+}
+
+#[test]
 fn the_protocol_is_switched_once() {
     let switching = || Dialect { may_switch: true, ..usual() };
     let body = param(
@@ -255,12 +311,31 @@ fn the_protocol_is_switched_once() {
     );
     let (lesson, dialect) = learned(switching(), 400, &body, json!({}));
     assert_eq!((lesson, dialect.protocol, dialect.may_switch), (RefusalAction::Again, Protocol::Responses, false));
+    assert!(dialect.optional.include, "only a model that reasons must be asked there");
     let (lesson, _) = learned(dialect, 404, &error("Not Found"), json!({}));
     assert_eq!(lesson, RefusalAction::Nothing, "a server that has neither is not asked for ever");
     let (_, dialect) = learned(usual(), 400, &body, json!({}));
     assert_eq!(dialect.protocol, Protocol::Chat, "a configured protocol stays");
     let responses = Dialect { may_switch: true, ..Dialect::new(Provider::Other, Protocol::Responses, "m", true) };
     assert_eq!(learned(responses, 404, &error("Not Found"), json!({})).1.protocol, Protocol::Chat);
+}
+
+#[test]
+fn reasoning_is_asked_for_unless_the_model_has_none() {
+    let cases = [
+        ("gpt-5.6-terra", true),
+        ("grok-4.7", true),
+        ("prod-large", true),
+        ("gpt-oss-120b", true),
+        ("m", true),
+        ("gpt-4.1", false),
+        ("openai/gpt-4o-mini", false),
+        ("gpt-3.5-turbo", false),
+        ("grok-4-fast-non-reasoning", false),
+    ];
+    for (model, expected) in cases {
+        assert_eq!(Dialect::new(Provider::Other, Protocol::Responses, model, true).optional.include, expected, "{model}");
+    }
 }
 
 #[test]
@@ -271,6 +346,14 @@ fn opaque_state_that_is_refused_is_left_out() {
         let (lesson, dialect) = learned(usual(), 400, &error(words), json!({}));
         assert_eq!((lesson, dialect), (RefusalAction::WithoutNative, usual()), "{words}");
     }
+}
+
+#[test]
+fn thinking_that_the_history_lacks_is_not_demanded() {
+    let words = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.";
+    let (lesson, dialect) = learned(usual(), 400, &error(words), json!({"reasoning_effort": "high"}));
+    assert_eq!((lesson, dialect), (RefusalAction::WithoutThinking, usual()));
+    assert_eq!(learned(usual(), 400, &error(words), json!({})).0, RefusalAction::Nothing, "once");
 }
 
 #[test]
@@ -292,6 +375,7 @@ fn learning_comes_to_an_end() {
             tools: &tools,
             open_form: true,
             wordless: true,
+            effort: Some(Effort::Low),
             native: false,
             images: Some(SentImages::InResults),
             estimated: 1,

@@ -9,14 +9,24 @@ use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolC
 /// Gemini's own word for the signature of a call that it did not make.
 const SKIP: &str = "skip_thought_signature_validator";
 
-/// Returns the path of a request for a model. An address that ends in a version gets none.
+/// Returns the path of a request for a model. An address that ends in a version gets none. On Vertex AI, the version comes
+/// before the project, and Google's models are below `publishers/google`.
 pub(in crate::openai) fn path(base: &str, model: &str, streams: bool) -> String {
-    let version = base
-        .rsplit('/')
-        .next()
-        .is_some_and(|last| last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())));
-    let version = if version { "" } else { "/v1beta" };
+    const PUBLISHER: &str = "publishers/google";
+    let is_version = |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let vertex = base.contains("aiplatform.googleapis.com");
+    let versioned = if vertex { base.split('/').any(is_version) } else { base.rsplit('/').next().is_some_and(is_version) };
+    let version = match (versioned, vertex) {
+        (true, _) => "",
+        (false, true) => "/v1",
+        (false, false) => "/v1beta",
+    };
     let model = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
+    let model = match model.strip_prefix(PUBLISHER) {
+        Some(rest) if vertex && base.ends_with(PUBLISHER) => rest.trim_start_matches('/').to_owned(),
+        None if vertex && !base.ends_with(PUBLISHER) && model.starts_with("models/") => format!("{PUBLISHER}/{model}"),
+        _ => model,
+    };
     let method = if streams { "streamGenerateContent" } else { "generateContent" };
     format!("{version}/{model}:{method}")
 }
@@ -183,6 +193,9 @@ pub(in crate::openai) fn tool(name: &str, description: &str, parameters: Value) 
 mod tests {
     use super::*;
 
+    const VERTEX: &str = "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1";
+    const PUBLISHER: &str = "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google";
+
     #[test]
     fn the_path_names_model_and_method() {
         let cases = [
@@ -190,6 +203,13 @@ mod tests {
             ("https://generativelanguage.googleapis.com/v1beta", "models/gemini-3-pro", "/models/gemini-3-pro:streamGenerateContent"),
             ("http://127.0.0.1:1/v1", "gemini-3-pro", "/models/gemini-3-pro:streamGenerateContent"),
             ("https://host/vertex", "publishers/google/models/g", "/v1beta/publishers/google/models/g:streamGenerateContent"),
+            (VERTEX, "gemini-3-pro", "/publishers/google/models/gemini-3-pro:streamGenerateContent"),
+            (VERTEX, "models/gemini-3-pro", "/publishers/google/models/gemini-3-pro:streamGenerateContent"),
+            (VERTEX, "publishers/google/models/gemini-3-pro", "/publishers/google/models/gemini-3-pro:streamGenerateContent"),
+            (VERTEX, "endpoints/7", "/endpoints/7:streamGenerateContent"),
+            (PUBLISHER, "gemini-3-pro", "/models/gemini-3-pro:streamGenerateContent"),
+            (PUBLISHER, "publishers/google/models/gemini-3-pro", "/models/gemini-3-pro:streamGenerateContent"),
+            ("https://aiplatform.googleapis.com", "g", "/v1/publishers/google/models/g:streamGenerateContent"),
         ];
         for (base, model, expected) in cases {
             assert_eq!(path(base, model, true), expected);

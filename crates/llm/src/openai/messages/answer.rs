@@ -153,8 +153,6 @@ impl Answer {
     /// Returns the content of the answer after its last event.
     pub(in crate::openai) fn into_turn(self) -> Turn {
         let mut turn = self.turn;
-        let mut items = Vec::new();
-        let mut opaque = false;
         for block in self.blocks.into_values() {
             let text = |name: &str| block.fields.get(name).and_then(Value::as_str).unwrap_or_default();
             match text("type") {
@@ -167,16 +165,10 @@ impl Answer {
                 "tool_use" => {
                     turn.calls.push(RawCall { id: text("id").to_owned(), name: text("name").to_owned(), arguments: block.arguments() })
                 }
-                "thinking" => {
-                    opaque = true;
-                    turn.reasoning.push_str(text("thinking"));
-                }
-                _ => opaque = true,
+                "thinking" => turn.reasoning.push_str(text("thinking")),
+                _ => {}
             }
-            items.push(block.whole());
-        }
-        if opaque {
-            turn.items = items;
+            turn.items.push(block.whole());
         }
         turn.usage = self.tokens.usage();
         turn

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schema;
-use crate::openai::dialect::{Dialect, MessageForm, ThinkingForm};
+use crate::openai::dialect::{Dialect, MessageForm, ThinkingForm, UnboundThinking};
 use crate::openai::form::{Writing, call_id, sendable_arguments, tool_name, with_images};
 use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
@@ -44,6 +44,11 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
             budget >= MIN_BUDGET
         }
     };
+    if let (true, UnboundThinking::LeftOut, Some(thinking)) =
+        (thinks, dialect.unbound, body.get_mut("thinking").and_then(Value::as_object_mut))
+    {
+        thinking.insert("block_binding".into(), json!({"prefix_mismatch_behavior": "drop_block"}));
+    }
     if let Some((name, _)) = form {
         // If no call can be demanded, offering only this tool is enough of a hint.
         if optional.tool_choice {

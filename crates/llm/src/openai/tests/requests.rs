@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::{ask, client, serve};
-use crate::{ChatModel, ChatRequest, Message, ResponseFormat, ToolCall, ToolChoice, ToolDefinition};
+use crate::{ChatModel, ChatRequest, Effort, Message, ResponseFormat, ToolCall, ToolChoice, ToolDefinition};
 
 fn conversation() -> Vec<Arc<Message>> {
     let call = ToolCall { id: "call_0".into(), name: "read_file".into(), arguments: r#"{"path":"a.txt"}"#.into() };
@@ -108,6 +108,19 @@ async fn refused_parameters_are_left_out_and_remembered() {
         assert!(requests[6].get(field).is_none(), "{field}");
     }
     assert_eq!(requests[6]["max_completion_tokens"], 50);
+}
+
+#[tokio::test]
+async fn a_refused_effort_is_replaced_and_the_others_stay() {
+    let error =
+        json!({"error": {"message": "Unsupported value: 'minimal' is not supported with the 'm' model.", "param": "reasoning_effort"}});
+    let server = serve([Reply::status(400, error, []), Reply::text("fine"), Reply::text("fine"), Reply::text("fine")]).await;
+    let model = client(&server, |_| {});
+    for effort in [Effort::Minimal, Effort::High, Effort::Minimal] {
+        model.complete(ChatRequest { effort: Some(effort), ..ask("hello") }).await.unwrap();
+    }
+    let sent: Vec<_> = server.requests().iter().map(|body| body["reasoning_effort"].clone()).collect();
+    assert_eq!(sent, ["minimal", "low", "high", "low"]);
 }
 
 #[tokio::test]

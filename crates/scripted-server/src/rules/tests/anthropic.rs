@@ -312,6 +312,7 @@ fn models() {
     let of = |model: &str, key: &str, value: Value| with(asking(model), &format!("/{key}"), value);
     let enabled = json!({"type": "enabled", "budget_tokens": 2000});
     let adaptive = json!({"type": "adaptive"});
+    let disabled = json!({"type": "disabled"});
     let forced = |model: &str, choice: Value| with(of(model, "tools", json!([tool(json!({"type": "object"}))])), "/tool_choice", choice);
     let thinking = |model: &str, thinking: &Value| with(of(model, "thinking", thinking.clone()), "/max_tokens", json!(4000));
     let any = json!({"type": "any"});
@@ -341,6 +342,13 @@ fn models() {
         ("the default temperature with thinking", with(thinking("claude-sonnet-4-6", &adaptive), "/temperature", json!(1)), ""),
         ("a budget", thinking("claude-sonnet-4-5", &enabled), ""),
         ("a budget of a newer model", thinking("claude-opus-4-8", &enabled), "\"thinking.type.enabled\" is not supported for this model."),
+        ("no thinking", thinking("claude-opus-5", &disabled), ""),
+        (
+            "no thinking of the newest",
+            thinking("claude-opus-5-5", &disabled),
+            "\"thinking.type.disabled\" is not supported for this model.",
+        ),
+        ("no thinking of a Fable", thinking("claude-fable-5", &disabled), "\"thinking.type.disabled\" is not supported for this model."),
         (
             "adaptive thinking of an older model",
             thinking("claude-haiku-4-5", &adaptive),

@@ -93,6 +93,22 @@ fn openrouter_wants_its_details_back() {
 }
 
 #[test]
+fn openrouter_accepts_four_cache_marks_on_texts() {
+    let (service, request) = after_a_call(Provider::OpenRouter, "anthropic/claude-sonnet-4.6");
+    let part = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+    let marked = |parts: Vec<Value>| with(request.clone(), "/messages/0/content", Value::Array(parts));
+    let cases = [
+        ("four", marked(vec![part("go"); 4]), ""),
+        ("five", marked(vec![part("go"); 5]), "A maximum of 4 blocks with cache_control may be provided. Found 5."),
+        ("empty", marked(vec![part("")]), "cache_control cannot be set for empty text blocks"),
+        ("a result", with(request.clone(), "/messages/2/content", json!([part("ok")])), ""),
+    ];
+    for (name, request, expected) in cases {
+        service.check(name, &request, expected);
+    }
+}
+
+#[test]
 fn gemini_wants_its_signatures_back() {
     let (service, request) = after_a_call(Provider::Gemini, "gemini-3.1-pro-preview");
     let extra = "/messages/1/tool_calls/0/extra_content";
