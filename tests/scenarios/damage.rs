@@ -162,11 +162,12 @@ fn a_disk_without_room_is_said_and_the_run_goes_on_later() {
     world.plan("plan.json", &plan(&tasks));
     let mut shell = world.program("bash");
     // A bound on the size of files stands for a full disk: writing fails in the middle of the run.
-    let line = format!("trap '' XFSZ; ulimit -f 160; exec {} run --plan plan.json --run-id first -q", env!("CARGO_BIN_EXE_aime"));
+    let line =
+        format!("trap '' XFSZ; ulimit -f 160; exec {} run --plan plan.json --run-id first -q --output json", env!("CARGO_BIN_EXE_aime"));
     shell.args(["-c", &line]);
-    let ended = world.spawn(shell).wait();
-    assert!(!matches!(ended.code, Some(0 | 6) | None), "{ended}");
-    assert!(ended.stderr.contains("aime.db"), "{ended}");
+    let ended = world.spawn(shell).wait().must(130).stderr_contains(&["aime.db"]);
+    let result = ended.json();
+    assert_eq!((&result["run_id"], &result["error"]["code"]), (&json!("first"), &json!("interrupted")), "{ended}");
     let before = world.read("log").lines().count();
     assert!((1..40).contains(&before), "it was cut in the middle: {before}\n{ended}");
     let shown = world.aime(["runs", "show", "first", "--output", "json"]).must(0);

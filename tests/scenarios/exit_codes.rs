@@ -57,6 +57,7 @@ fn two_for_wrong_arguments() {
         (&["run"], &["no goal", "hint"]),
         (&["run", ""], &["empty", "hint"]),
         (&["run", "  \n "], &["empty"]),
+        (&["continue", "ghost"], &["no goal", "hint: aime continue ghost"]),
         (&["run", "--goal-file", "missing.txt"], &["missing.txt"]),
         (&["run", "--plan", "missing.json"], &["missing.json"]),
         (&["run", "goal", "--run-id", "../up"], &["../up"]),
@@ -99,6 +100,20 @@ fn two_for_an_unreadable_goal() {
     world.aime_reading(["run", "-"], "write out.txt\n").must(0);
     world.file("goal.txt", "write out.txt\n");
     world.aime(["run", "--goal-file", "goal.txt"]).must(0);
+}
+
+#[test]
+fn only_an_argument_is_taken_for_a_file_name() {
+    let world = worker();
+    world.file("TODO", "nothing\n");
+    world.file("goal", "TODO\n");
+    world.aime(["run", "TODO"]).must(2).stderr_contains(&["only the name of a file", "--goal-file TODO"]);
+    world.aime_reading(["run", "-"], "TODO\n").must(0);
+    world.aime(["run", "--goal-file", "goal"]).must(0);
+    // The content of a file does not name standard input, which is empty here.
+    world.file("goal", "-");
+    let ended = world.aime(["run", "--goal-file", "goal"]);
+    assert_ne!(ended.code, Some(2), "{ended}");
 }
 
 #[test]
@@ -169,6 +184,19 @@ fn three_without_a_model() {
     }
     world.plan("plan.json", &plan(&[actor("a", "A", &[])]));
     world.aime(["run", "--plan", "plan.json"]).must(3).stderr_contains(&missing);
+}
+
+/// No note comes before the line on the local model.
+#[test]
+fn three_with_the_local_model_in_the_first_line() {
+    let mut world = World::alone().settings("[sandbox]\nmode = \"off\"\n");
+    world.user_settings("[mcp.servers.clock]\ncommand = \"no-such-program\"\n");
+    world.file("plan.json", "{\"tasks\": [{\"id\": \"a\", \"description\": \"x\"},]}");
+    for arguments in [&["run", "write out.txt"][..], &["plan", "write out.txt"], &["run", "--plan", "plan.json"]] {
+        let ended = world.aime(arguments).must(3).stderr_contains(&["[sandbox] in ", "clock"]);
+        assert!(ended.stderr.starts_with("model "), "{ended}");
+        assert_eq!(ended.stderr.contains("repaired in the plan"), arguments.contains(&"--plan"), "{ended}");
+    }
 }
 
 #[test]
@@ -394,6 +422,21 @@ fn a_hundred_and_thirty_when_interrupted() {
     assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
+/// An MCP server that does not answer holds up the beginning of a run.
+#[test]
+fn a_hundred_and_thirty_before_the_run_begins() {
+    let mut world = silent();
+    world.file("slow.sh", "echo > asked\nsleep 60\n");
+    world.user_settings("[mcp.servers.slow]\ncommand = \"sh\"\nargs = [\"slow.sh\"]\n");
+    let running = world.start(["run", "write out.txt", "--run-id", "r", "--output", "json"]);
+    world.wait_for_file("asked");
+    running.signal("INT");
+    let ended = running.wait().must(130);
+    let result = ended.json();
+    assert_eq!((&result["run_id"], &result["error"]["code"]), (&json!("r"), &json!("interrupted")), "{ended}");
+    assert!(world.server().requests().is_empty(), "nothing was begun");
+}
+
 // Requirement: 10.11
 #[test]
 fn a_second_interrupt_stops_at_once() {
@@ -429,5 +472,9 @@ fn six_for_a_fault_in_aime_itself() {
     drop((stream, journal));
 
     world.aime(["resume", "odd"]).must(6).stderr_contains(&["odd", "replayed", "diverges"]);
+    for form in ["json", "jsonl"] {
+        let result = world.aime(["resume", "odd", "--output", form]).must(6).json();
+        assert_eq!((&result["run_id"], &result["error"]["code"]), (&json!("odd"), &json!("internal")), "{form}: {result}");
+    }
     assert!(!world.exists("out.txt"), "nothing is done on a journal that is not understood");
 }

@@ -39,7 +39,7 @@ pub(crate) fn grows_only_at_its_end(requests: &[Value]) {
     }
 }
 
-// Requirement: 2.2
+// Requirement: 2.2, 2.19
 #[test]
 fn a_lead_works_itself_where_one_agent_can() {
     let replies = || [Reply::call("read_file", json!({"path": "cups.txt"})), write("out.txt", "clean"), done("The cups are clean.")];
@@ -171,6 +171,30 @@ fn an_actor_that_is_out_of_steps_goes_on_in_its_conversation() {
     let requests: Vec<Value> = world.server().requests().into_iter().filter(|request| !lead_requests(&world).contains(request)).collect();
     assert_eq!(requests.len(), 3);
     assert!(messages(&requests[2]).starts_with(messages(&requests[1])), "the conversation goes on");
+}
+
+#[test]
+fn a_lead_that_is_out_of_steps_goes_on_in_its_conversation() {
+    let script = Script::new()
+        .on(lead().and_contains("your steps are used up"), [done("All is written.")])
+        .on(lead(), [write("a.txt", "a"), write("b.txt", "b")]);
+    let world = World::led(script);
+    world.file("aime.toml", "[run]\nmax_steps = 2\n");
+    let result = run(&world, &[]).must(0).last();
+    assert_eq!((result["answer"].as_str(), task(&result, "main")["attempts"].as_u64()), (Some("All is written."), Some(1)));
+    let requests = lead_requests(&world);
+    assert_eq!((requests.len(), world.server().requests().len()), (3, 3));
+    grows_only_at_its_end(&requests);
+}
+
+#[test]
+fn a_lead_that_only_talks_where_it_must_plan_leaves_it_to_rules() {
+    let small = plan(&[worker("wash", "WASH", &[])]);
+    let script = Script::new().on(lead(), [Reply::text("The dishes should be done.")]);
+    let world = World::led(script.on(When::schema("aime_plan"), [Reply::json(small)]).on(When::tools(), [done("done")]));
+    let ended = run(&world, &["--mode", "simple"]).must(0);
+    assert_eq!((ended.events("lead_gave_up").len(), world.schema_requests("aime_plan").len()), (1, 1), "{ended}");
+    assert_eq!(task(&ended.last(), "wash")["status"], "completed", "the goal is worked on by an actor that can change files");
 }
 
 // Requirement: 6.16

@@ -142,10 +142,12 @@ fn unattended_a_command_that_needs_consent_is_refused() {
 
 #[test]
 fn a_tool_task_waits_for_consent_too() {
-    for (answer, code) in [("yes", 0), ("no", 1)] {
+    // Without a model nothing but the answer helps, also where nobody is there.
+    for (answer, code, unattended) in [("yes", 0, false), ("no", 1, false), ("yes", 0, true)] {
         let world = World::alone();
         world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "note.txt", "content": "hello"}), &[])]));
-        let ended = world.aime(["run", "--plan", "plan.json", "--approve", "ask", "--run-id", "note", "--output", "json"]).must(5);
+        let run = ["run", "--plan", "plan.json", "--approve", "ask", "--run-id", "note", "--output", "json"];
+        let ended = world.aime(run.iter().chain(unattended.then_some(&"--unattended"))).must(5);
         assert!(ended.json()["error"]["message"].as_str().unwrap().contains("note.txt"), "{ended}");
         assert!(!world.exists("note.txt"));
         world.aime(["answer", "note", answer]).must(0);

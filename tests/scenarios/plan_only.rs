@@ -107,3 +107,18 @@ fn a_lead_plans_in_a_fresh_folder_and_leaves_nothing_there() {
     planned.stderr_contains(&["forecast: about 6 requests", "rule of thumb"]);
     assert!(!world.exists(".aime"));
 }
+
+/// Such a run cannot wait for an answer, as it leaves nothing that could be resumed.
+#[test]
+fn a_question_to_nobody_is_answered_with_the_request_to_decide() {
+    for command in [&["plan", GOAL][..], &["run", GOAL, "--review"]] {
+        let ask = Reply::call("ask_human", json!({"question": "Which cups?"}));
+        let submit = Reply::call("submit_plan", plan(&[actor("wash", "WASH", &[])]));
+        let script = Script::new().on(When::tool("submit_plan"), [ask, submit, done("Done.")]).on(When::tools(), [done("washed")]);
+        let mut world = World::led(script);
+        world.set("EDITOR", "true");
+        let ended = world.aime(command).must(0);
+        let answered = world.server().requests()[1].to_string();
+        assert!(answered.contains("Nobody can be asked while the plan is made"), "{answered}\n{ended}");
+    }
+}

@@ -49,6 +49,7 @@ fn who_empties_the_plan_or_leaves_the_editor_badly_runs_nothing() {
         let ended = world.aime(RUN).must(code);
         assert!(ended.stderr.contains(expected), "{editor}: {ended}");
         assert!(world.actor_requests("WALK-THERE").is_empty());
+        assert_eq!(world.read(".aime/.gitignore"), "*\n", "git ignores what is left there");
     }
 }
 

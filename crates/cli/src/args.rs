@@ -138,7 +138,7 @@ pub(crate) enum Command {
         /// The run
         run: String,
         /// The answer
-        #[arg(required = true, num_args = 1..)]
+        #[arg(required = true, num_args = 1.., allow_negative_numbers = true)]
         text: Vec<String>,
     },
     /// Send a message to a run, which then reviews its plan; in a direct run, its only actor receives it
@@ -149,7 +149,7 @@ pub(crate) enum Command {
         /// The run
         run: String,
         /// Words for the run
-        #[arg(required = true, num_args = 1..)]
+        #[arg(required = true, num_args = 1.., allow_negative_numbers = true)]
         text: Vec<String>,
     },
     /// Stop a run of another process so that it can be resumed
@@ -252,6 +252,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The goal; - reads it from standard input
+    #[arg(allow_negative_numbers = true)]
     pub(crate) goal: Option<String>,
     /// Read the goal from a file
     #[arg(long, value_name = "F", conflicts_with = "goal")]
@@ -346,6 +347,7 @@ fn parse_cost(text: &str) -> Result<f64, ArgumentFault> {
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     /// The goal; - reads it from standard input
+    #[arg(allow_negative_numbers = true)]
     pub(crate) goal: String,
     /// Image to send with the goal: PNG, JPEG, GIF or WebP; may be repeated
     #[arg(long, value_name = "FILE")]
@@ -367,7 +369,8 @@ pub(crate) struct ContinueArgs {
     #[command(flatten)]
     pub(crate) of: ResumeArgs,
     /// Next goal; - reads it from standard input
-    pub(crate) goal: String,
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) goal: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -75,11 +75,11 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         i18n::speak(Language::English);
     }
     crate::output::keep_secret(setup.redactor());
-    match command {
-        // These commands first print the model in use.
-        Command::Run(_) | Command::Resume(_) | Command::Continue(_) => {}
-        _ => setup.report_notes(),
+    // These commands first print the model in use.
+    if matches!(command, Command::Run(_) | Command::Plan(_) | Command::Resume(_) | Command::Continue(_)) {
+        crate::output::hold_notes();
     }
+    setup.report_notes();
     #[cfg(feature = "temporal")]
     if let (None, false, Some(option)) = (&global.engine.engine, matches!(command, Command::Worker(_)), global.engine.any()) {
         return Err(Failure::usage(message!("engine-without", option)).hint(message!("engine-without-hint")));
@@ -90,10 +90,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     match command {
         Command::Run(LazyArgs(args)) => on_runs(setup, async |runs| run::run(args, &global, runs).await),
-        Command::Plan(LazyArgs(args)) => on_runs(setup, async |runs| {
-            runs.ready().await?;
-            plan::plan(args, runs).await
-        }),
+        Command::Plan(LazyArgs(args)) => on_runs(setup, async |runs| plan::plan(args, runs).await),
         Command::Check { plan_file, format } => on_runtime(setup.with_servers(async { check::check(&plan_file, format, &setup) })),
         Command::Resume(LazyArgs(args)) => on_runs(setup, async |runs| resume::resume(args, &global, runs).await),
         Command::Continue(LazyArgs(args)) => on_runs(setup, async |runs| resume::continue_run(args, &global, runs).await),

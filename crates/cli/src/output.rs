@@ -3,7 +3,7 @@
 use std::{
     io::{self, ErrorKind, IsTerminal, Write},
     sync::{
-        OnceLock,
+        Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -156,15 +156,50 @@ pub(crate) fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
+/// Notes that are held back; none if notes are printed at once.
+static HELD_NOTES: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+fn held_notes() -> MutexGuard<'static, Option<Vec<String>>> {
+    HELD_NOTES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Holds notes back until [`first_note`], [`release_notes`] or an alert, so that the first line on standard error is that of the model.
+pub(crate) fn hold_notes() {
+    *held_notes() = Some(Vec::new());
+}
+
+/// Prints a note, and then those that were held back.
+pub(crate) fn first_note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        write_line(text);
+    }
+    release_notes();
+}
+
+/// Prints the notes that were held back. Later ones are printed at once.
+pub(crate) fn release_notes() {
+    let held = held_notes().take();
+    held.iter().flatten().for_each(|text| write_line(text));
+}
+
 /// Prints a note of one line, unless notes are suppressed.
 pub(crate) fn note(text: &str) {
-    if !QUIET.load(Ordering::Relaxed) {
-        alert(text);
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
+    match held_notes().as_mut() {
+        Some(held) => held.push(text.to_owned()),
+        None => write_line(text),
     }
 }
 
 /// Prints an important line that is never suppressed: a failure or a question.
 pub(crate) fn alert(text: &str) {
+    release_notes();
+    write_line(text);
+}
+
+fn write_line(text: &str) {
     drop(writeln!(anstream::stderr(), "{}", with_colors(&redactor().text(text))));
 }
 

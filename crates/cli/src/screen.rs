@@ -119,7 +119,8 @@ impl Screen {
     }
 }
 
-struct NoPause;
+/// A screen that need not be paused.
+pub(crate) struct NoPause;
 
 impl Pause for NoPause {
     fn still(&self, work: &mut dyn FnMut()) {

@@ -28,8 +28,8 @@ use crate::PlanFault;
 pub(crate) use coerce::criterion;
 pub use patch::{ParsedPatch, parse_patch, patch_from_value};
 
-/// Maximum number of tasks parsed from one plan: a safety limit, not a rule for good plans.
-const MAX_TASKS: usize = 1_000;
+/// Maximum number of tasks parsed from one plan of a model: a safety limit, not a rule for good plans.
+pub(crate) const MAX_TASKS: usize = 1_000;
 
 /// A parsed plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +69,7 @@ pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
 ///
 /// Every fault that makes the plan unintelligible.
 pub(crate) fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
-    let (mut parsed, faults) = read_plan(value);
+    let (mut parsed, faults) = read_plan(value, Some(MAX_TASKS));
     parsed.leave_out_unread();
     if faults.is_empty() { Ok(parsed) } else { Err(faults) }
 }
@@ -84,8 +84,8 @@ pub(crate) fn read_whole(text: &str) -> Result<(Value, Vec<Message>), Vec<PlanFa
     Ok((read.value, read.repairs.into_iter().map(Message::text).collect()))
 }
 
-/// Parses as much of a plan as can be understood, and returns the faults of the rest.
-pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
+/// Parses as much of a plan as can be understood, and returns the faults of the rest. More tasks than `most` are a fault.
+pub(crate) fn read_plan(value: &Value, most: Option<usize>) -> (ParsedPlan, Vec<PlanFault>) {
     let mut notes = Notes::default();
     let mut faults = Vec::new();
     let value = unwrap(value, &mut notes, 0);
@@ -121,9 +121,9 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
         }
         other => faults.push(PlanFault::new("plan", message!("plan-object", kind = kind_of(other)))),
     }
-    if drafts.len() > MAX_TASKS {
-        faults.push(PlanFault::new("tasks", message!("plan-too-many", tasks = drafts.len(), most = MAX_TASKS)));
-        drafts.truncate(MAX_TASKS);
+    if let Some(most) = most.filter(|most| drafts.len() > *most) {
+        faults.push(PlanFault::new("tasks", message!("plan-too-many", tasks = drafts.len(), most)));
+        drafts.truncate(most);
     }
     if drafts.is_empty() && faults.is_empty() {
         faults.push(PlanFault::new("tasks", message!("plan-no-tasks")).hint(message!("plan-one-task")));
@@ -193,13 +193,14 @@ fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faul
 }
 
 /// Assigns ids, resolves mentions, and infers kinds.
-fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
+fn assemble(mut drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     let mut names = Names::default();
     for draft in &drafts {
         names.reserve(draft.id.as_deref().unwrap_or_default());
     }
     let ids: Vec<TaskId> =
         drafts.iter().enumerate().map(|(at, draft)| names.give(draft.id.as_deref(), &draft.name, at + 1, notes)).collect();
+    drafts.iter_mut().for_each(|draft| draft.leave_out_nothing(&names));
     let mut parents: Vec<Option<TaskId>> = drafts.iter().zip(&ids).map(|(draft, id)| parent_of(draft, id, &ids, &names, notes)).collect();
     leave_orders(&drafts, &ids, &names, &mut parents, notes);
     for ((draft, id), parent) in drafts.into_iter().zip(&ids).zip(&parents) {

@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::{
     ParsedPlan, PlanFault, PlanProblem, ProfileBrief,
     fault::suggestion,
-    parse::{read_plan, read_whole},
+    parse::{MAX_TASKS, read_plan, read_whole},
 };
 
 /// Size limits of plans.
@@ -133,7 +133,7 @@ impl PlanChecker<'_> {
     }
 
     fn check_document(&self, value: &Value, repairs: &mut Vec<Message>) -> Result<Plan, Vec<PlanFault>> {
-        let (mut parsed, mut faults) = read_plan(value);
+        let (mut parsed, mut faults) = read_plan(value, self.mode.map(|_| MAX_TASKS));
         if self.mode.is_some() {
             parsed.leave_out_unread();
         }

@@ -179,7 +179,14 @@ async fn plan(offered: &Arc<RunServer>, parameters: PlanParameters, context: Too
         choice.bound(&mut settings.bounds);
         let planned = offered
             .runs
-            .plan(request, models, None, CancellationToken::new(), event_reporter(offered.texts, context.progress.clone()))
+            .plan(
+                request,
+                models,
+                None,
+                person(context.person.clone()),
+                CancellationToken::new(),
+                event_reporter(offered.texts, context.progress.clone()),
+            )
             .await?;
         planned.plan.map_err(RunsError::from)
     };

@@ -8,7 +8,7 @@ own-fault-hint = a run goes on with `aime resume`; please report the messages ab
 
 # Goals and plans.
 no-goal = no goal
-no-goal-hint = aime run "write the goal here"
+no-goal-hint = aime {$command} "write the goal here"
 goal-is-file = the goal is only the name of a file: {$file}
 goal-is-file-hint = `aime run --plan {$file}` runs the plan in it, `aime run --goal-file {$file}` reads the goal from it
 empty-goal = the goal is empty

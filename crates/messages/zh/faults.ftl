@@ -8,7 +8,7 @@ own-fault-hint = 运行可用 `aime resume` 继续；请把上面的信息报告
 
 # 目标和计划。
 no-goal = 没有目标
-no-goal-hint = aime run "在这里写目标"
+no-goal-hint = aime {$command} "在这里写目标"
 goal-is-file = 目标只是一个文件名：{$file}
 goal-is-file-hint = `aime run --plan {$file}` 执行其中的计划，`aime run --goal-file {$file}` 从中读取目标
 empty-goal = 目标为空

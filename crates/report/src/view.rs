@@ -356,7 +356,7 @@ pub struct QuestionView {
     pub at: Timestamp,
     /// Title of the task that waits.
     pub task: Option<String>,
-    /// `question`, `approval`, `escalation`, `blocked`.
+    /// `question`, `approval`, `escalation`, `blocked`, `criterion`.
     pub kind: String,
     /// Text of the question.
     pub question: Text,

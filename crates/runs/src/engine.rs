@@ -102,7 +102,6 @@ impl<'a> EngineRuns<'a> {
             let state = engine.progress(run).await?;
             return Err(state.map_or_else(|| RunsError::usage(message!("run-cancelled", run)), |state| ended_error(run, &state)));
         }
-        setup.report_notes();
         if let (Some(_), false) = (&seen.result, seen.is_over) {
             let known = engine.view(run).await?;
             let (before, reached) = (known.bounds, known.bounds_reached);

@@ -438,14 +438,20 @@ impl Setup {
 
     /// Creates an orchestrator for planning only. It keeps nothing in the folder, so `.aime` is created only if documents must be indexed;
     /// the lead's conversation is in a journal in `scratch`. A review of a former plan is added to prompts, and then no kept plan is used again.
-    pub fn planning_orchestrator(&self, models: Models, review: Option<String>, scratch: &Path) -> Result<Orchestrator, RunsError> {
+    pub fn planning_orchestrator(
+        &self,
+        models: Models,
+        review: Option<String>,
+        human: Arc<dyn HumanChannel>,
+        scratch: &Path,
+    ) -> Result<Orchestrator, RunsError> {
         if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
             self.create_data_folder()?;
         }
         self.checked_data_folder()?;
         // A plan by rules needs no journal, so none is made.
         let journal = Journal::at_first_write(scratch.join("aime.db")).map_err(RunsError::internal)?;
-        let builder = self.builder_with(journal, Some(models))?;
+        let builder = self.builder_with(journal, Some(models))?.human(human);
         let builder = match review {
             Some(review) => builder.project(review).without_kept_plans(),
             None => builder,

@@ -121,6 +121,26 @@ fn what_is_wrong_names_the_option() {
 }
 
 #[test]
+fn a_text_may_begin_with_a_hyphen() {
+    for arguments in [
+        &["answer", "r", "-5"][..],
+        &["answer", "r", "about", "-5"],
+        &["tell", "r", "-0.5"],
+        &["run", "-5"],
+        &["plan", "-5"],
+        &["continue", "r", "-5"],
+        &["run", "--mode", "auto", "--", "- fix a"],
+        &["answer", "r", "--", "--all"],
+    ] {
+        assert!(Cli::try_parse_from(["aime"].iter().chain(arguments)).is_ok(), "{arguments:?}");
+    }
+    for arguments in [&["run", "--bad-flag"][..], &["run", "-x"], &["answer", "r", "yes", "--bad-flag"]] {
+        let error = Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err().to_string();
+        assert!(error.contains(arguments.last().unwrap()), "{error}");
+    }
+}
+
+#[test]
 fn missing_arguments_get_a_tip() {
     let message = |arguments: &[&str]| with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err()).to_string();
     for arguments in [&["resume"][..], &["runs", "report"], &["runs", "show"], &["answer"]] {

@@ -1,16 +1,15 @@
 //! Runs that an engine carries out, and workers.
 
 use aime_messages::message;
-use aime_orchestrator::RunRequest;
+use aime_orchestrator::{RunRequest, RunResult};
 use aime_runs::{
     RunUpdate, Runs, Setup,
     engine::{Address, EngineRuns, EngineWatch, EngineWorker, FolderConflict},
 };
-use tokio::sync::mpsc;
 
 use super::{
     models_in_use::{by_flag, print_model},
-    outcome::print_outcome,
+    outcome::{print_failure_as_result, print_outcome},
     run_display::DisplayedRun,
     settings::bounds,
     watch::{print_event, print_result},
@@ -21,15 +20,17 @@ use crate::{
     i18n::{msg, print},
     output,
     screen::{DisplayOptions, Form, Screen},
-    signals::interrupted,
+    signals::{interrupted, interruptions},
 };
 
 /// Starts a run on the engine and watches it until it ends.
 pub(super) async fn carry_out(carry: DisplayedRun, on: &Address, request: RunRequest, global: &Global, here: &Runs) -> Result<u8, Failure> {
     let options = global.engine.options(on);
     let runs = EngineRuns::new(&options, here);
-    let watched = runs.start(request, carry.models).await?;
-    drive(watched, carry.output, global, here.setup()).await
+    let DisplayedRun { run, output, models, .. } = carry;
+    let unbegun = |failed| RunResult::unbegun(run, failed);
+    let watched = runs.start(request, models).await.map_err(|error| print_failure_as_result(error.into(), output, unbegun))?;
+    drive(watched, output, global, here.setup()).await
 }
 
 /// Resumes a run on the engine and watches it until it ends.
@@ -40,6 +41,8 @@ pub(super) async fn resume(args: ResumeArgs, on: &Address, global: &Global, here
     let options = global.engine.options(on);
     let runs = EngineRuns::new(&options, here);
     let run = runs.find(&args.run).await?;
+    // No model is named: the workers have their own.
+    output::release_notes();
     let watched = runs.resume(&run, |before| bounds(&args.bounds, before)).await?;
     drive(watched, args.output, global, here.setup()).await
 }
@@ -108,20 +111,6 @@ pub(super) async fn watch(run: &str, form: Output, runs: &EngineRuns<'_>) -> Res
     }
     watched.result().map_or(Ok(()), |result| print_result(result, form))?;
     Ok(0)
-}
-
-/// Reports each Ctrl-C and TERM from now on, so that none is missed during other work.
-fn interruptions() -> mpsc::UnboundedReceiver<()> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        loop {
-            interrupted().await;
-            if sender.send(()).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }
 
 /// Serves an engine until Ctrl-C or TERM.

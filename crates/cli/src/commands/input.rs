@@ -44,12 +44,30 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Returns the goal from the command line, or from standard input for `-`.
+/// Returns the goal from the command line, or from standard input for `-`. An argument that is only the path of a file is refused, because
+/// its writer means the content.
 pub(super) fn read_goal(goal: &str) -> Result<String, Failure> {
-    let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
-    let text = text.trim();
+    if goal == "-" {
+        return read_goal_file(Path::new("-"));
+    }
+    let text = goal.trim();
     if aime_runs::is_path_of_file(text) {
         return Err(Failure::usage(message!("goal-is-file", file = text)).hint(message!("goal-is-file-hint", file = text)));
     }
+    non_empty(text)
+}
+
+/// Reads a goal from a file, or from standard input for `-`.
+pub(super) fn read_goal_file(file: &Path) -> Result<String, Failure> {
+    non_empty(&read_text(file, &msg!("goal-of-file", file = file.display()))?)
+}
+
+fn non_empty(goal: &str) -> Result<String, Failure> {
+    let text = goal.trim();
     if text.is_empty() { Err(Failure::usage(message!("empty-goal")).hint(message!("empty-goal-hint"))) } else { Ok(text.to_owned()) }
+}
+
+/// Returns the failure of a command that needs a goal and got none.
+pub(super) fn no_goal(command: &str) -> Failure {
+    Failure::usage(message!("no-goal")).hint(message!("no-goal-hint", command))
 }

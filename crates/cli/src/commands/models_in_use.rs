@@ -37,11 +37,10 @@ pub(super) fn print_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, s
     Ok(())
 }
 
-/// Prints the model in use with the reason, then the notes on the configuration.
+/// Prints the model in use with the reason and the sandbox, then the notes that were held back for them, then those on skills.
 pub(super) fn print_model(choice: Option<&models::Choice>, setup: &Setup) {
-    output::note(&model_line(choice, setup));
-    output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), print(&setup.confinement().describe())));
-    setup.report_notes();
+    let sandbox = format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), print(&setup.confinement().describe()));
+    output::first_note(&format!("{}\n{sandbox}", model_line(choice, setup)));
     setup.skills().notes.iter().for_each(|note| output::note(&print(note)));
     for missing in setup.missing_skills().unwrap_or_default() {
         output::note(&format!(

@@ -7,17 +7,24 @@ use aime_runs::{Setup, outcome};
 
 use crate::{
     args::Output,
-    failure::Failure,
+    failure::{Failure, code},
     hints::{next_step, with_commands},
     i18n::{msg, print, row, word_name},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
 };
 
-/// Prints the documented result for a run that ends before it starts or resumes, because no model is available or planning for a review
-/// fails.
+/// Prints the documented result for a run that ends with a failure: before it starts or resumes, because no model is available or planning
+/// for a review fails, or by a fault of aime.
 pub(super) fn print_failure_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
-    let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
+    let ends = [
+        FailureCode::ModelUnavailable,
+        FailureCode::GoalNotReached,
+        FailureCode::BoundReached,
+        FailureCode::WaitingForHuman,
+        FailureCode::Interrupted,
+        FailureCode::Internal,
+    ];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
     if let Some(code) = end.filter(|_| form != Output::Text) {
         let failed = RunFailure { hint: failure.hint.clone(), ..RunFailure::new(code, failure.message.clone(), None) };
@@ -28,19 +35,35 @@ pub(super) fn print_failure_as_result(failure: Failure, form: Output, result: im
     failure
 }
 
+/// Prints the documented result for a run that ends with a failure after its start. It can be resumed, so a failure that is not one of a run,
+/// such as a full disk, counts as an interruption.
+pub(super) fn print_cut_off(failure: Failure, run: &RunId, form: Output, setup: &Setup) -> Failure {
+    let code = if failure.code == code::USAGE { code::INTERRUPTED } else { failure.code };
+    print_failure_as_result(Failure { code, ..failure }, form, |failed| failed_result(run, failed, setup))
+}
+
+/// Returns the result of a run with this failure, as far as its journal has it.
+pub(super) fn failed_result(run: &RunId, failure: RunFailure, setup: &Setup) -> RunResult {
+    match recorded_result(run, setup) {
+        Some(recorded) => RunResult { error: Some(failure), ..recorded },
+        None => RunResult::unbegun(run.clone(), failure),
+    }
+}
+
+fn recorded_result(run: &RunId, setup: &Setup) -> Option<RunResult> {
+    let seen = view(&setup.journal().ok()?, run).ok()?;
+    Some(RunResult::new(run.clone(), &seen.state, &outcome(run, &seen, false)))
+}
+
 /// Prints the documented result of a run that was stopped immediately, as far as its journal has it.
 pub(super) fn print_interrupted(run: &RunId, form: Output, setup: &Setup) {
     if form == Output::Text {
         return;
     }
-    let known = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
-    let result = match known {
-        Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen, false)),
-        None => {
-            let failure = RunFailure::new(FailureCode::Interrupted, message!("stopped-unrecorded"), None);
-            RunResult::unbegun(run.clone(), failure)
-        }
-    };
+    let result = recorded_result(run, setup).unwrap_or_else(|| {
+        let failure = RunFailure::new(FailureCode::Interrupted, message!("stopped-unrecorded"), None);
+        RunResult::unbegun(run.clone(), failure)
+    });
     if let Err(failure) = print_outcome(&result, form) {
         output::failure(&failure.message, failure.hint.as_ref());
     }

@@ -1,10 +1,12 @@
 //! `aime plan`: creates a plan without running it. `run --review` and the MCP server plan by it too.
 
-use std::{convert::Infallible, future::pending, io, path::Path};
+use std::{convert::Infallible, future::pending, io, path::Path, sync::Arc};
 
 use aime_dynamic_planner::{dot, mermaid};
 use aime_messages::message;
-use aime_orchestrator::{LeadConversation, ModelUse, Models, PlanResult, PublishedEvent, RunRequest, RunSettings, new_run_id};
+use aime_orchestrator::{
+    HumanChannel, LeadConversation, ModelUse, Models, NoHuman, PlanResult, PublishedEvent, RunRequest, RunSettings, new_run_id,
+};
 use aime_progress_management::{ModelCost, Plan, ProgressEvent, RunStatus};
 use aime_runs::{Review, Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
@@ -20,8 +22,9 @@ use crate::{
     i18n::{msg, print},
     notices::model_line,
     output::{self, BOLD, DIM, count, plain},
-    screen::{describe_plan, line_of, plan_notes, span},
-    signals::interrupted,
+    person::AtTerminal,
+    screen::{NoPause, describe_plan, line_of, plan_notes, span},
+    signals::{Interruptions, interruptions, unless_interrupted},
 };
 
 pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
@@ -33,12 +36,16 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
         let failure = Failure::usage(message!("plan-not-written", file = path.display(), error));
         return Err(failure.hint(message!("plan-not-written-hint")));
     }
+    let mut interruptions = interruptions();
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref().map(by_flag))?
         .ok_or_else(models::none_configured)?;
     if choice.because == models::no_other() {
-        output::note(&model_line(Some(&choice), setup));
+        output::first_note(&model_line(Some(&choice), setup));
+    } else {
+        output::release_notes();
     }
-    let models = models::ready(&choice, setup).await?;
+    unless_interrupted(&mut interruptions, runs.ready()).await?;
+    let models = unless_interrupted(&mut interruptions, models::ready(&choice, setup)).await?;
     let configured = settings_of(&setup.config);
     let settings = RunSettings {
         mode: args.choice.mode.map_or(configured.mode, mode_of),
@@ -47,7 +54,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     };
     print_unpriced(&settings.bounds, Some(&choice), setup)?;
     let request = RunRequest { images, settings, ..RunRequest::new(new_run_id(), goal) };
-    let plan = plan_here(request, models.clone(), None, runs).await?.plan;
+    let plan = plan_here(request, models.clone(), None, runs, &mut interruptions).await?.plan;
     output::note(&format!("{DIM}{}{DIM:#}", forecast_line(&plan, &models, runs)?));
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
@@ -77,16 +84,24 @@ fn never_written(path: &Path) -> Option<io::Error> {
 }
 
 /// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. Returns the plan and the model calls.
-pub(super) async fn plan_here(request: RunRequest, models: Models, review: Option<&Review>, runs: &Runs) -> Result<PlannedHere, Failure> {
+pub(super) async fn plan_here(
+    request: RunRequest,
+    models: Models,
+    review: Option<&Review>,
+    runs: &Runs,
+    interruptions: &mut Interruptions,
+) -> Result<PlannedHere, Failure> {
     let stop = CancellationToken::new();
     let stopping = async {
-        interrupted().await;
-        stop.cancel();
+        if interruptions.recv().await.is_some() {
+            stop.cancel();
+        }
         pending::<Infallible>().await
     };
     let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::note(line));
+    let human: Arc<dyn HumanChannel> = if output::can_type() { Arc::new(AtTerminal::new(Arc::new(NoPause))) } else { Arc::new(NoHuman) };
     let result = tokio::select! {
-        result = runs.plan(request, models, review, stop.clone(), show) => result?,
+        result = runs.plan(request, models, review, human, stop.clone(), show) => result?,
         never = stopping => match never {},
     };
     print_cost(&result.calls);

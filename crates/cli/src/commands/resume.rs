@@ -4,9 +4,9 @@ use aime_orchestrator::{Bounds, Models, RunOutput, RunResult, RunStatusView};
 use aime_runs::{Runs, Setup, models, raise_reached_bounds};
 
 use super::{
-    input::read_goal,
+    input::{no_goal, read_goal},
     models_in_use::{at_hand, by_flag, print_model, print_unpriced},
-    outcome::print_failure_as_result,
+    outcome::{failed_result, print_failure_as_result},
     run::{RunAction, carry_out},
     run_display::DisplayedRun,
     settings::bounds,
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     args::{ContinueArgs, Global, ResumeArgs},
     failure::Failure,
+    signals::{interruptions, unless_interrupted},
 };
 
 pub(super) async fn resume(args: ResumeArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
@@ -25,22 +26,29 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, runs: &Runs) -> Re
 }
 
 pub(super) async fn continue_run(args: ContinueArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
-    let goal = read_goal(&args.goal)?;
+    let goal = args.goal.as_deref().map(read_goal).transpose()?.ok_or_else(|| no_goal(&format!("continue {}", args.of.run)))?;
     go_on(args.of, Some(goal), global, runs).await
 }
 
 async fn go_on(args: ResumeArgs, follow_up: Option<String>, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     let setup = runs.setup();
-    runs.ready().await?;
+    let mut interruptions = interruptions();
     let run = runs.find(&args.run)?;
-    let seen = runs.resumable(&run)?;
+    let seen = runs
+        .resumable(&run)
+        .map_err(|error| print_failure_as_result(error.into(), args.output, |failed| failed_result(&run, failed, setup)))?;
     let wanted = raise_reached_bounds(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
-    let models = models_for(&seen, follow_up.is_some(), &wanted, args.model.as_deref(), setup).await.map_err(|failure| {
+    let prepared = async {
+        runs.ready().await?;
+        models_for(&seen, follow_up.is_some(), &wanted, args.model.as_deref(), setup).await
+    };
+    let models = unless_interrupted(&mut interruptions, prepared).await.map_err(|failure| {
         let as_it_stands = |failed| RunOutput { status: seen.state.status, error: Some(failed) };
         print_failure_as_result(failure, args.output, |failed| RunResult::new(run.clone(), &seen.state, &as_it_stands(failed)))
     })?;
     let bounds = (wanted != seen.bounds).then(|| wanted.clone());
-    let carry = DisplayedRun { run, output: args.output, unattended: seen.settings().unattended, models, bounds: wanted };
+    let unattended = seen.settings().unattended;
+    let carry = DisplayedRun { run, output: args.output, unattended, models, bounds: wanted, interruptions };
     carry_out(carry, global, runs, RunAction::Resume { bounds, follow_up, before: Box::new(seen.state) }).await
 }
 

@@ -25,10 +25,9 @@ pub(super) enum ReviewOutcome {
 /// Opens the plan until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the named file.
 pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -> Result<ReviewOutcome, Failure> {
     let editor = editor(setup)?;
-    let file = setup.data_folder().join("review.json");
+    let file = setup.create_data_folder()?.join("review.json");
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
     let lost = |error: std::io::Error| Failure::usage(message!("plan-not-written", file = file.display(), error));
-    std::fs::create_dir_all(setup.data_folder()).map_err(lost)?;
     let (how, comment) = (msg!("review-how"), msg!("review-comment"));
     let head: String = forecast.into_iter().chain([how.as_str(), comment.as_str()]).map(|line| format!("# {line}\n")).collect();
     write_whole(&file, &format!("{head}{text}\n"), true).map_err(lost)?;

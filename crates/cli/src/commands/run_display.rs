@@ -19,7 +19,7 @@ use crate::{
     output::{self, BOLD},
     person::{AtTerminal, ScreenPerson},
     screen::{DisplayOptions, Form, FullScreen, Screen, column, limits_of},
-    signals::interrupted,
+    signals::Interruptions,
 };
 
 /// Run with its display options.
@@ -30,6 +30,8 @@ pub(super) struct DisplayedRun {
     pub(super) models: Option<Models>,
     /// Bounds of the run, for display.
     pub(super) bounds: Bounds,
+    /// Interruptions since its preparation.
+    pub(super) interruptions: Interruptions,
 }
 
 /// Display of a run, and the channel for questions to people.
@@ -104,8 +106,8 @@ pub(super) fn display_options(global: &Global, setup: &Setup, attended: bool) ->
     }
 }
 
-/// Shows events until the stream ends.
-pub(super) async fn show(screen: Arc<Screen>, mut updates: mpsc::UnboundedReceiver<RunUpdate>) -> Result<(), Failure> {
+/// Shows events until the stream ends. Returns true if there was any.
+pub(super) async fn show(screen: Arc<Screen>, mut updates: mpsc::UnboundedReceiver<RunUpdate>) -> Result<bool, Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
             let live = Arc::clone(live);
@@ -113,9 +115,13 @@ pub(super) async fn show(screen: Arc<Screen>, mut updates: mpsc::UnboundedReceiv
         }
         _ => None,
     };
+    let mut has_begun = false;
     while let Some(update) = updates.recv().await {
         match update {
-            RunUpdate::Event(event) => screen.show(&event)?,
+            RunUpdate::Event(event) => {
+                has_begun = true;
+                screen.show(&event)?;
+            }
             RunUpdate::Note(note) => screen.note(&print(&note)),
         }
     }
@@ -123,28 +129,28 @@ pub(super) async fn show(screen: Arc<Screen>, mut updates: mpsc::UnboundedReceiv
     if let Some(drawing) = drawing {
         drawing.abort();
     }
-    Ok(())
+    Ok(has_begun)
 }
 
-/// Waits until everything is shown.
-pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) -> Result<(), Failure> {
+/// Waits until everything is shown. Returns true if there was any event.
+pub(super) async fn finish_screen(shown: JoinHandle<Result<bool, Failure>>, screen: &Screen) -> Result<bool, Failure> {
     let shown = shown.await.map_err(Failure::internal)?;
     screen.close();
     shown
 }
 
 /// Stops the run resumably at the first Ctrl-C or TERM. The second one ends the wait for that.
-pub(super) async fn stop_on_signals(stop: &CancellationToken, seen: &RunDisplay) {
-    stopped(seen).await;
+pub(super) async fn stop_on_signals(stop: &CancellationToken, seen: &RunDisplay, interruptions: &mut Interruptions) {
+    stopped(seen, interruptions).await;
     stop.cancel();
     seen.screen.note(&msg!("run-stopping"));
-    stopped(seen).await;
+    stopped(seen, interruptions).await;
 }
 
 /// Waits for a signal, or for Ctrl-C on a screen in raw mode.
-async fn stopped(seen: &RunDisplay) {
+async fn stopped(seen: &RunDisplay, interruptions: &mut Interruptions) {
     tokio::select! {
-        () = interrupted() => {}
+        Some(()) = interruptions.recv() => {}
         () = seen.stops.notified() => {}
     }
 }

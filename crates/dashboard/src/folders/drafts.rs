@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aime_orchestrator::{LeadConversation, ModelUse, RunRequest};
+use aime_orchestrator::{LeadConversation, ModelUse, NoHuman, RunRequest};
 use aime_progress_management::{Owner, Plan, RunId};
 use aime_redact::Redactor;
 use aime_runs::{Forecast, Review, Runs, RunsError, Setup, models};
@@ -179,7 +179,7 @@ async fn planned(
 ) -> Result<(Plan, Forecast), RunsError> {
     runs.ready().await?;
     let models = runs.models(None, true).await?.ok_or_else(models::none_configured)?;
-    let result = runs.plan(RunRequest { plan: None, ..request }, models.clone(), review, stop, |_| ()).await?;
+    let result = runs.plan(RunRequest { plan: None, ..request }, models.clone(), review, Arc::new(NoHuman), stop, |_| ()).await?;
     *calls = result.calls;
     let plan = result.plan?;
     *conversation = result.conversation;

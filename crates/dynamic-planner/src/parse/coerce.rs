@@ -186,7 +186,8 @@ pub(crate) fn criterion(value: &Value, place: &str, faults: &mut Vec<PlanFault>)
 const CRITERION_MEMBERS: [&str; 7] = ["command", "expect", "file", "exists", "contains", "matches", "unchanged"];
 const CRITERION_HINT: &str = "a criterion is a sentence, {\"command\", \"expect\"} or {\"file\", \"contains\"}";
 
-/// Parses mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id.
+/// Parses mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id. They include words that mean
+/// *nothing here*, because such a word may be the id of a task.
 pub(super) fn mentions(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(mentions).collect(),
@@ -194,7 +195,7 @@ pub(super) fn mentions(value: &Value) -> Vec<String> {
             let known = ["id", "task_id", "step_id", "task", "step", "from", "name"];
             known.iter().find_map(|key| object.get(*key).and_then(text)).into_iter().collect()
         }
-        Value::String(list) => list.split([',', ';', '，', '、']).map(str::trim).filter(|m| !is_nothing(m)).map(str::to_owned).collect(),
+        Value::String(list) => list.split([',', ';', '，', '、']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect(),
         other => text(other).into_iter().collect(),
     }
 }

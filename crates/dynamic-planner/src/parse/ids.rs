@@ -6,7 +6,7 @@ use aime_messages::message;
 use aime_progress_management::{MAX_ID_BYTES, TaskId};
 use serde_json::Value;
 
-use super::coerce::Notes;
+use super::coerce::{Notes, is_nothing};
 
 /// Returns the valid identifier nearest to a text, or `None` if no character of it is valid.
 pub(super) fn normalise(text: &str) -> Option<TaskId> {
@@ -127,6 +127,11 @@ impl Names {
             return None;
         }
         by_id().or_else(|| self.titles.get(&key).cloned().flatten()).or_else(by_number)
+    }
+
+    /// Returns true if a mention is a word for *nothing here*, and no task has it as its id.
+    pub(super) fn means_nothing(&self, mention: &str) -> bool {
+        is_nothing(mention) && !self.ids.iter().any(|id| id.as_str().eq_ignore_ascii_case(mention))
     }
 
     /// Does the same as [`Self::find`], but returns an unresolvable mention unchanged, so that the validation can name

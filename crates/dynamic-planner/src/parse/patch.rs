@@ -267,6 +267,7 @@ impl Reader<'_> {
 
     fn amend(&mut self, members: &mut Members<'_>) -> Option<PlanChange> {
         let task = members.take("task", &["id", "task_id"], self.notes).and_then(|value| mentions(value).into_iter().next());
+        let task = task.filter(|mention| !self.names.means_nothing(mention));
         let task = task.and_then(|mention| self.names.resolve(&mention, self.notes));
         let number = members.take("number", &["n"], self.notes).and_then(text).and_then(|number| number.parse().ok());
         let place = format!("{}.criterion", self.place);
@@ -299,8 +300,15 @@ impl Reader<'_> {
     }
 
     fn ids(&mut self, members: &mut Members<'_>, name: &str, others: &[&str]) -> Vec<TaskId> {
-        let written = members.take(name, others, self.notes).map(mentions).unwrap_or_default();
-        written.iter().filter_map(|mention| self.names.resolve(mention, self.notes)).collect()
+        let written = members.take(name, others, self.notes);
+        written.map(|written| self.resolved(written)).unwrap_or_default()
+    }
+
+    /// Returns the tasks that a value mentions.
+    fn resolved(&mut self, written: &Value) -> Vec<TaskId> {
+        let mut found = mentions(written);
+        found.retain(|mention| !self.names.means_nothing(mention));
+        found.iter().filter_map(|mention| self.names.resolve(mention, self.notes)).collect()
     }
 
     fn add(&mut self, body: &Map<String, Value>) -> Option<PlanChange> {
@@ -331,7 +339,7 @@ impl Reader<'_> {
     fn task(&mut self, task: &Map<String, Value>) -> Option<TaskSpec> {
         let place = format!("{}.task", self.place);
         let mut members = Members::of(task);
-        let (draft, children) = read_object(&mut members, &place, self.notes, self.faults);
+        let (mut draft, children) = read_object(&mut members, &place, self.notes, self.faults);
         if children.is_some() {
             self.faults.push(PlanFault::new(&place, message!("plan-nested")).hint(message!("plan-nested-hint")));
             return None;
@@ -348,6 +356,7 @@ impl Reader<'_> {
                 self.names.give(Some(&stem), &draft.name, position, self.notes)
             }
         };
+        draft.leave_out_nothing(self.names);
         let parent = draft.parent.clone();
         let is_group = draft.kind == Some(TaskKind::Group);
         let mut spec = spec_of(draft, id, is_group, self.names, self.notes);
@@ -416,8 +425,7 @@ impl Reader<'_> {
             }
         }
         if let Some(dependencies) = one("dependencies", &["depends_on", "deps", "requires"], self.notes) {
-            let found = mentions(&dependencies).iter().filter_map(|mention| self.names.resolve(mention, self.notes)).collect();
-            change.dependencies = Some(found);
+            change.dependencies = Some(self.resolved(&dependencies));
         }
         if change == TaskChange::default() {
             self.fault("change", message!("plan-nothing-changed"));

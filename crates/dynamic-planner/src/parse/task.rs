@@ -1,10 +1,13 @@
 //! Parses one task of a plan.
 
 use aime_messages::{Message, message};
-use aime_progress_management::{Criterion, ReasoningEffort, TaskKind};
+use aime_progress_management::{Criterion, ReasoningEffort, TaskId, TaskKind};
 use serde_json::{Map, Value};
 
-use super::coerce::{Members, Notes, criteria, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level};
+use super::{
+    coerce::{Members, Notes, criteria, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level},
+    ids::Names,
+};
 use crate::PlanFault;
 
 /// Members that contain the tasks of a plan, or of a task.
@@ -50,6 +53,14 @@ pub(super) struct Draft {
     pub(super) effort: Option<ReasoningEffort>,
     /// The value in the place of a level of effort that is no level.
     pub(super) unread_effort: Option<String>,
+}
+
+impl Draft {
+    /// Removes the mentions that are words for *nothing here*.
+    pub(super) fn leave_out_nothing(&mut self, names: &Names) {
+        self.dependencies.retain(|mention| !names.means_nothing(mention));
+        self.parent.take_if(|mention| names.means_nothing(mention));
+    }
 }
 
 /// Parses a list of tasks, including nested ones, into `drafts`.
@@ -150,7 +161,8 @@ pub(super) fn read_object<'a>(
         if id.is_none() {
             faults.push(PlanFault::new(format!("{place}.id"), message!("plan-text", kind = kind_of(value))));
         }
-        id.filter(|id| !is_nothing(id))
+        // A word such as `none` is a valid id, too.
+        id.filter(|id| !is_nothing(id) || TaskId::new(id).is_ok())
     });
     draft.name =
         members.take_where("name", &["title", "task_name", "step_name", "label"], notes, is_text).and_then(text).unwrap_or_default();
@@ -192,7 +204,7 @@ pub(super) fn read_object<'a>(
     if let Some(value) = members.take("dependencies", &waits, notes) {
         let list = mentions(value);
         let plain = value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
-        if !plain && !place.contains("steps") && !list.is_empty() {
+        if !plain && !place.contains("steps") && !list.iter().all(|mention| is_nothing(mention)) {
             notes.add(message!("repair-dependencies"));
         }
         draft.dependencies = list;

@@ -74,6 +74,20 @@ fn a_slip_in_a_name_is_read_as_what_is_meant() {
 }
 
 #[test]
+fn a_word_for_nothing_may_be_an_id() {
+    for word in ["na", "none", "null", "nil"] {
+        let parsed = read(json!({"tasks": [{"id": word, "description": "x"}, {"id": "b", "description": "y", "dependencies": [word]}]}));
+        let [first, second] = parsed.plan.tasks.as_slice() else { panic!("{:?}", parsed.plan) };
+        assert_eq!((first.id.as_str(), parsed.repairs.len()), (word, 0), "{:?}", parsed.repairs);
+        assert_eq!(second.dependencies, std::slice::from_ref(&first.id));
+        // Without such a task it means nothing.
+        let parsed = read(json!({"tasks": [{"id": "b", "description": "y", "parent": word, "dependencies": [word]}]}));
+        let task = &parsed.plan.tasks[0];
+        assert_eq!((&task.parent, task.dependencies.len(), parsed.repairs.len()), (&None, 0, 0), "{:?}", parsed.repairs);
+    }
+}
+
+#[test]
 fn references_follow_a_renamed_task() {
     let parsed = read(json!({"tasks": [
         {"id": "find it", "tool": "grep", "parameters": {"pattern": "x"}},

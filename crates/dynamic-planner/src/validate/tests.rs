@@ -305,6 +305,8 @@ fn modes_have_limits() {
         (json!({"tasks": tasks(6)}), Some(PlanMode::Simple), true),
         (json!({"tasks": tasks(7)}), Some(PlanMode::Simple), false),
         (json!({"tasks": tasks(7)}), None, true),
+        (json!({"tasks": tasks(1_001)}), None, true),
+        (json!({"tasks": tasks(1_001)}), Some(PlanMode::Complex), false),
         (json!({"tasks": tasks(15)}), Some(PlanMode::Complex), true),
         (json!({"tasks": tasks(16)}), Some(PlanMode::Complex), false),
         (json!({"tasks": tasks(3)}), Some(PlanMode::Emergent), true),

@@ -74,7 +74,7 @@ pub(super) struct LeadState {
     idle: (u64, u32),
     /// The conclusion with which the lead has ended the run.
     ending: Option<Conclusion>,
-    /// True if the lead fails to use its tools correctly, so that rules plan the run.
+    /// True if the lead makes no plan or fails to use its tools correctly, so that rules plan the run.
     gave_up: bool,
 }
 
@@ -326,7 +326,7 @@ impl RunMachine {
         self.lead_has_read(&rest.origins);
         self.withdraw_need_of_lead(out);
         if rest.gave_up {
-            return self.lead_gave_up(&wake, out);
+            return self.lead_gave_up(wake.kind, out);
         }
         match &rest.conclusion {
             Some(conclusion) if rest.commands.is_empty() => {
@@ -339,7 +339,7 @@ impl RunMachine {
             None if rest.commands.is_empty() && self.works_itself() => {
                 self.lead_concluded(&Conclusion::new(Outcome::Success, rest.answer.clone()), category, checks, out);
             }
-            _ if rest.commands.is_empty() => self.record_lead_message(&wake, &rest.answer, category, out),
+            _ if rest.commands.is_empty() => self.record_lead_message(&wake, &rest.answer, out),
             _ => self.carry_out(&wake, rest, category, out),
         }
     }
@@ -359,6 +359,9 @@ impl RunMachine {
         if self.input.plan_only && self.state.version > 0 {
             return self.keep_plan(conclusion.text(), out);
         }
+        if self.state.version == 0 && self.input.lead.is_some_and(|lead| lead.must_plan) {
+            return self.lead_gave_up(WakeKind::Begin, out);
+        }
         if self.input.plan_only {
             let message = message!("lead-no-plan", text = conclusion.text());
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
@@ -366,7 +369,7 @@ impl RunMachine {
         if self.state.version == 0 {
             self.begin_main("the lead worked on the goal itself", category, out);
         }
-        if self.return_result_of_lead(checks, out) {
+        if self.return_result_of_lead(conclusion, checks, out) {
             return;
         }
         if self.works_itself() {
@@ -412,9 +415,9 @@ impl RunMachine {
     }
 
     /// Handles an answer of the lead without commands.
-    fn record_lead_message(&mut self, wake: &Wake, text: &str, category: &str, out: &mut Out) {
+    fn record_lead_message(&mut self, wake: &Wake, text: &str, out: &mut Out) {
         match wake.kind {
-            _ if self.state.version == 0 => self.plan_by_category(text, category, out),
+            _ if self.state.version == 0 => self.lead_gave_up(wake.kind, out),
             WakeKind::Done => {
                 self.lead.ending = Some(Conclusion::new(Outcome::Success, text));
                 self.advance(out);
@@ -432,15 +435,8 @@ impl RunMachine {
         }
     }
 
-    /// Handles a lead that had to plan and made no plan: the actor of the goal's category does the whole goal.
-    fn plan_by_category(&mut self, text: &str, category: &str, out: &mut Out) {
-        let why = format!("category: the lead submitted no plan: {text}");
-        self.report_lead_route(PlanMode::Direct, "the lead submitted no plan", category, out);
-        self.adopt(aime_dynamic_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(Message::text(why)), out);
-    }
-
-    /// Handles a lead that fails to use its tools correctly: rules plan the rest of the run.
-    fn lead_gave_up(&mut self, wake: &Wake, out: &mut Out) {
+    /// Handles a lead that makes no plan, or fails to use its tools correctly: rules plan the rest of the run.
+    fn lead_gave_up(&mut self, kind: WakeKind, out: &mut Out) {
         self.lead.gave_up = true;
         self.emit(ProgressEvent::LeadGaveUp {}, out);
         if self.works_itself() {
@@ -450,7 +446,7 @@ impl RunMachine {
         }
         match self.state.version {
             0 => self.choose_route(out),
-            _ if wake.kind == WakeKind::Done => self.answered(None, out),
+            _ if kind == WakeKind::Done => self.answered(None, out),
             _ => {
                 self.set_status(RunStatus::Executing, Some(&message!("lead-rules-plan")), out);
                 self.advance(out);

@@ -13,6 +13,8 @@ pub(super) const ESCALATION: &str = "escalation";
 pub(super) const APPROVAL: &str = "approval";
 /// The answer recorded for a question whose task, or run, has ended.
 const WITHDRAWN: &str = "(withdrawn: the work that asked has come to an end)";
+/// The answer to a question while only a plan is made and nobody is there: such a run cannot wait.
+const NOBODY: &str = "Nobody can be asked while the plan is made. Decide yourself, and name in the plan what you assume.";
 /// The answer recorded for a question that a wider consent has answered.
 const ALLOWED: &str = "(withdrawn: such calls were allowed meanwhile)";
 
@@ -115,6 +117,12 @@ impl RunMachine {
 
     pub(super) fn withdraw(&mut self, ids: Vec<QuestionId>, out: &mut Out) {
         self.answer_all(ids, WITHDRAWN, out);
+    }
+
+    /// Answers the open questions of a run that only plans, for a person who is not there.
+    pub(super) fn answer_for_nobody(&mut self, out: &mut Out) {
+        let ids = self.unanswered().map(|question| question.id.clone()).collect();
+        self.answer_all(ids, NOBODY, out);
     }
 
     fn answer_all(&mut self, ids: Vec<QuestionId>, answer: &str, out: &mut Out) {

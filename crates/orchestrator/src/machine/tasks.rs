@@ -18,7 +18,8 @@ const PREVIEW_CHARS: usize = 2_000;
 /// Maximum bytes of the hunks of all conflicts that are shown to an actor.
 const HUNKS_BYTES: usize = 8_000;
 const CONFLICT: &str = "two tasks changed the same files at once";
-const OUT_OF_STEPS: &str = "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
+pub(super) const OUT_OF_STEPS: &str =
+    "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
 
 impl RunMachine {
     /// Advances the run as far as the facts allow: settles tasks, starts ready ones, evaluates the triggers, and ends
@@ -26,6 +27,9 @@ impl RunMachine {
     pub(super) fn advance(&mut self, out: &mut Out) {
         // The lead may ask before there is a plan.
         if self.phase == Phase::Planning && !self.stopping.is_suspending() && self.waits_for_person() {
+            if self.input.plan_only {
+                return self.answer_for_nobody(out);
+            }
             let output = self.waiting();
             return self.suspend(output, out);
         }
@@ -153,7 +157,9 @@ impl RunMachine {
     /// Returns a rejected result to its actor, which continues its conversation while the task stays running. Returns
     /// whether it does. The number of rejections is limited to the number of allowed retries.
     fn return_result(&mut self, task: &TaskId, missing: &str, out: &mut Out) -> bool {
-        let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Actor) else { return false };
+        // The lead's own work is returned to the lead.
+        let is_own = self.is_main(task) && self.is_led();
+        let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Actor && !is_own) else { return false };
         let before = self.executions.returned(task).map_or(0, |returned| returned.number);
         if self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
@@ -196,7 +202,8 @@ impl RunMachine {
         let call = match permissions.decide(&tool_spec, checked) {
             Permission::Allow(call) => call,
             Permission::Deny { reason } => return self.cannot_begin(task, Message::text(reason), Some(FailureCause::Denied), out),
-            Permission::Ask(open) if self.input.settings.unattended => {
+            // Without a model to find another way only a person can decide.
+            Permission::Ask(open) if self.input.settings.unattended && self.can_replan() => {
                 return self.cannot_begin(
                     task,
                     message!("nobody-there", question = open.short_question()),

@@ -32,7 +32,8 @@ impl Orchestrator {
     /// prompts, hooks, bounds and kept plans.
     ///
     /// It leaves no traces: it writes no journal (the lead's conversation is deleted at the end), no snapshot and no memory, and it keeps no plan for later runs. Hooks
-    /// at `stop` are not called, and file changes by hooks are not recorded for an undo.
+    /// at `stop` are not called, and file changes by hooks are not recorded for an undo. It cannot wait for a person: a question to somebody
+    /// who is not there is answered with the request to decide.
     ///
     /// # Errors
     ///
@@ -76,21 +77,24 @@ impl Orchestrator {
                 conversation.write(journal, run.as_str()).await?;
             }
         }
-        let live = Arc::<LiveStore>::default();
+        let (live, answers) = (Arc::<LiveStore>::default(), Arc::<Answers>::default());
         // There are no actors, so no actor journal can fail.
         let (broken, _) = mpsc::unbounded_channel();
+        let mut parts = self.parts.clone();
+        parts.hold_to(&input);
+        parts.programs.forget(&run);
         let runner = RunRunner {
             has_journal: true,
             audits: OnceCell::new(),
             run: run.clone(),
             input: input.clone(),
-            parts: self.parts.clone(),
+            private: PrivateWorkspaces::new(&parts, &run),
+            parts,
             plan_tools: self.plan_tools.clone(),
             budget: Arc::new(Budget::new(&bounds, &ModelCost::default(), 0)),
             bounds,
-            answers: Arc::new(Answers::default()),
+            answers: Arc::clone(&answers),
             words: Arc::new(MessageChannel::default()),
-            private: PrivateWorkspaces::new(&self.parts, &run),
             tried: BaselineChecks::default(),
             kept_files: KeptFiles::new(None, run.clone(), Arc::clone(&live)),
             live,
@@ -98,7 +102,7 @@ impl Orchestrator {
         };
         let memory = MemoryStream::<RunMachine>::new();
         let live = Arc::clone(&runner.live);
-        let sink = MemoryPublisher { run: run.clone(), memory: memory.clone(), live, watcher: control.events, published: 0 };
+        let sink = MemoryPublisher { run: run.clone(), memory: memory.clone(), live, answers, watcher: control.events, published: 0 };
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
@@ -151,6 +155,8 @@ struct MemoryPublisher {
     run: RunId,
     /// The tools of the lead read the state here.
     live: Arc<LiveStore>,
+    /// Its actors wait for answers here.
+    answers: Arc<Answers>,
     memory: MemoryStream<RunMachine>,
     watcher: mpsc::UnboundedSender<PublishedEvent>,
     published: u64,
@@ -167,6 +173,9 @@ impl Sink<RunMachine> for MemoryPublisher {
         }
         for Recorded { at, fact } in events {
             self.published += 1;
+            if let ProgressEvent::QuestionAnswered { id, answer } = &fact {
+                self.answers.put(id.clone(), answer.clone());
+            }
             // The caller may have stopped watching.
             drop(self.watcher.send(PublishedEvent { seq: self.published, at: Timestamp::from_millis(at), event: fact }));
         }

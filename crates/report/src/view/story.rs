@@ -91,7 +91,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         // The section on files shows the changes of tools.
         ProgressEvent::FileChanged(_) | ProgressEvent::ChangesMerged { .. } => return None,
         ProgressEvent::PatchRepaired { repairs } => format!("repaired: {}", Message::list("; ", repairs)),
-        ProgressEvent::LeadGaveUp {} => "the plan calls of the lead were refused too often: rules plan from here on".to_owned(),
+        ProgressEvent::LeadGaveUp {} => "the lead makes no plan that can be used: rules plan from here on".to_owned(),
         ProgressEvent::CancelRefused { task, faults } => {
             format!("{} is not cancelled: {}", titles.title(task), Message::list("; ", faults))
         }

@@ -172,20 +172,21 @@ impl Runs {
     }
 
     /// Plans a goal as a run would, without carrying out the plan. With a `review` the lead changes its former plan in the
-    /// conversation of the request; a planner without a conversation gets that plan and the person's comments. `on_event` gets
-    /// each event.
+    /// conversation of the request; a planner without a conversation gets that plan and the person's comments. `human` answers
+    /// questions, and `on_event` gets each event.
     pub async fn plan(
         &self,
         request: RunRequest,
         models: Models,
         review: Option<&Review>,
+        human: Arc<dyn HumanChannel>,
         stop: CancellationToken,
         on_event: impl Fn(PublishedEvent),
     ) -> Result<PlanResult, RunsError> {
         let scratch = tempfile::tempdir().map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         // Rules, or a lead whose conversation is lost, make the plan again.
         let lost = review.filter(|_| request.conversation.is_none());
-        let orchestrator = self.setup.planning_orchestrator(models, lost.map(Review::to_prompt), scratch.path())?;
+        let orchestrator = self.setup.planning_orchestrator(models, lost.map(Review::to_prompt), human, scratch.path())?;
         let (control, mut watched) = RunControl::new();
         let telling = async {
             while let Some(event) = watched.recv().await {

@@ -30,7 +30,7 @@ impl Screen {
         }
         match std::mem::take(&mut self.prompt) {
             Prompt::None => self.command(&key, held),
-            Prompt::Sure(act) if matches!(key, Key::Char('y' | 'Y')) => Some(act),
+            Prompt::Sure(act) if matches!(key, Key::Char('y' | 'Y')) => self.unless_ended(act),
             Prompt::Sure(_) => None,
             Prompt::Typing { to, line } => self.typed(to, line, key),
         }
@@ -42,6 +42,7 @@ impl Screen {
             Key::Enter => {
                 let text = line.value().trim().to_owned();
                 let act = (!text.is_empty()).then(|| to.act(text))?;
+                let act = self.unless_ended(act)?;
                 Some(self.noting(act))
             }
             key => {
@@ -50,6 +51,22 @@ impl Screen {
                 None
             }
         }
+    }
+
+    /// Returns the act of a prompt, unless the run or the task has ended while the prompt was open.
+    fn unless_ended(&mut self, act: UserAction) -> Option<UserAction> {
+        let task = match &act {
+            UserAction::Tell { task, .. } | UserAction::Cancel { task } => task.as_ref(),
+            _ => None,
+        };
+        let settled = |task: &TaskId| self.state.as_ref()?.tasks.get(task).filter(|task| task.status.is_settled());
+        let refused = match task.and_then(settled) {
+            _ if self.is_over() => self.phrase(Phrase::HasEnded),
+            Some(task) => self.phrase(Phrase::HasSettled(&task.spec.id, task.status)),
+            None => return Some(act),
+        };
+        self.notice = refused;
+        None
     }
 
     /// Marks a question as answered, so that it is not shown again while the answer is on its way.

@@ -112,6 +112,26 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(presses(&mut crate::testing::screen(ProcessRole::Driver), "xyTx\n"), [], "nor is there a task before the plan");
 }
 
+#[test]
+fn a_prompt_does_nothing_after_the_end() {
+    let run_ended = json!({"type": "run_status_changed", "from": "executing", "to": "completed"});
+    let task_ended = status_change("poem", "running", "completed");
+    for (opened, finished, end, notice) in [
+        ("X", "y", &run_ended, "the run has ended"),
+        ("p", "y", &run_ended, "the run has ended"),
+        ("x", "y", &run_ended, "the run has ended"),
+        ("thello", "\n", &run_ended, "the run has ended"),
+        ("x", "y", &task_ended, "poem is completed"),
+        ("Thello", "\n", &task_ended, "poem is completed"),
+    ] {
+        let mut screen = at_work();
+        assert_eq!(presses(&mut screen, opened), []);
+        observe_all(&mut screen, 20, vec![(end.clone(), "")]);
+        assert_eq!(presses(&mut screen, finished), [], "{opened}");
+        assert_eq!(screen.notice, notice, "{opened}");
+    }
+}
+
 // Requirement: 12.8
 #[test]
 fn questions_are_answered_in_their_order_and_once() {

@@ -1,6 +1,6 @@
 //! Patches in many written forms.
 
-use aime_progress_management::PlanPatch;
+use aime_progress_management::{PlanChange, PlanPatch};
 use serde_json::{Value, json};
 
 use super::super::patch_from_value;
@@ -47,6 +47,25 @@ fn of_the_strategic_part_that_alone_is_read_which_is_named() {
         let patch = serde_json::to_value(read(&json!({"changes": [change]}))).unwrap();
         assert_eq!(patch["changes"][0]["strategic"], expected, "{change}");
     }
+}
+
+#[test]
+fn a_word_for_nothing_may_be_the_id_of_a_new_task() {
+    let add = |task: Value, replaces: &str| json!({"op": "add_task", "task": task, "replaces": replaces});
+    let new = |id: &str| json!({"id": id, "kind": "actor", "description": "x", "dependencies": ["na"], "parent": "nil"});
+    let tasks = |changes: Value| -> Vec<(String, usize, bool, usize)> {
+        let patch = read(&json!({"changes": changes}));
+        let of = |change: &PlanChange| match change {
+            PlanChange::AddTask { task, replaces } => (task.id.to_string(), task.dependencies.len(), task.parent.is_some(), replaces.len()),
+            other => panic!("{other:?}"),
+        };
+        patch.changes.iter().map(of).collect()
+    };
+    assert_eq!(tasks(json!([add(new("b"), "none")])), [("b".to_owned(), 0, false, 0)]);
+    assert_eq!(
+        tasks(json!([add(json!({"id": "na", "description": "x"}), "none"), add(new("b"), "none")])),
+        [("na".to_owned(), 0, false, 0), ("b".to_owned(), 1, false, 0)]
+    );
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The lead's own work: one task, `main`.
 
 use aime_dynamic_planner::{WakeKind, direct_plan};
-use aime_progress_management::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{Conclusion, FailureCause, PlanMode, ProgressEvent, RunStatus, TaskStatus};
 
 use super::main_id;
 use crate::{
     CriterionResult,
-    machine::{Out, Phase, RunMachine},
+    machine::{Out, Phase, RunMachine, tasks::OUT_OF_STEPS},
 };
 
 impl RunMachine {
@@ -34,19 +34,24 @@ impl RunMachine {
         self.wake_for_own_work(out);
     }
 
-    /// Returns the lead's result to it if its checks failed, so that it continues its conversation. Returns whether it
-    /// does.
-    pub(super) fn return_result_of_lead(&mut self, checks: &[CriterionResult], out: &mut Out) -> bool {
+    /// Returns the lead's result to it if its steps were used up or its checks failed, so that it continues its conversation.
+    /// Returns whether it does.
+    pub(super) fn return_result_of_lead(&mut self, conclusion: &Conclusion, checks: &[CriterionResult], out: &mut Out) -> bool {
         let main = main_id();
         let failed = self.numbered_faults(checks);
+        let needs_steps = conclusion.cause == Some(FailureCause::Steps);
         let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
-        if failed.is_empty() || self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
+        let is_due = needs_steps || !failed.is_empty();
+        if !is_due || self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
         }
         let task = self.works_itself().then_some(&main);
         self.report_checks(task, checks, out);
-        let missing = failed.join("; ");
-        self.lead.refuse(format!("your result is not accepted yet: {missing}. Do what is missing, and end again"));
+        let missing = if needs_steps { OUT_OF_STEPS.to_owned() } else { failed.join("; ") };
+        self.lead.refuse(match needs_steps {
+            true => missing.clone(),
+            false => format!("your result is not accepted yet: {missing}. Do what is missing, and end again"),
+        });
         self.executions.return_result(&main, missing);
         self.wake_lead(WakeKind::Refused, Vec::new(), out);
         true

@@ -5,7 +5,8 @@ mod replans;
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::WakeKind;
 use aime_progress_management::{
-    Conclusion, Criterion, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskSpec, TaskStatus,
+    Conclusion, Criterion, FailureCause, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskSpec,
+    TaskStatus,
 };
 
 use super::{
@@ -82,6 +83,36 @@ fn own_work_is_one_task_from_the_first_change_on() {
     world.concludes(conclusion(Outcome::Success, None, None));
     assert_eq!((world.ended(), world.statuses(), world.events_named("routed").len()), ("completed", "main:completed".to_owned(), 1));
     world.replayed();
+}
+
+#[test]
+fn a_lead_that_is_out_of_steps_goes_on_with_its_own_work() {
+    let mut world = World::led();
+    world.lead_reports(1, Some("main"));
+    let most = world.machine.input.settings.triggers.max_retries;
+    for _ in 0..most {
+        world.concludes(conclusion(Outcome::Failure, Some("reached max_steps (2)"), Some(FailureCause::Steps)));
+        assert_eq!((world.open(), world.statuses()), ("lead refused".to_owned(), "main:running".to_owned()));
+        assert!(world.woken().wake.refused[0].contains("your steps are used up"));
+    }
+    world.concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!(world.ended(), "completed");
+    world.replayed();
+}
+
+#[test]
+fn rules_plan_for_a_lead_that_had_to_plan_and_did_not() {
+    let answer = LeadRest { answer: "I will not plan.".to_owned(), ..LeadRest::default() };
+    let failure = conclusion(Outcome::Failure, Some("reached max_steps (2)"), Some(FailureCause::Steps));
+    let failed = LeadRest { conclusion: Some(failure), ..LeadRest::default() };
+    for rest in [answer, failed] {
+        let mut world = World::given(|input| input.lead = Some(LeadPolicy { must_plan: true, mode: None }));
+        world.rests(rest);
+        assert_eq!((world.open(), world.events_named("lead_gave_up").len()), ("route".to_owned(), 1));
+        world.routed(PlanMode::Direct).done("main");
+        assert_eq!((world.ended(), world.statuses().as_str()), ("completed", "main:completed"));
+        world.replayed();
+    }
 }
 
 #[test]
@@ -421,7 +452,7 @@ fn a_blocked_task_wakes_the_lead_which_may_replan() {
 
 #[test]
 fn a_run_waits_if_its_lead_finds_no_way_around_a_blocked_task() {
-    let gives_up = conclusion(Outcome::Failure, Some("no way"), Some(aime_progress_management::FailureCause::Reported));
+    let gives_up = conclusion(Outcome::Failure, Some("no way"), Some(FailureCause::Reported));
     for ending in [blocked("the key of a"), gives_up] {
         let mut world = World::led();
         world.submits("a; b: a; c").ends("a", blocked("a key")).concludes(ending);
@@ -442,7 +473,7 @@ fn a_run_waits_if_its_lead_finds_no_way_around_a_blocked_task() {
 fn what_a_lead_lacked_is_not_asked_any_more_once_it_found_a_way() {
     let mut world = World::led();
     world.submits("a; c").ends("a", blocked("a key")).concludes(blocked("a key"));
-    world.ends("c", conclusion(Outcome::Failure, Some("it broke"), Some(aime_progress_management::FailureCause::Reported)));
+    world.ends("c", conclusion(Outcome::Failure, Some("it broke"), Some(FailureCause::Reported)));
     assert_eq!(world.open(), "ask-blocked lead trouble");
     world.changes(vec![add("d", &["a", "c"])]);
     assert_eq!(world.open(), "d");
