@@ -42,14 +42,14 @@ pub enum InboxMessage {
 }
 
 /// Forwards messages from other processes to the run. A message stays in the inbox until its fact is durable, so a
-/// crash loses none.
+/// crash loses none. The run has the facts of the messages in `passed_on` already.
 pub(crate) async fn read_inbox(
     journal: Journal,
     run: RunId,
     (answers, words): (Arc<Answers>, Arc<MessageChannel>),
+    mut passed_on: BTreeSet<i64>,
     facts: FactSender<RunMachine>,
 ) {
-    let mut passed_on = BTreeSet::new();
     loop {
         for message in journal.inbox(run.as_str()).unwrap_or_default() {
             let fact = fact_in(&message);
@@ -102,7 +102,8 @@ mod tests {
         let cancel = InboxMessage::Cancel { task: Some(TaskId::new("a").unwrap()) };
         journal.inbox_put("run", 0, &serde_json::to_string(&cancel).unwrap()).await.unwrap();
         let (words, (sender, mut facts)) = (Arc::new(MessageChannel::default()), fact_channel());
-        let reader = read_inbox(journal.clone(), RunId::new("run").unwrap(), (Arc::default(), Arc::clone(&words)), sender);
+        let shared = (Arc::default(), Arc::clone(&words));
+        let reader = read_inbox(journal.clone(), RunId::new("run").unwrap(), shared, BTreeSet::new(), sender);
         let reader = tokio::spawn(reader);
         let fact = facts.next().await.unwrap();
         tokio::time::sleep(POLL_INTERVAL * 4).await;

@@ -26,6 +26,7 @@ mod criteria_lines;
 mod effect;
 mod external;
 mod fact;
+mod found_programs;
 mod history;
 mod hooks;
 mod human;

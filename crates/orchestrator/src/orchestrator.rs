@@ -216,6 +216,7 @@ impl Orchestrator {
                 tool_calls: 0,
                 actors: 0,
                 published: 0,
+                passed_on: BTreeSet::new(),
                 entered,
             },
             writer,
@@ -360,13 +361,19 @@ impl Orchestrator {
         }
         then.push(Recorded { at: now, fact: first.without_secrets(&self.parts.redactor) });
         // Answers that arrived meanwhile come before any question is repeated.
+        let mut passed_on = BTreeSet::new();
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {
-                // A resume revokes an earlier pause.
-                Some(RunFact::StopRequested { .. }) => {
+                // A resume revokes an earlier pause, and a follow-up an earlier cancel: it came after the work that it meant.
+                Some(fact)
+                    if matches!(fact, RunFact::StopRequested { .. }) || follows_up && matches!(fact, RunFact::CancelRequested { .. }) =>
+                {
                     self.parts.journal.inbox_take(message.id).await?;
                 }
-                Some(fact) => then.push(Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) }),
+                Some(fact) => {
+                    passed_on.insert(message.id);
+                    then.push(Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) });
+                }
                 None => {}
             }
         }
@@ -385,12 +392,18 @@ impl Orchestrator {
             tool_calls: view.state.tool_calls.saturating_add(undelivered_calls),
             actors: snapshot.state.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
             published: view.events as u64,
+            passed_on: passed_on.clone(),
             entered: None,
         };
         let writer = self.parts.journal.stream(run.as_str(), "").after_snapshot(&snapshot);
         // Discards the previous state, because a run is live only while it is executed.
         drop(self.live.insert(run.clone(), view.state));
-        self.execute(start, writer, snapshot.state.resume(then), control).await
+        let result = self.execute(start, writer, snapshot.state.resume(then), control).await?;
+        // Their facts are durable. A run that ends at once has not read its inbox.
+        for message in passed_on {
+            self.parts.journal.inbox_take(message).await?;
+        }
+        Ok(result)
     }
 
     /// Returns the sources of the texts that every prompt contains. Even a file name may contain instructions.

@@ -11,11 +11,12 @@ use aime_dynamic_planner::{Category, PlanValidator, PlannerSettings, Prompts, Ro
 use aime_llm::Tiers;
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, TaskId, write_snapshot};
 use aime_redact::Redactor;
-use aime_tools::{Approval, Programs, ToolContext, ToolRegistry};
+use aime_tools::{Approval, ToolContext, ToolRegistry};
 use aime_undo::{Recorder, UndoSettings};
-use tokio::sync::OnceCell;
 
-use crate::{AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunInput, RunMemory, TraceParents};
+use crate::{
+    AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunInput, RunMemory, TraceParents, found_programs::FoundPrograms,
+};
 
 /// The parts that an [`OrchestratorBuilder`](crate::OrchestratorBuilder) was given.
 #[derive(Clone)]
@@ -70,8 +71,8 @@ pub(crate) struct Parts {
     pub(crate) trace_parents: Option<TraceParents>,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Programs of this machine; filled when the first actor needs them.
-    pub(crate) programs: Arc<OnceCell<Programs>>,
+    /// The programs of this machine, as runs have found them.
+    pub(crate) programs: Arc<FoundPrograms>,
 }
 
 impl Parts {
@@ -81,14 +82,11 @@ impl Parts {
         Some(Recorder::new(self.tool_context.folder.clone(), keep, run.as_str(), settings))
     }
 
-    /// Applies the denials from the start of a run beside the current ones, and its approval mode, to every call. Programs are
-    /// looked for again.
+    /// Applies the denials from the start of a run beside the current ones, and its approval mode, to every call.
     pub(crate) fn hold_to(&mut self, input: &RunInput) {
         let context = &mut self.tool_context;
         context.rules = Arc::new(input.rules.at_most(&context.rules));
         context.read_only = input.settings.approval == Approval::ReadOnly;
-        // Between the runs of one orchestrator programs are installed and removed.
-        self.programs = Arc::default();
     }
 
     /// Saves the state of a run as a snapshot for people and other programs. The journal remains the truth.
@@ -105,6 +103,8 @@ impl Parts {
         ProgressEvent::ActorCreated {
             task: task.cloned(),
             actor: spec.id.to_string(),
+            name: spec.name.clone(),
+            description: spec.description.clone(),
             profile: spec.profile.clone(),
             model: if spec.agent {
                 Some(spec.model.clone())
@@ -114,8 +114,12 @@ impl Parts {
             .unwrap_or_default(),
             tools: spec.tools.iter().map(|tool| tool.name().to_owned()).collect(),
             skills: spec.skills.clone(),
+            inline_skills: spec.inline_skills.clone(),
             effort: spec.effort.map(|effort| effort.as_str().to_owned()),
+            // Through its decimal form, so that the event says 0.2 and not 0.20000000298.
+            temperature: spec.temperature.and_then(|temperature| temperature.to_string().parse().ok()),
             max_steps: spec.max_steps,
+            created_at: Some(spec.created_at),
             call: input.call.clone(),
             reasons,
         }

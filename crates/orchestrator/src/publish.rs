@@ -44,7 +44,7 @@ pub(crate) struct PublishingStream {
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
-    /// Appended messages of people and appended events that are published once they are durable.
+    /// Appended messages and cancels of people and appended events that are published once they are durable.
     pub(crate) pending: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
     /// Number of appended facts that are not durable yet.
     pub(crate) facts: usize,
@@ -59,7 +59,12 @@ impl Sink<RunMachine> for PublishingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
-        let is_message = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. } | RunFact::LeadRested { .. });
+        let is_message = |recorded: &&Recorded<RunFact>| {
+            matches!(
+                recorded.fact,
+                RunFact::PersonSaid { .. } | RunFact::LeadRested { .. } | RunFact::CancelRequested { message: Some(_), .. }
+            )
+        };
         self.pending.0.extend(commit.facts.iter().filter(is_message).map(|recorded| recorded.fact.clone()));
         self.facts += commit.facts.len();
         self.writer.queue(&commit).await?;

@@ -1,6 +1,7 @@
 //! Execution of a run from its start or its current state until it ends or is suspended.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -54,6 +55,7 @@ impl Orchestrator {
         let background = BackgroundProcesses::default();
         parts.tool_context.background = Some(background.clone());
         parts.hold_to(&start.input);
+        parts.programs.forget(&run);
         let runner = Arc::new(RunRunner {
             has_journal: true,
             audits: OnceCell::new(),
@@ -96,6 +98,7 @@ impl Orchestrator {
                     self.parts.journal.clone(),
                     run.clone(),
                     (Arc::clone(&answers), Arc::clone(&words)),
+                    start.passed_on,
                     host.sender(),
                 )),
                 tokio::spawn(self.clone().keep_snapshots(run.clone(), Arc::clone(&gate))),
@@ -186,6 +189,8 @@ pub(super) struct Start {
     pub(super) tool_calls: u64,
     pub(super) actors: u32,
     pub(super) published: u64,
+    /// Ids of the messages in the inbox whose facts the run begins with.
+    pub(super) passed_on: BTreeSet<i64>,
     /// The pending journal entry of a new run.
     pub(super) entered: Option<Entry>,
 }

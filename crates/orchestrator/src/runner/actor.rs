@@ -188,7 +188,7 @@ impl RunRunner {
         if self.parts.models.as_ref().is_none_or(|models| models.all_have(is_simple)) {
             return (short.clone(), short);
         }
-        let programs = self.parts.programs.get_or_init(|| Programs::read(context)).await.clone();
+        let programs = self.parts.programs.of(&self.run).get_or_init(|| Programs::read(context)).await.clone();
         let work = format!(
             "{}
 {task}",

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{HumanChannel, HumanQuestion, InboxMessage};
-use aime_progress_management::{ProgressEvent, QuestionId, RunStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, QuestionId, RunStatus, TaskId};
 use futures::future::BoxFuture;
 use serde_json::json;
 
@@ -43,8 +43,11 @@ fn question(bench: &Bench) -> QuestionId {
 }
 
 async fn answer(bench: &Bench, text: &str) {
-    let message = InboxMessage::Answer { question: question(bench), text: text.to_owned() };
-    bench.journal.inbox_put("trip", 1, &serde_json::to_string(&message).unwrap()).await.unwrap();
+    put(bench, &InboxMessage::Answer { question: question(bench), text: text.to_owned() }).await;
+}
+
+async fn put(bench: &Bench, message: &InboxMessage) {
+    bench.journal.inbox_put("trip", 1, &serde_json::to_string(message).unwrap()).await.unwrap();
 }
 
 #[tokio::test]
@@ -116,4 +119,38 @@ async fn an_answer_survives_any_crash_after_it_was_given() {
         );
         assert_eq!(bench.state().questions.len(), 1, "it is not asked again");
     }
+}
+
+#[tokio::test]
+async fn a_cancel_that_came_after_the_end_does_not_cancel_a_follow_up() {
+    let patch = json!({"reasoning": "a further goal", "changes": [{"op": "add_task", "task": {"id": "more", "description": "Write it"}}]});
+    let bench =
+        Bench::new(ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(patch)]).on(When::tools(), [done("written")]));
+    let mut request = bench.request("Write a line", None);
+    request.settings.mode = Some(PlanMode::Direct);
+    assert_eq!(bench.orchestrator().run(request).await.unwrap().status, RunStatus::Completed);
+    put(&bench, &InboxMessage::Cancel { task: None }).await;
+    let result = bench.orchestrator().continue_run(&run_id(), "Write another line", None, control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert!(bench.journal.inbox("trip").unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_cancel_of_a_task_is_decided_on_once() {
+    let (model, _) = painter();
+    let bench = Bench::new(model);
+    let plan = plan(json!([
+        {"id": "paint", "kind": "actor", "description": "Paint the wall"},
+        {"id": "note", "kind": "tool", "tool": "append", "parameters": {"line": "@{steps.paint.result}"}, "dependencies": ["paint"]},
+    ]));
+    let refused = || bench.events().iter().filter(|timed| matches!(timed.event, ProgressEvent::CancelRefused { .. })).count();
+    assert_eq!(bench.run("Paint", Some(plan)).await.status, RunStatus::WaitingForHuman);
+    put(&bench, &InboxMessage::Cancel { task: Some(TaskId::new("paint").unwrap()) }).await;
+    for _ in 0..2 {
+        assert_eq!(bench.resume().await.status, RunStatus::WaitingForHuman);
+        assert_eq!((refused(), bench.journal.inbox("trip").unwrap().len()), (1, 0), "the note needs the result, and that is told once");
+    }
+    answer(&bench, "red").await;
+    assert_eq!((bench.resume().await.status, refused()), (RunStatus::Completed, 1));
+    assert_eq!(bench.log(), ["painted red"]);
 }

@@ -21,7 +21,7 @@ const OUTPUT_LIMIT: usize = 64 * 1024;
 /// Options with which `git` runs no program that the repository names, and takes no lock that others wait for.
 const STATUS: [&str; 6] = ["-c", "core.fsmonitor=false", "--no-optional-locks", "status", "--short", "--branch"];
 
-/// Programs of this machine, which do not change during a run.
+/// Programs of this machine at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programs {
     /// Installed programs with their versions.
@@ -50,7 +50,7 @@ impl Programs {
     pub(super) fn missing(&self, context: &ToolContext) -> Vec<String> {
         let root = context.working_folder();
         let is_there = |program: &str| is_on_path(context, program) || OWN_PROGRAMS.iter().any(|folder| is_in(&root.join(folder), program));
-        let note = if self.has_pytest_module { "but `python3 -m pytest` works" } else { "nor as a module of python3" };
+        let note = if self.has_pytest_module { "but `python3 -m pytest` works" } else { "nor as a module of python3 when this run began" };
         let python_is_there = is_on_path(context, PYTHON);
         let in_words = |program: &str| if program == PYTEST && python_is_there { format!("{PYTEST} ({note})") } else { program.to_owned() };
         USUAL.into_iter().filter(|program| !is_there(program)).map(in_words).collect()

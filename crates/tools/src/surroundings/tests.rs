@@ -114,7 +114,7 @@ async fn changed_files_are_told() {
 async fn all_usual_programs_that_are_missing_are_named() {
     for (files, present, expected) in [
         (&["a.txt"][..], &[][..], "python3 pytest node npm cargo go make git"),
-        (&["a.txt"], &["python3", "git"], "pytest (nor as a module of python3) node npm cargo go make"),
+        (&["a.txt"], &["python3", "git"], "pytest (nor as a module of python3 when this run began) node npm cargo go make"),
         (&[".venv/bin/pytest", "node_modules/.bin/npm"], &["python3", "node"], "cargo go make git"),
         (&["a.txt"], &["python3", "pytest", "node", "npm", "cargo", "go", "make", "git"], ""),
     ] {
