@@ -143,9 +143,16 @@ pub fn check_update(before: &ProgressState, after: &ProgressState, patch: &PlanP
     if has > settings.max_todos && has > had {
         faults.push(format!("there would be {has} TODOs, and at most {} are allowed: merge or remove some", settings.max_todos));
     }
-    let adds = patch.changes.iter().any(|change| matches!(change, PlanChange::AddTask { replaces, .. } if replaces.is_empty()));
-    let merges = patch.changes.iter().any(|change| matches!(change, PlanChange::MergeTasks { .. } | PlanChange::RemoveTask { .. }));
-    if adds && !merges && must_merge(before, settings) {
+    // A TODO may be split if no other could be merged or finished first.
+    let is_replaced = |id: &str| {
+        let replaces = |change: &PlanChange| match change {
+            PlanChange::AddTask { replaces, .. } => replaces.iter().any(|replaced| replaced.as_str() == id),
+            _ => false,
+        };
+        patch.changes.iter().any(replaces)
+    };
+    let others_open = todos(before).any(|(id, status)| status.is_open() && !is_replaced(id));
+    if has > had && others_open && must_merge(before, settings) {
         faults.push(format!(
             "{had} of {} TODOs are used: merge TODOs, or let the open ones be finished, before you add others",
             settings.max_todos
@@ -161,7 +168,7 @@ pub struct Room {
     pub used: u32,
     /// Maximum number of tasks.
     pub most: u32,
-    /// True if so few are left that no task may be added while others are open, unless some are merged.
+    /// True if so few are left that there may not be more tasks while others are open.
     pub must_merge: bool,
 }
 

@@ -71,7 +71,7 @@ pub enum RunEffect {
     Ask {
         /// The question.
         question: QuestionId,
-        /// `question`, `approval`, `escalation`, `blocked`.
+        /// `question`, `approval`, `escalation`, `blocked`, `criterion`.
         kind: String,
         /// The task that waits, if one does.
         task: Option<TaskId>,

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 pub struct HumanQuestion {
     /// Unique in the run.
     pub id: QuestionId,
-    /// `question`, `approval`, `escalation`, `blocked`.
+    /// `question`, `approval`, `escalation`, `blocked`, `criterion`.
     pub kind: String,
     /// The task that waits, if one does.
     pub task: Option<TaskId>,

@@ -1,5 +1,7 @@
 //! Progress events: everything that happens in a run, in order.
 
+use std::collections::BTreeMap;
+
 use aime_messages::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -192,8 +194,14 @@ pub enum ProgressEvent {
         /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Name of the actor.
+        /// Identifier of the actor in the run.
         actor: String,
+        /// Name of the actor for people: the profile and the task.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        name: String,
+        /// Purpose of the actor in one sentence.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
         /// Profile of the actor.
         profile: String,
         /// Model of the actor.
@@ -203,12 +211,21 @@ pub enum ProgressEvent {
         /// Skills included whole in the actor's prompt.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         skills: Vec<String>,
+        /// Texts of the skills that the profile defines, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        inline_skills: BTreeMap<String, String>,
         /// Reasoning effort of the model, if it differs from the model's own setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
+        /// Temperature of the model, 0 to 2; absent for the server's default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        temperature: Option<f64>,
         /// Maximum number of model answers for the actor.
         #[serde(default)]
         max_steps: u32,
+        /// Time at which the actor was made, which may precede the report of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        created_at: Option<Timestamp>,
         /// Call by another actor that this one answers; absent for an actor that works for the plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<String>,
@@ -354,7 +371,7 @@ pub enum ProgressEvent {
         /// Task that waits for the answer, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Kind of question: `question`, `approval`, `escalation`, `blocked`.
+        /// Kind of question: `question`, `approval`, `escalation`, `blocked`, `criterion`.
         kind: String,
         /// Text of the question.
         question: Message,
@@ -418,7 +435,7 @@ pub enum ProgressEvent {
     },
     /// A bound on the run was reached.
     BoundReached {
-        /// Kind of bound: `tokens`, `money`, `time`, `steps`, `tool_calls`, `actors`.
+        /// Kind of bound: `tokens`, `money`, `time`, `tool_calls`, `actors` or `quota`.
         bound: String,
         /// Limit and usage, in words.
         detail: Message,

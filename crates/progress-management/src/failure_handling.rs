@@ -64,7 +64,8 @@ impl std::fmt::Display for HandledFailure {
 /// # Errors
 ///
 /// A line for each of them that the patch would only repeat: it is replaced by a single task with the same words or the
-/// same call, or it is retried and neither the work nor its dependencies change. A task for which an earlier decision
+/// same call, or it is retried and neither the work nor its dependencies change. A new task with the words or the call of
+/// a task that the patch removes replaces it, even if it does not say so. A task for which an earlier decision
 /// changed the plan, or that replaced such a task, must be split, or its tool, profile or model must change. If no
 /// decision has used a message of a person yet, a task may be retried unchanged, because something else may have
 /// changed.
@@ -85,13 +86,13 @@ pub fn handled_failures(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<
 
 fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(FailureHandling, Vec<TaskId>), Message> {
     let id = &failed.id;
-    let replacing = replacing(id, patch);
+    let replacing = replacing(failed, patch);
     if !replacing.is_empty() {
         let into = with_preparation(&replacing, patch);
         let work: Vec<&TaskSpec> = into.iter().copied().filter(|task| task.kind != TaskKind::Group).collect();
         let ids = work.iter().map(|task| task.id.clone()).collect();
         return match work.as_slice() {
-            [one] if is_same(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
+            [one] if is_same(failed, one) && !means_differ(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
             [one] if !means_differ(failed, one) && !person_spoke(state) => match replanned_before(id, state) {
                 Some(first) => Err(again_in_other_words(id, first)),
                 None => Ok((FailureHandling::AnotherWay, ids)),
@@ -177,10 +178,12 @@ fn person_spoke(state: &ProgressState) -> bool {
     state.evidence.iter().any(|evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() && !evidence.processed)
 }
 
-/// Returns the new tasks that replace a task.
-fn replacing<'a>(id: &TaskId, patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
+/// Returns the new tasks that replace a task: those that name it, and those that do its work if the patch removes it.
+fn replacing<'a>(failed: &TaskSpec, patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
+    let id = &failed.id;
+    let is_removed = patch.changes.iter().any(|change| matches!(change, PlanChange::RemoveTask { id: removed, .. } if removed == id));
     let replaces = |change: &'a PlanChange| match change {
-        PlanChange::AddTask { task, replaces } if replaces.contains(id) => Some(task.as_ref()),
+        PlanChange::AddTask { task, replaces } if replaces.contains(id) || (is_removed && is_same(failed, task)) => Some(task.as_ref()),
         PlanChange::MergeTasks { ids, task } if ids.contains(id) => Some(task.as_ref()),
         _ => None,
     };

@@ -211,18 +211,39 @@ impl ProgressState {
                 self.moved(at);
             }
             ProgressEvent::TaskConcluded { task, conclusion } => self.task_mut(task)?.conclusion = Some(conclusion.clone()),
-            ProgressEvent::ActorCreated { task, actor, profile, model, tools, skills, effort, max_steps, call, reasons } => {
+            ProgressEvent::ActorCreated {
+                task,
+                actor,
+                name,
+                description,
+                profile,
+                model,
+                tools,
+                skills,
+                inline_skills,
+                effort,
+                temperature,
+                max_steps,
+                created_at,
+                call,
+                reasons,
+            } => {
                 if let Some(known) = self.task_mut_if_any(task.as_ref())?
                     && call.is_none()
                 {
                     known.actor = Some(TaskActor {
                         actor: actor.clone(),
+                        name: name.clone(),
+                        description: description.clone(),
                         profile: profile.clone(),
                         model: model.clone(),
                         tools: tools.clone(),
                         skills: skills.clone(),
+                        inline_skills: inline_skills.clone(),
                         effort: effort.clone(),
+                        temperature: *temperature,
                         max_steps: *max_steps,
+                        created_at: *created_at,
                         reasons: reasons.clone(),
                     });
                 }

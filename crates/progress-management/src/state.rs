@@ -43,7 +43,7 @@ pub struct Question {
     /// Task that waits for the answer, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Kind of question: `question`, `approval`, `escalation`, `blocked`.
+    /// Kind of question: `question`, `approval`, `escalation`, `blocked`, `criterion`.
     pub kind: String,
     /// Text of the question.
     pub question: Message,

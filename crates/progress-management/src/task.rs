@@ -1,6 +1,6 @@
 //! A task during the run.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use aime_messages::Message;
 use schemars::JsonSchema;
@@ -86,10 +86,16 @@ pub struct Task {
 }
 
 /// The actor of a task, with the reasons for its choice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskActor {
-    /// Name of the actor in the run.
+    /// Identifier of the actor in the run.
     pub actor: String,
+    /// Name of the actor for people: the profile and the task.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Purpose of the actor in one sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// Profile of the actor.
     pub profile: String,
     /// Model of the actor.
@@ -99,11 +105,20 @@ pub struct TaskActor {
     /// Skills included whole in the actor's prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
+    /// Texts of the skills that the profile defines, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inline_skills: BTreeMap<String, String>,
     /// Reasoning effort of the model, if it differs from the model's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// Temperature of the model, 0 to 2; absent for the server's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
     /// Maximum number of model answers for the actor.
     pub max_steps: u32,
+    /// Time at which the actor was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
     /// Reasons for the profile and the tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,

@@ -31,6 +31,14 @@ fn add(id: &str) -> Value {
     json!({"op": "add_task", "task": {"id": id, "kind": "actor", "description": "More"}})
 }
 
+fn part(id: &str, of: &str) -> Value {
+    json!({"op": "add_task", "task": {"id": id, "kind": "actor", "description": "A part"}, "replaces": [of]})
+}
+
+fn remove(id: &str) -> Value {
+    json!({"op": "remove_task", "id": id, "reason": ""})
+}
+
 /// A case: number of completions, failures, true if all progress has stopped, the state; the expected reason.
 type DueCase<'a> = (u32, &'a [&'a str], bool, &'a ProgressState, Option<&'a str>);
 
@@ -134,6 +142,15 @@ fn growth_has_a_cap_and_merges_near_it() {
             json!([{"op": "merge_tasks", "ids": ["t1", "t2"], "task": {"id": "x", "kind": "actor", "description": "Both"}}, add("y")]),
             None,
         ),
+        (16, 0, json!([remove("t1"), add("x")]), None),
+        (16, 0, json!([remove("t1"), add("x"), add("y")]), Some("16 of 20 TODOs are used: merge")),
+        // A split counts by its parts.
+        (15, 0, json!([part("x", "t15"), part("y", "t15")]), None),
+        (16, 0, json!([part("x", "t16")]), None),
+        (16, 0, json!([part("w", "t16"), part("x", "t16"), part("y", "t16"), part("z", "t16")]), Some("16 of 20 TODOs are used: merge")),
+        (16, 0, json!([part("x", "t16"), part("y", "t16"), remove("t1")]), None),
+        (16, 15, json!([part("x", "t16"), part("y", "t16")]), None),
+        (16, 14, json!([part("x", "t16"), part("y", "t16")]), Some("16 of 20 TODOs are used: merge")),
         (19, 19, json!([add("x"), add("y")]), Some("there would be 21 TODOs, and at most 20")),
         (20, 20, json!([add("x")]), Some("there would be 21 TODOs")),
     ];

@@ -43,7 +43,11 @@ async fn the_actors_of_a_category_have_its_model_and_its_skills() {
     assert!(usual.requests().is_empty(), "the usual model is not asked");
     assert!(format!("{:?}", poet.requests()[0].messages[0]).contains("RHYME-EVERY-SECOND-LINE"), "{:?}", poet.requests()[0].messages[0]);
     let made = bench.events().into_iter().find_map(|timed| match timed.event {
-        ProgressEvent::ActorCreated { model, .. } => Some(model),
+        ProgressEvent::ActorCreated { model, name, description, temperature, created_at, .. } => {
+            assert!(name.starts_with("sisyphus: ") && !description.is_empty(), "{name}: {description}");
+            assert_eq!((temperature, created_at.is_some()), (Some(0.2), true));
+            Some(model)
+        }
         _ => None,
     });
     assert_eq!(made.as_deref(), Some("poet-1"));

@@ -30,6 +30,14 @@ fn modify(change: TaskChange) -> PlanChange {
     PlanChange::ModifyTask { id: id("convert"), change: Box::new(change) }
 }
 
+fn remove(task: &str) -> PlanChange {
+    PlanChange::RemoveTask { id: id(task), reason: String::new() }
+}
+
+fn by_atlas(text: &str, description: &str) -> TaskSpec {
+    TaskSpec { profile: Some("atlas".to_owned()), ..doing(text, description) }
+}
+
 fn unblock(task: &str) -> PlanChange {
     PlanChange::UnblockTask { id: id(task) }
 }
@@ -82,7 +90,15 @@ fn each_replan_says_how_what_failed_is_made_smaller() {
         ),
         (vec![add(spec("install"), &[]), waits("install"), unblock("convert")], "convert is retried"),
         (vec![unblock("convert"), modify(description("Use csv"))], "convert is retried with a change"),
-        (vec![PlanChange::RemoveTask { id: id("convert"), reason: String::new() }], "convert is removed"),
+        (vec![remove("convert")], "convert is removed"),
+        (vec![remove("convert"), add(doing("other", "Use csv"), &[])], "convert is removed"),
+        // A new task with the same words takes the place of a task that is removed.
+        (
+            vec![remove("convert"), add(spec("install"), &[]), add(doing("again: install", "Do convert"), &[])],
+            "convert is split into 2 smaller tasks: install, again",
+        ),
+        (vec![add(by_atlas("again", "Do convert"), &[]), remove("convert")], "convert is replaced by another approach: again"),
+        (vec![add(by_atlas("again", "Do convert"), &["convert"])], "convert is replaced by another approach: again"),
         (vec![], "convert stays failed"),
         (vec![add(spec("unrelated"), &["upload"])], "convert stays failed"),
     ];
@@ -98,6 +114,8 @@ fn the_same_over_again_is_refused_with_the_reason() {
     let cases = [
         (vec![add(doing("convert-2", "do  CONVERT."), &["convert"])], "\"convert-2\" takes the place of \"convert\" and does the same"),
         (vec![add(spec("g/"), &["convert"]), add(doing("g/one", "Do convert"), &[])], "\"one\" takes the place of \"convert\""),
+        (vec![remove("convert"), add(doing("convert2", "Do convert"), &[])], "\"convert2\" takes the place of \"convert\""),
+        (vec![add(tool("again", json!({"command": "ls"})), &["upload"]), remove("list")], "\"again\" takes the place of \"list\""),
         (vec![add(tool("again", json!({"command": "ls"})), &["list"])], "\"again\" takes the place of \"list\""),
         (vec![modify(name())], "modify_task of \"convert\" changes nothing of what it does"),
         (vec![modify(TaskChange { description: Some("Do convert!".to_owned()), ..name() })], "changes nothing"),
@@ -215,6 +233,12 @@ fn the_second_replan_splits_or_changes_the_means() {
     let cases = [
         (replaced(), "csv", in_words("csv"), refused("csv", of_convert)),
         (split(), "part", in_words("part"), refused("part", of_convert)),
+        (
+            vec![remove("convert"), add(by_atlas("csv: read", "Do convert"), &[])],
+            "csv",
+            vec![add(by_atlas("xml", "Use xml"), &["csv"])],
+            refused("csv", of_convert),
+        ),
         (changed(), "convert", in_words("convert"), refused("convert", "")),
         (
             changed(),
@@ -239,7 +263,7 @@ fn the_second_replan_splits_or_changes_the_means() {
             vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })],
             Ok(FailureHandling::Changed),
         ),
-        (replaced(), "csv", vec![PlanChange::RemoveTask { id: id("csv"), reason: String::new() }], Ok(FailureHandling::Removed)),
+        (replaced(), "csv", vec![remove("csv")], Ok(FailureHandling::Removed)),
         (replaced(), "csv", vec![], Ok(FailureHandling::Left)),
         // `list` fails for the first time.
         (replaced(), "list", vec![add(tool("files", json!({"command": "find"})), &["list"])], Ok(FailureHandling::AnotherWay)),

@@ -97,6 +97,34 @@ fn a_task_keeps_count_of_what_happens_to_it() {
     assert_eq!(state.inconsistencies(), []);
 }
 
+// Requirement: 4.1
+#[test]
+fn a_task_keeps_the_spec_of_its_actor() {
+    let spec = json!({
+        "actor": "a-1",
+        "name": "poet: a",
+        "description": "Writes verse.",
+        "profile": "poet",
+        "model": "m",
+        "tools": ["write_file"],
+        "skills": ["rhyme"],
+        "inline_skills": {"rhyme": "Rhyme every second line."},
+        "effort": "high",
+        "temperature": 0.2,
+        "max_steps": 9,
+        "created_at": 5,
+        "reasons": ["the task names it"],
+    });
+    let old = json!({"actor": "a-1", "profile": "poet", "model": "m", "tools": [], "max_steps": 9, "reasons": ["the task names it"]});
+    for spec in [spec, old] {
+        let mut event = json!({"type": "actor_created", "task": "a"});
+        event.as_object_mut().unwrap().extend(parameters(spec.clone()));
+        let event: ProgressEvent = serde_json::from_value(event).unwrap();
+        let state = after(state("a"), &event).unwrap();
+        assert_eq!(serde_json::to_value(&state.tasks[&id("a")].actor).unwrap(), spec);
+    }
+}
+
 // Requirement: 3.20
 #[test]
 fn illegal_changes_of_status_are_refused() {

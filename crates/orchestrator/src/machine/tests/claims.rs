@@ -19,7 +19,7 @@ fn one_at_a_time(tasks: &str) -> World {
     World::with(tasks, |settings| settings.max_parallel = 1)
 }
 
-// Requirement: 4.31
+// Requirement: 4.31, 4.46
 #[test]
 fn a_claimed_task_starts_at_once_and_is_settled_by_the_run() {
     let mut world = one_at_a_time("a; b; c");
@@ -47,6 +47,7 @@ fn a_claim_is_taken_once_and_of_open_tasks_alone() {
     assert_eq!(world.events_named("task_claimed").len(), 1);
 }
 
+// Requirement: 4.46
 #[test]
 fn a_claimed_task_that_fails_fires_its_trigger() {
     let mut world = one_at_a_time("a; b");
