@@ -237,7 +237,7 @@ impl RunDetails {
 pub struct OpenQuestion {
     /// Id, unique in the run.
     pub id: String,
-    /// `question`, `approval`, `escalation`, `blocked`.
+    /// `question`, `approval`, `escalation`, `blocked`, `criterion`.
     pub kind: String,
     /// Task that waits.
     pub task: Option<String>,

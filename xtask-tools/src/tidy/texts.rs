@@ -1,6 +1,6 @@
 //! Rules for text files: no traces of a machine, and no broken links.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Fault;
 use super::codebase::{Codebase, TextFile};
@@ -108,23 +108,48 @@ fn places(codebase: &Codebase) -> BTreeSet<&str> {
     places
 }
 
-/// Checks that a link leads to a file or folder. If its text is a name in backticks and its target a Rust file, the file must contain the
-/// name.
+/// Checks that a link leads to a file or folder, and its anchor to a heading of a Markdown file. If its text is a name in backticks and its
+/// target a Rust file, the file must contain the name.
 fn check_link(codebase: &Codebase, places: &BTreeSet<&str>, file: &TextFile, link: &Link) -> Option<Fault> {
-    let target = link.target.split('#').next().unwrap_or_default();
-    let elsewhere = target.is_empty() || target.contains("://") || target.starts_with("mailto:");
-    if elsewhere {
+    let (target, anchor) = link.target.split_once('#').unwrap_or((link.target.as_str(), ""));
+    if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
     let fault = |what: String| Some(Fault::new(&file.path, link.line, what, "correct the link"));
-    let Some(path) = resolve(&file.path, target).filter(|path| path.is_empty() || places.contains(path.as_str())) else {
+    let path = if target.is_empty() { Some(file.path.clone()) } else { resolve(&file.path, target) };
+    let Some(path) = path.filter(|path| path.is_empty() || places.contains(path.as_str())) else {
         return fault(format!("the link to {target} leads nowhere"));
     };
+    let page = codebase.file(&path).filter(|linked| linked.path.ends_with(".md") && !anchor.is_empty());
+    if page.is_some_and(|page| !anchors(&page.text).iter().any(|known| known == anchor)) {
+        return fault(format!("{path} has no heading #{anchor}"));
+    }
     let name = link.text.strip_prefix('`').and_then(|text| text.strip_suffix('`'))?;
     let named = codebase.file(&path).filter(|linked| linked.rust.is_some())?;
     let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let found = named.text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     if is_name && !found { fault(format!("{path} has nothing named {name}")) } else { None }
+}
+
+/// Returns the anchors of the headings in a Markdown text, without those in code. GitHub and mdBook make an anchor of the letters, digits,
+/// `-` and `_` of a heading, with `-` for each space, and number the anchors that repeat.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors = Vec::new();
+    let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        let heading = line.strip_prefix('#').and_then(|rest| rest.trim_start_matches('#').strip_prefix(' '));
+        let Some(heading) = heading.filter(|_| !fenced) else { continue };
+        let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase);
+        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        let before = uses.entry(anchor.clone()).or_default();
+        anchors.push(if *before == 0 { anchor } else { format!("{anchor}-{before}") });
+        *before += 1;
+    }
+    anchors
 }
 
 /// Resolves a relative target of a file to a path from the root; none if it leaves the root.

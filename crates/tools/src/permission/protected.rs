@@ -149,10 +149,13 @@ mod tests {
         assert_eq!(got, expected, "{tool} {given} {rule:?}");
     }
 
+    // Requirement: 8.30
     #[test]
     fn writing_what_runs_later_is_asked_in_every_mode_that_asks() {
         let absolute = format!("{FOLDER}/.git/hooks/pre-commit");
-        for path in [".git/hooks/pre-commit", "a/../.GIT/config", "sub/.git", ".envrc", ".vscode/tasks.json", "aime.toml", &absolute] {
+        for path in
+            [".git/hooks/pre-commit", "a/../.GIT/config", "sub/.git", ".envrc", ".vscode/tasks.json", ".bashrc", "aime.toml", &absolute]
+        {
             let asks = ["ask", "ask", "allow", "deny"];
             check("write_file", json!({"path": path, "content": "x"}), None, asks);
             check("write_file", json!({"path": path, "content": "x"}), Some("write_file"), asks);

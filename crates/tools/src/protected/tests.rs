@@ -68,6 +68,7 @@ fn hidden(command: &str) -> serde_json::Value {
     json!({"command": format!("sh ./run.sh # {}", command.len())})
 }
 
+// Requirement: 8.33
 #[tokio::test]
 async fn what_nobody_approved_is_put_back_and_said() {
     for (script, path) in [

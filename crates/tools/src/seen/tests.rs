@@ -81,6 +81,7 @@ fn patch(text: &str) -> Value {
     json!({"patch": format!("*** Begin Patch\n{text}\n*** End Patch")})
 }
 
+// Requirement: 8.32
 #[tokio::test]
 async fn write_over_an_unseen_change_is_refused() {
     let mut world = World::new("one\ntwo\n");
@@ -196,6 +197,7 @@ async fn word_lost_unseen(steps: Vec<Step>) -> Option<(String, Step)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
+    // Requirement: 8.32
     #[test]
     fn no_unseen_change_is_overwritten(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

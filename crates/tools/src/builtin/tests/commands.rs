@@ -127,6 +127,7 @@ async fn a_command_may_be_longer_than_an_argument() {
     assert_eq!(place.text("bash", json!({"command": long})).await, "204800\n[exit code 3]");
 }
 
+// Requirement: 8.29
 #[tokio::test]
 async fn a_command_goes_on_in_the_background() {
     let place = Place::new(&[]);
@@ -158,6 +159,7 @@ async fn a_command_goes_on_in_the_background() {
     assert_eq!(place.text("bash_output", json!({"id": id})).await, format!("Error: no process `{id}` runs: {gone}"));
 }
 
+// Requirement: 8.29
 #[tokio::test]
 async fn background_commands_end_by_call_and_with_the_run() {
     let mut place = Place::new(&[]);
