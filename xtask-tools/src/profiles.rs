@@ -29,10 +29,9 @@ const SMALL_STEP: [&str; 7] = [
     "package.libsqlite3-sys.opt-level='z'",
 ];
 
-const PROFILES: [Profile; 6] = [
+const PROFILES: [Profile; 5] = [
     Profile { name: "in use: fat, `z`, 1 unit; a step of a run for speed", settings: &[], own_level: None },
     Profile { name: "fat, `z`, 1 unit, a step too", settings: &SMALL_STEP, own_level: None },
-    Profile { name: "none, 1 unit", settings: &["lto=false"], own_level: None },
     Profile { name: "thin, 1 unit", settings: &["lto='thin'"], own_level: None },
     Profile { name: "thin, 1 unit, `2` for the crates of aime", settings: &["lto='thin'"], own_level: Some("2") },
     Profile { name: "thin, 1 unit, `3` for the crates of aime", settings: &["lto='thin'"], own_level: Some("3") },

@@ -159,9 +159,6 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// All efforts, in rising order.
-    pub(crate) const ALL: [Self; 7] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
-
     /// Returns the word, as requests and configurations write it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -230,7 +230,7 @@ impl Dialect {
             form,
             tools: ToolForms::default(),
             optional,
-            efforts: if facts.efforts.is_empty() { Effort::ALL.to_vec() } else { facts.efforts },
+            efforts: if facts.efforts.is_empty() { effort::ALL_EFFORTS.to_vec() } else { facts.efforts },
             thinking: if claude_version(model).is_some_and(|version| version < (4, 6)) {
                 ThinkingForm::Budget
             } else {
