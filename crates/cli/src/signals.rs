@@ -24,8 +24,8 @@ pub(crate) async fn interrupted() {
     drop(tokio::signal::ctrl_c().await);
 }
 
-/// Reports each Ctrl-C and TERM from now on, so that none is missed during other work. They do not end the process by themselves then, so
-/// read standard input before.
+/// Reports each Ctrl-C and TERM from now on, so that none is missed during other work. From then on a signal no longer ends the process, so
+/// a blocking read of standard input must come before.
 pub(crate) fn interruptions() -> Interruptions {
     let (sender, receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {

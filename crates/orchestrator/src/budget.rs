@@ -20,7 +20,7 @@ pub(crate) enum BudgetError {
         limit: u64,
         /// Tokens spent or reserved.
         used: u64,
-        /// Tokens that the request needs: those sent, and the expected answer if other calls are in progress.
+        /// Tokens that the request needs at least.
         wanted: u64,
     },
     /// Too little money remains.
@@ -87,8 +87,6 @@ const SHORT_ANSWER: u64 = 300;
 pub(crate) struct Estimate {
     /// Tokens sent.
     pub tokens: u64,
-    /// Tokens of the answer.
-    pub answer: u64,
     /// US dollars; 0 if the model's prices are unknown.
     pub cost_usd: f64,
 }
@@ -169,14 +167,12 @@ impl Budget {
     pub(crate) fn estimate(&self, tokens: u64, max_output_tokens: Option<u32>, prices: Option<Prices>) -> Estimate {
         let allowed = max_output_tokens.map_or(u64::MAX, u64::from);
         let longest = self.account.lock().unwrap_or_else(PoisonError::into_inner).longest;
-        let answer = longest.max(SHORT_ANSWER).min(allowed);
-        let usage = Usage::new(tokens, answer);
-        Estimate { tokens, answer, cost_usd: prices.map_or(0.0, |prices| prices.cost(&usage)) }
+        let usage = Usage::new(tokens, longest.max(SHORT_ANSWER).min(allowed));
+        Estimate { tokens, cost_usd: prices.map_or(0.0, |prices| prices.cost(&usage)) }
     }
 
     /// Reserves tokens and money for one call. The reservation ends when it is settled or dropped. Every call in
-    /// progress of every actor holds a reservation, so a bound is exceeded at most by the error of the estimates. The
-    /// only call in progress may use all tokens that are left: its answer needs no room.
+    /// progress of every actor holds a reservation, so a bound is exceeded at most by the error of the estimates.
     ///
     /// # Errors
     ///
@@ -184,18 +180,16 @@ impl Budget {
     pub(crate) fn reserve(&self, wanted: Estimate) -> Result<Reservation<'_>, BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         let used = account.tokens + account.reserved;
-        let whole = wanted.tokens.saturating_add(wanted.answer);
-        let needed = if account.reserved == 0 { wanted.tokens } else { whole };
-        if let Some(limit) = self.max_tokens.filter(|limit| used.saturating_add(needed) > *limit) {
-            return Err(BudgetError::Tokens { limit, used, wanted: needed });
+        if let Some(limit) = self.max_tokens.filter(|limit| used + wanted.tokens > *limit) {
+            return Err(BudgetError::Tokens { limit, used, wanted: wanted.tokens });
         }
         let (spent, used) = (account.cost_usd, account.cost_usd + account.reserved_usd);
         if let Some(limit) = self.max_cost_usd.filter(|limit| spent >= *limit || used + wanted.cost_usd > *limit) {
             return Err(BudgetError::Money { limit, used, wanted: wanted.cost_usd });
         }
-        account.reserved += whole;
+        account.reserved += wanted.tokens;
         account.reserved_usd += wanted.cost_usd;
-        Ok(Reservation { budget: self, tokens: whole, cost_usd: wanted.cost_usd })
+        Ok(Reservation { budget: self, wanted })
     }
 }
 
@@ -203,8 +197,7 @@ impl Budget {
 #[derive(Debug)]
 pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
-    tokens: u64,
-    cost_usd: f64,
+    wanted: Estimate,
 }
 
 impl Reservation<'_> {
@@ -220,8 +213,8 @@ impl Reservation<'_> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut account = self.budget.account.lock().unwrap_or_else(PoisonError::into_inner);
-        account.reserved = account.reserved.saturating_sub(self.tokens);
-        account.reserved_usd = (account.reserved_usd - self.cost_usd).max(0.0);
+        account.reserved = account.reserved.saturating_sub(self.wanted.tokens);
+        account.reserved_usd = (account.reserved_usd - self.wanted.cost_usd).max(0.0);
     }
 }
 
@@ -247,39 +240,14 @@ mod tests {
     }
 
     fn tokens(tokens: u64) -> Estimate {
-        Estimate { tokens, ..Estimate::default() }
-    }
-
-    // Requirement: 10.1
-    #[test]
-    fn answers_are_reserved_beside_other_calls() {
-        // Tokens spent, calls in progress and the next call, each with the tokens sent and answered; what the next one lacks.
-        let cases = [
-            // The only call may use what is left.
-            (0, vec![], (2_000, 64_000), None),
-            (19_000, vec![], (1_000, 64_000), None),
-            (19_000, vec![], (1_001, 0), Some((19_000, 1_001))),
-            (0, vec![(2_000, 4_000), (2_000, 4_000)], (2_000, 6_000), None),
-            (0, vec![(2_000, 4_000), (2_000, 4_000)], (2_000, 6_001), Some((12_000, 8_001))),
-            (6_000, vec![(2_000, 4_000), (2_000, 4_000)], (2_000, 4_000), Some((18_000, 6_000))),
-            (0, vec![(2_000, 64_000)], (2_000, 300), Some((66_000, 2_300))),
-        ];
-        for (before, in_progress, next, expected) in cases {
-            let budget = Budget::new(&Bounds { max_tokens: Some(20_000), ..Bounds::default() }, &spent(before, 0.0), 0);
-            let reserve = |(tokens, answer)| budget.reserve(Estimate { tokens, answer, cost_usd: 0.0 });
-            let others: Vec<_> = in_progress.iter().map(|call| reserve(*call).unwrap()).collect();
-            let refused = expected.map(|(used, wanted)| BudgetError::Tokens { limit: 20_000, used, wanted });
-            assert_eq!(reserve(next).err(), refused, "{before} {in_progress:?} {next:?}");
-            drop(others);
-            assert_eq!(budget.account.lock().unwrap().reserved, 0);
-        }
+        Estimate { tokens, cost_usd: 0.0 }
     }
 
     // Requirement: 10.3
     #[test]
     fn money_is_reserved_before_it_is_spent() {
         let budget = Budget::new(&Bounds { max_cost_usd: Some(1.0), ..Bounds::default() }, &spent(0, 0.25), 0);
-        let wanted = |cost_usd| Estimate { tokens: 1, answer: 0, cost_usd };
+        let wanted = |cost_usd| Estimate { tokens: 1, cost_usd };
         let (first, second) = (budget.reserve(wanted(0.25)).unwrap(), budget.reserve(wanted(0.25)).unwrap());
         let refused = BudgetError::Money { limit: 1.0, used: 0.75, wanted: 0.5 };
         assert_eq!(budget.reserve(wanted(0.5)).unwrap_err(), refused, "what others have reserved counts");
@@ -290,14 +258,13 @@ mod tests {
         assert!(budget.reserve(wanted(0.25)).is_ok(), "to the bound, and not beyond it");
     }
 
-    /// Concurrent callers see each other's reservations, so together they exceed the bound on tokens at most by the one
-    /// answer of a call that is alone, and no other bound.
+    /// Concurrent callers see each other's reservations, so together they exceed no bound.
     // Requirement: 10.1
     #[test]
     fn many_at_once_pass_no_bound() {
         let bounds = Bounds { max_tokens: Some(1_000), max_cost_usd: Some(8.0), max_tool_calls: 300, max_actors: 200, ..Bounds::default() };
         let budget = Budget::new(&bounds, &ModelCost::default(), 0);
-        let wanted = Estimate { tokens: 7, answer: 5, cost_usd: 0.015_625 };
+        let wanted = Estimate { tokens: 7, cost_usd: 0.015_625 };
         let one = || {
             let (mut requests, mut calls, mut actors) = (0, 0, 0);
             loop {
@@ -313,8 +280,7 @@ mod tests {
                     return [requests, calls, actors];
                 };
                 requests += 1;
-                let Estimate { tokens, answer, cost_usd } = wanted;
-                reserved.settle(&ModelCost { input_tokens: tokens, output_tokens: answer, cost_usd, ..ModelCost::default() });
+                reserved.settle(&ModelCost { input_tokens: wanted.tokens, cost_usd: wanted.cost_usd, ..ModelCost::default() });
             }
         };
         let done: Vec<[u64; 3]> = std::thread::scope(|scope| {
@@ -323,10 +289,9 @@ mod tests {
         });
         let sum = |of: usize| done.iter().map(|done| done[of]).sum::<u64>();
         assert_eq!((sum(1), sum(2)), (300, 200));
-        let used = sum(0) * (wanted.tokens + wanted.answer);
-        assert!(used <= 1_000 + wanted.answer, "{} requests", sum(0));
+        assert!(sum(0) * wanted.tokens <= 1_000, "{} requests", sum(0));
         let spent = budget.account.lock().unwrap();
-        assert_eq!((spent.tokens, spent.reserved), (used, 0));
+        assert_eq!((spent.tokens, spent.reserved), (sum(0) * wanted.tokens, 0));
     }
 
     // Requirement: 10.3
@@ -339,8 +304,6 @@ mod tests {
         for (answered, expected) in [(100, 300.0), (700, 700.0), (400, 700.0), (9_000, 2_000.0)] {
             budget.reserve(tokens(1)).unwrap().settle(&ModelCost { output_tokens: answered, ..spent(1, 0.0) });
             assert_eq!(cost(), expected, "{answered}");
-            let answer = budget.estimate(0, Some(2_000), None).answer;
-            assert_eq!(u32::try_from(answer).map(f64::from), Ok(expected), "tokens are estimated as money is");
         }
         let resumed = Budget::new(&Bounds::default(), &ModelCost { requests: 2, output_tokens: 1_000, ..ModelCost::default() }, 0);
         assert_eq!(resumed.estimate(0, Some(2_000), Some(prices)).cost_usd, 500.0);

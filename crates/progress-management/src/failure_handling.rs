@@ -92,7 +92,9 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Fa
         let work: Vec<&TaskSpec> = into.iter().copied().filter(|task| task.kind != TaskKind::Group).collect();
         let ids = work.iter().map(|task| task.id.clone()).collect();
         return match work.as_slice() {
-            [one] if is_same(failed, one) && !means_differ(failed, one) => Err(message!("rule-again", task = one.id, failed = id)),
+            [one] if is_same(failed, one) && !means_differ(failed, one) && !person_spoke(state) && !waits_for_more(failed, one, state) => {
+                Err(message!("rule-again", task = one.id, failed = id))
+            }
             [one] if !means_differ(failed, one) && !person_spoke(state) => match replanned_before(id, state) {
                 Some(first) => Err(again_in_other_words(id, first)),
                 None => Ok((FailureHandling::AnotherWay, ids)),
@@ -176,6 +178,12 @@ fn held_by_plan(id: &TaskId, state: &ProgressState) -> bool {
 
 fn person_spoke(state: &ProgressState) -> bool {
     state.evidence.iter().any(|evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() && !evidence.processed)
+}
+
+/// Returns true if a task waits for an open task for which the failed one did not wait.
+fn waits_for_more(failed: &TaskSpec, task: &TaskSpec, state: &ProgressState) -> bool {
+    let is_open = |id: &TaskId| state.tasks.get(id).is_some_and(|known| known.status.is_open());
+    task.dependencies.iter().any(|id| !failed.dependencies.contains(id) && is_open(id))
 }
 
 /// Returns the new tasks that replace a task: those that name it, and those that do its work if the patch removes it.

@@ -99,7 +99,8 @@ pub(super) async fn plan_here(
         pending::<Infallible>().await
     };
     let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::note(line));
-    let human: Arc<dyn HumanChannel> = if output::can_type() { Arc::new(AtTerminal::new(Arc::new(NoPause))) } else { Arc::new(NoHuman) };
+    let human: Arc<dyn HumanChannel> =
+        if output::can_type() && !request.settings.unattended { Arc::new(AtTerminal::new(Arc::new(NoPause))) } else { Arc::new(NoHuman) };
     let result = tokio::select! {
         result = runs.plan(request, models, review, human, stop.clone(), show) => result?,
         never = stopping => match never {},

@@ -108,7 +108,10 @@ async fn reviewed(
     };
     loop {
         let forecast = models.map(|models| forecast_line(&plan, models, runs)).transpose()?;
-        match unless_interrupted(interruptions, review(&plan, forecast.as_deref(), runs.setup())).await? {
+        let reviewed = review(&plan, forecast.as_deref(), runs.setup()).await;
+        // Ctrl-C in the editor is for the editor.
+        while interruptions.try_recv().is_ok() {}
+        match reviewed? {
             ReviewOutcome::Accepted(accepted) => return Ok(RunRequest { plan: Some(*accepted), ..request }),
             ReviewOutcome::Commented(review) => {
                 let changed = again(&request, Some(&review), interruptions).await?;

@@ -71,13 +71,14 @@ impl Address {
         }
     }
 
-    /// Returns the headers that carry a key. Azure, Anthropic and Google have one of their own, though Vertex AI wants an access
-    /// token; gateways that speak Anthropic's protocol want one or the other.
-    pub(super) fn key_headers(&self, protocol: Protocol) -> &'static [KeyHeader] {
+    /// Returns the headers that carry a key. Azure, Anthropic and Google have one of their own, though Vertex AI also takes an
+    /// access token; gateways that speak Anthropic's protocol want one or the other.
+    pub(super) fn key_headers(&self, protocol: Protocol, key: &str) -> &'static [KeyHeader] {
+        let is_token = ["ya29.", "eyJ"].iter().any(|start| key.starts_with(start));
         match protocol {
             Protocol::Messages if self.host().ends_with("anthropic.com") => &[KeyHeader::Own("x-api-key")],
             Protocol::Messages => &[KeyHeader::Own("x-api-key"), KeyHeader::Bearer],
-            Protocol::Gemini if self.host().ends_with("aiplatform.googleapis.com") => &[KeyHeader::Bearer],
+            Protocol::Gemini if is_token && self.host().ends_with("aiplatform.googleapis.com") => &[KeyHeader::Bearer],
             Protocol::Gemini => &[KeyHeader::Own("x-goog-api-key")],
             Protocol::Chat | Protocol::Responses if self.host().ends_with(".azure.com") => &[KeyHeader::Own("api-key")],
             Protocol::Chat | Protocol::Responses => &[KeyHeader::Bearer],
@@ -167,16 +168,25 @@ mod tests {
     }
 
     #[test]
-    fn vertex_takes_the_key_as_a_bearer() {
+    fn vertex_takes_keys_and_access_tokens() {
+        let own = KeyHeader::Own("x-goog-api-key");
+        let vertex = "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/l";
         let cases = [
-            ("https://generativelanguage.googleapis.com/v1beta", Protocol::Gemini, KeyHeader::Own("x-goog-api-key")),
-            ("https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/l", Protocol::Gemini, KeyHeader::Bearer),
-            ("https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi", Protocol::Chat, KeyHeader::Bearer),
+            ("https://generativelanguage.googleapis.com/v1beta", "ya29.a0", Protocol::Gemini, own),
+            (vertex, "ya29.a0", Protocol::Gemini, KeyHeader::Bearer),
+            (vertex, "eyJhbGciOi", Protocol::Gemini, KeyHeader::Bearer),
+            (vertex, "AIzaSy", Protocol::Gemini, own),
+            (
+                "https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi",
+                "ya29.a0",
+                Protocol::Chat,
+                KeyHeader::Bearer,
+            ),
         ];
-        for (text, protocol, header) in cases {
+        for (text, key, protocol, header) in cases {
             let address = Address::parse(text).unwrap();
             let chosen = address.protocol_for("gemini-3-pro", Some(Provider::Gemini));
-            assert_eq!((chosen, address.key_headers(chosen)), (protocol, [header].as_slice()), "{text}");
+            assert_eq!((chosen, address.key_headers(chosen, key)), (protocol, [header].as_slice()), "{text}");
         }
     }
 

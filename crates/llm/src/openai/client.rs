@@ -56,7 +56,7 @@ impl ModelStack {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
         let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model, settings.provider));
-        let headers = headers(&settings, protocol, address.key_headers(protocol), key)?;
+        let headers = headers(&settings, protocol, address.key_headers(protocol, key), key)?;
         let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
         dialect.may_switch = settings.protocol.is_none();
         if settings.images == Some(false) {

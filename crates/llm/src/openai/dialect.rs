@@ -32,7 +32,7 @@ pub(super) struct Dialect {
     /// The other way was refused too.
     thinking_switched: bool,
     /// Fate of thinking that Claude has bound to another conversation.
-    pub(super) unbound: UnboundThinking,
+    pub(super) foreign_thinking: ForeignThinking,
     /// True to request the form of an answer as the parameters of a tool, because the server enforces no other schema.
     pub(super) schema_as_tool: bool,
     /// The name of the bound on the answer.
@@ -136,7 +136,7 @@ pub(super) enum ThinkingForm {
 
 /// What the server does with thinking that is bound to another conversation, such as one that was not yet shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UnboundThinking {
+pub(super) enum ForeignThinking {
     /// It refuses the request.
     Refused,
     /// It leaves the thinking out, as it was asked to.
@@ -237,7 +237,7 @@ impl Dialect {
                 ThinkingForm::Adaptive
             },
             thinking_switched: false,
-            unbound: UnboundThinking::Refused,
+            foreign_thinking: ForeignThinking::Refused,
             schema_as_tool: false,
             max_tokens: Some(if openai { MaxTokens::Completion } else { MaxTokens::Classic }),
             both_refused: false,

@@ -30,7 +30,7 @@ async fn window_of(settings: &OpenAiSettings) -> Option<u32> {
     let protocol = address.protocol_for(&settings.model, settings.provider);
     let server = Server {
         http: http_client(settings, &address.url).ok()?,
-        headers: headers(settings, protocol, address.key_headers(protocol), key).ok()?,
+        headers: headers(settings, protocol, address.key_headers(protocol, key), key).ok()?,
         root: root(&address.base),
         is_ollama: is_ollama(&address.url),
         base: address.base,

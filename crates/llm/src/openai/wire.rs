@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::answer::Answer;
 use super::answer_reader::AnswerReader;
 use super::body::Body;
-use super::dialect::{Dialect, ImagesForm, RefusalAction, RefusedRequest, SentImages, ThinkingForm, UnboundThinking};
+use super::dialect::{Dialect, ForeignThinking, ImagesForm, RefusalAction, RefusedRequest, SentImages, ThinkingForm};
 use super::fault::{Fault, FaultSource};
 use super::form::Writing;
 use super::gemini;
@@ -140,7 +140,7 @@ impl Wire {
                 idle: self.timeouts.idle,
                 total: until,
                 streams: dialect.stream,
-                beta: (dialect.unbound == UnboundThinking::LeftOut).then_some(BINDING_CONTROLS),
+                beta: (dialect.foreign_thinking == ForeignThinking::LeftOut).then_some(BINDING_CONTROLS),
             };
             let probe = Arc::new(Probe::default());
             let sender = Sender { way: self.way.clone(), attempt: Arc::new(attempt), probe: Arc::clone(&probe) };
@@ -166,7 +166,7 @@ impl Wire {
                     let fault = self.fault(&probe, error);
                     match self.learn(&learned, &prepared, &fault) {
                         RefusalAction::Nothing => return Err(fault.error),
-                        RefusalAction::WithoutThinking => thinks = false,
+                        RefusalAction::WithoutEffort => thinks = false,
                         RefusalAction::Again | RefusalAction::WithoutNative => {}
                     }
                     tracing::info!(model = %self.name, reason = %fault.error, "the server does not accept this form of request; trying another");

@@ -15,13 +15,20 @@ use aime_durable::Reason;
 use aime_dynamic_planner::{BudgetLeft, LeadMemory, UnsolicitedMessage, Wake, WakeKind, kept_words};
 use aime_messages::{Message, message};
 use aime_progress_management::{
-    Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus,
-    TriggerKind, TriggerReason, is_replan,
+    Conclusion, Decision, DroppedChange, EvidenceId, FailureCause, Outcome, PlanMode, ProgressEvent, RunStatus, Task, TaskId, TaskKind,
+    TaskStatus, TriggerKind, TriggerReason, is_replan,
 };
 use serde::{Deserialize, Serialize};
 
-use self::own_work::faults;
-use super::{FailureCode, Out, Phase, RunMachine, effects::EffectPurpose, tasks::task_of_report};
+use self::{
+    commands::{changes_nothing, handled_by},
+    own_work::faults,
+};
+use super::{
+    FailureCode, Out, Phase, RunMachine,
+    effects::EffectPurpose,
+    tasks::{about_no_task, task_of_report},
+};
 use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
 /// The task that is the lead's own work.
@@ -329,8 +336,9 @@ impl RunMachine {
             return self.lead_gave_up(wake.kind, out);
         }
         match &rest.conclusion {
-            Some(conclusion) if rest.commands.is_empty() => {
+            Some(conclusion) if rest.commands.iter().all(changes_nothing) => {
                 self.handle(&wake.reasons);
+                self.process(handled_by(&rest.commands), message!("plan-unchanged"), out);
                 if !self.lead_waits_for_need(conclusion, category, out) {
                     self.lead_concluded(conclusion, category, checks, out);
                 }
@@ -346,7 +354,7 @@ impl RunMachine {
 
     /// Handles a conclusion of the lead, which ends the run or the lead's own work.
     fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
-        if conclusion.cause == Some(aime_progress_management::FailureCause::Model) {
+        if conclusion.cause == Some(FailureCause::Model) {
             // A plan of tool tasks needs no model, so its results answer the goal.
             if self.is_done_by_tools() {
                 return self.answered(None, out);
@@ -359,7 +367,8 @@ impl RunMachine {
         if self.input.plan_only && self.state.version > 0 {
             return self.keep_plan(conclusion.text(), out);
         }
-        if self.state.version == 0 && self.input.lead.is_some_and(|lead| lead.must_plan) {
+        let must_plan = self.state.version == 0 && self.input.lead.is_some_and(|lead| lead.must_plan);
+        if must_plan && conclusion.cause == Some(FailureCause::Steps) {
             return self.lead_gave_up(WakeKind::Begin, out);
         }
         if self.input.plan_only {
@@ -400,6 +409,7 @@ impl RunMachine {
             self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, Some(text), out);
         } else if !self.verify(out) {
             match self.criteria.failure() {
+                Some(message) if self.return_end_to_lead(&message, out) => {}
                 Some(message) => self.finish(self.failed(FailureCode::GoalNotReached, message, None), Some(text), out),
                 None => self.answered(Some(text), out),
             }
@@ -473,6 +483,12 @@ impl RunMachine {
         }
         if of.is_some() {
             self.begin_main("the lead works on the goal itself", "", out);
+            // What was checked before this work may no longer hold.
+            self.criteria.plan_changed();
+            if !self.state.tasks.contains_key(MAIN) {
+                let Some(event) = about_no_task(event.clone()) else { return false };
+                return self.apply_actor_event((journal, number), call.is_some(), &event, out);
+            }
         }
         self.apply_actor_event((journal, number), call.is_some(), event, out)
     }

@@ -83,6 +83,11 @@ impl StopState {
         self.ended_by_lead = true;
     }
 
+    /// Takes the end back that the lead wanted.
+    pub(super) const fn take_back_end(&mut self) {
+        self.ended_by_lead = false;
+    }
+
     /// Removes the earlier end of the run. Tasks that the plan never released stay undone.
     pub(super) fn reopen(&mut self) {
         *self = Self { never_released: std::mem::take(&mut self.never_released), ..Self::default() };

@@ -537,3 +537,21 @@ pub(super) const fn task_of_report(event: &ProgressEvent) -> Option<Option<&Task
         _ => return None,
     })
 }
+
+/// Returns the report of work that belongs to no task of the plan; none for a TODO list, which only a task has.
+pub(super) fn about_no_task(mut event: ProgressEvent) -> Option<ProgressEvent> {
+    match &mut event {
+        ProgressEvent::ActorCreated { task, .. }
+        | ProgressEvent::ConsentGiven { task, .. }
+        | ProgressEvent::ToolCallStarted { task, .. }
+        | ProgressEvent::ToolCallFinished { task, .. }
+        | ProgressEvent::ProgressReported { task, .. }
+        | ProgressEvent::ActorNudged { task, .. }
+        | ProgressEvent::HistoryCompacted { task, .. }
+        | ProgressEvent::MessageDelivered { task, .. }
+        | ProgressEvent::ModelCalled { task, .. } => *task = None,
+        ProgressEvent::EvidenceAdded { evidence } => evidence.task = None,
+        _ => return None,
+    }
+    Some(event)
+}

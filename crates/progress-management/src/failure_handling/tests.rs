@@ -200,6 +200,8 @@ fn who_says_something_may_have_it_tried_again() {
     for (processed, allowed) in [(false, true), (true, false)] {
         state.evidence = vec![message(processed)];
         assert_eq!(handled_failures(&state, &again).is_ok(), allowed, "processed: {processed}");
+        let anew = patch_of(vec![remove("convert"), add(doing("again", "Do convert"), &[])]);
+        assert_eq!(handled_failures(&state, &anew).is_ok(), allowed, "processed: {processed}");
     }
 }
 

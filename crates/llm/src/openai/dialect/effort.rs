@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::learn::{RefusedRequest, has_word};
-use super::{Dialect, ThinkingForm, UnboundThinking};
+use super::{Dialect, ForeignThinking, ThinkingForm};
 use crate::openai::fault::Refusal;
 use crate::{Effort, Protocol};
 
@@ -27,6 +27,7 @@ impl Dialect {
         let lower = refusal.lower.as_str();
         let refused = match written.as_str() {
             "disabled" => (lower.contains("disabled") || lower.contains("adaptive")).then(Vec::new),
+            "none" if ["mandatory", "cannot be disabled"].iter().any(|words| lower.contains(words)) => Some(Vec::new()),
             _ if self.protocol == Protocol::Gemini => (lower.contains("thinking") && has_word(lower, &written)).then(Vec::new),
             _ => {
                 let quoted = |word: &str| ["'", "\"", "`"].iter().any(|quote| lower.contains(&format!("{quote}{word}{quote}")));
@@ -49,14 +50,14 @@ impl Dialect {
     pub(super) fn learn_binding(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let is_about = ["block_binding", "thinking-binding-controls"].iter().any(|name| refusal.lower.contains(name));
         let thinks = sent.effort.is_some_and(|effort| effort != Effort::None);
-        let next = match self.unbound {
-            UnboundThinking::Refused => UnboundThinking::LeftOut,
-            UnboundThinking::LeftOut => UnboundThinking::AlwaysRefused,
-            UnboundThinking::AlwaysRefused => return false,
+        let next = match self.foreign_thinking {
+            ForeignThinking::Refused => ForeignThinking::LeftOut,
+            ForeignThinking::LeftOut => ForeignThinking::AlwaysRefused,
+            ForeignThinking::AlwaysRefused => return false,
         };
         let learns = self.protocol == Protocol::Messages && is_about && thinks;
         if learns {
-            self.unbound = next;
+            self.foreign_thinking = next;
         }
         learns
     }
@@ -165,7 +166,14 @@ mod tests {
         let (chat, responses) = ((Provider::Other, Protocol::Chat), (Provider::OpenAi, Protocol::Responses));
         let (messages, gemini) = ((Provider::Other, Protocol::Messages), (Provider::Gemini, Protocol::Gemini));
         let openai = "Unsupported value: 'minimal' is not supported with the 'm' model. Supported values are: 'none', 'low', and 'high'.";
-        let cases: [(_, Effort, Value, &str, &[Effort]); 8] = [
+        let cases: [(_, Effort, Value, &str, &[Effort]); 9] = [
+            (
+                chat,
+                Off,
+                json!({"reasoning": {"effort": "none"}}),
+                "Reasoning is mandatory for this endpoint and cannot be disabled.",
+                &[Minimal, Low, Medium, High, XHigh, Max],
+            ),
             (responses, Minimal, json!({"reasoning": {"effort": "minimal", "summary": "auto"}}), openai, &[Off, Low, High]),
             (chat, Medium, json!({"reasoning_effort": "medium"}), "reasoning_effort must be one of `none`, `default`", &[Off]),
             (
@@ -239,9 +247,9 @@ mod tests {
         let bound = "messages.5.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove \
                      the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".";
         let after = learned(&claude("m"), Effort::High, &settings, bound).unwrap();
-        assert_eq!((after.unbound, after.thinking), (UnboundThinking::LeftOut, ThinkingForm::Adaptive));
+        assert_eq!((after.foreign_thinking, after.thinking), (ForeignThinking::LeftOut, ThinkingForm::Adaptive));
         let after = learned(&after, Effort::High, &settings, "thinking.adaptive.block_binding: Extra inputs are not permitted").unwrap();
-        assert_eq!(after.unbound, UnboundThinking::AlwaysRefused);
+        assert_eq!(after.foreign_thinking, ForeignThinking::AlwaysRefused);
         assert_eq!(learned(&after, Effort::High, &settings, bound), None);
     }
 }

@@ -48,7 +48,7 @@ pub(in crate::openai) enum RefusalAction {
     /// Send it once without the provider's own form of turns.
     WithoutNative,
     /// Send it once without an effort: the server demands thinking that the history lacks.
-    WithoutThinking,
+    WithoutEffort,
     /// Nothing was learned.
     Nothing,
 }
@@ -61,7 +61,7 @@ impl Dialect {
             return RefusalAction::Again;
         }
         if sent.effort.is_some_and(|effort| effort != Effort::None) && demands_thinking(refusal) {
-            return RefusalAction::WithoutThinking;
+            return RefusalAction::WithoutEffort;
         }
         if sent.native && refuses_native(refusal) { RefusalAction::WithoutNative } else { RefusalAction::Nothing }
     }

@@ -352,7 +352,7 @@ fn opaque_state_that_is_refused_is_left_out() {
 fn thinking_that_the_history_lacks_is_not_demanded() {
     let words = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.";
     let (lesson, dialect) = learned(usual(), 400, &error(words), json!({"reasoning_effort": "high"}));
-    assert_eq!((lesson, dialect), (RefusalAction::WithoutThinking, usual()));
+    assert_eq!((lesson, dialect), (RefusalAction::WithoutEffort, usual()));
     assert_eq!(learned(usual(), 400, &error(words), json!({})).0, RefusalAction::Nothing, "once");
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schema;
-use crate::openai::dialect::{Dialect, MessageForm, ThinkingForm, UnboundThinking};
+use crate::openai::dialect::{Dialect, ForeignThinking, MessageForm, ThinkingForm};
 use crate::openai::form::{Writing, call_id, sendable_arguments, tool_name, with_images};
 use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
@@ -44,8 +44,8 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
             budget >= MIN_BUDGET
         }
     };
-    if let (true, UnboundThinking::LeftOut, Some(thinking)) =
-        (thinks, dialect.unbound, body.get_mut("thinking").and_then(Value::as_object_mut))
+    if let (true, ForeignThinking::LeftOut, Some(thinking)) =
+        (thinks, dialect.foreign_thinking, body.get_mut("thinking").and_then(Value::as_object_mut))
     {
         thinking.insert("block_binding".into(), json!({"prefix_mismatch_behavior": "drop_block"}));
     }

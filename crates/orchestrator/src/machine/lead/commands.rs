@@ -16,7 +16,8 @@ impl RunMachine {
     /// Carries out the commands of one wake, in order. Changes of the plan become one decision.
     pub(super) fn carry_out(&mut self, wake: &Wake, rest: &LeadRest, category: &str, out: &mut Out) {
         // The lead's own work ends if it wants other tasks done.
-        if rest.commands.iter().any(|command| matches!(command, LeadCommand::SubmitPlan { .. } | LeadCommand::ChangePlan { .. })) {
+        let is_plan = |command: &LeadCommand| matches!(command, LeadCommand::SubmitPlan { .. } | LeadCommand::ChangePlan { .. });
+        if rest.commands.iter().any(|command| is_plan(command) && !changes_nothing(command)) {
             self.hand_over_main(out);
         }
         let mut patch = PlanPatch::new("", Vec::new());
@@ -225,4 +226,18 @@ pub(in crate::machine) fn changes_of(plan: Plan) -> Vec<PlanChange> {
     let tasks = plan.tasks.into_iter().map(|task| PlanChange::AddTask { task: Box::new(Arc::unwrap_or_clone(task)), replaces: Vec::new() });
     let edges = plan.edges.into_iter().map(|edge| PlanChange::AddEdge { edge });
     tasks.chain(edges).chain([PlanChange::SetStrategic { strategic }]).collect()
+}
+
+/// Returns true for a command that only names what the lead has dealt with.
+pub(super) fn changes_nothing(command: &LeadCommand) -> bool {
+    matches!(command, LeadCommand::ChangePlan { patch, .. } if patch.changes.is_empty())
+}
+
+/// Returns the evidence with which the lead says that it has dealt.
+pub(super) fn handled_by(commands: &[LeadCommand]) -> Vec<EvidenceId> {
+    let of = |command: &LeadCommand| match command {
+        LeadCommand::ChangePlan { handled, .. } => handled.clone(),
+        _ => Vec::new(),
+    };
+    commands.iter().flat_map(of).collect()
 }

@@ -1,6 +1,7 @@
 //! The lead's own work: one task, `main`.
 
 use aime_dynamic_planner::{WakeKind, direct_plan};
+use aime_messages::Message;
 use aime_progress_management::{Conclusion, FailureCause, PlanMode, ProgressEvent, RunStatus, TaskStatus};
 
 use super::main_id;
@@ -47,11 +48,27 @@ impl RunMachine {
         }
         let task = self.works_itself().then_some(&main);
         self.report_checks(task, checks, out);
-        let missing = if needs_steps { OUT_OF_STEPS.to_owned() } else { failed.join("; ") };
-        self.lead.refuse(match needs_steps {
-            true => missing.clone(),
-            false => format!("your result is not accepted yet: {missing}. Do what is missing, and end again"),
-        });
+        let (missing, words) = match needs_steps {
+            true => (OUT_OF_STEPS.to_owned(), OUT_OF_STEPS.to_owned()),
+            false => not_accepted(&failed.join("; ")),
+        };
+        self.lead.refuse(words);
+        self.executions.return_result(&main, missing);
+        self.wake_lead(WakeKind::Refused, Vec::new(), out);
+        true
+    }
+
+    /// Returns the end of the run to the lead if criteria fail, so that it continues its conversation. Returns whether it does.
+    pub(in crate::machine) fn return_end_to_lead(&mut self, failure: &Message, out: &mut Out) -> bool {
+        let main = main_id();
+        let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
+        if !self.is_led() || self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
+            return false;
+        }
+        self.lead.reopen();
+        self.stopping.take_back_end();
+        let (missing, words) = not_accepted(&failure.to_string());
+        self.lead.refuse(words);
         self.executions.return_result(&main, missing);
         self.wake_lead(WakeKind::Refused, Vec::new(), out);
         true
@@ -71,6 +88,11 @@ impl RunMachine {
         });
         numbered.collect()
     }
+}
+
+/// Returns what is missing, and the words about it to the lead.
+fn not_accepted(missing: &str) -> (String, String) {
+    (missing.to_owned(), format!("your result is not accepted yet: {missing}. Do what is missing, and end again"))
 }
 
 /// Returns the faults of the checks.

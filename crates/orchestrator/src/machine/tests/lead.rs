@@ -105,14 +105,59 @@ fn rules_plan_for_a_lead_that_had_to_plan_and_did_not() {
     let answer = LeadRest { answer: "I will not plan.".to_owned(), ..LeadRest::default() };
     let failure = conclusion(Outcome::Failure, Some("reached max_steps (2)"), Some(FailureCause::Steps));
     let failed = LeadRest { conclusion: Some(failure), ..LeadRest::default() };
+    let must_plan = || World::given(|input| input.lead = Some(LeadPolicy { must_plan: true, mode: None }));
+    let mut world = must_plan();
+    world.concludes(conclusion(Outcome::Failure, Some("there is no such module"), Some(FailureCause::Reported)));
+    assert_eq!(
+        (world.ended(), world.message().contains("there is no such module")),
+        ("goal_not_reached", true),
+        "an honest failure ends the run"
+    );
     for rest in [answer, failed] {
-        let mut world = World::given(|input| input.lead = Some(LeadPolicy { must_plan: true, mode: None }));
+        let mut world = must_plan();
         world.rests(rest);
         assert_eq!((world.open(), world.events_named("lead_gave_up").len()), ("route".to_owned(), 1));
         world.routed(PlanMode::Direct).done("main");
         assert_eq!((world.ended(), world.statuses().as_str()), ("completed", "main:completed"));
         world.replayed();
     }
+}
+
+/// What the lead changes after the checks may mend or break what they found.
+#[test]
+fn the_criteria_are_checked_again_after_work_of_the_lead() {
+    for (before, after) in [(false, true), (true, false)] {
+        let mut world = World::led();
+        let mut plan = plan("a; b");
+        plan.strategic.success_criteria = vec![Criterion::text("it is done")];
+        world.wants(vec![LeadCommand::SubmitPlan { plan: Box::new(plan), mode: PlanMode::Complex, repairs: vec![] }]);
+        world.done("a").done("b").verified(&[("it is done", Some(before))]);
+        world.lead_reports(0, Some("main"));
+        assert_eq!(world.events_named("tool_call_started").len(), 1, "the call counts, though no task made it");
+        world.concludes(conclusion(Outcome::Success, None, None)).verified(&[("it is done", Some(after))]);
+        if !after {
+            assert_eq!(world.open(), "lead refused");
+            assert!(world.woken().wake.refused[0].contains("it is done"), "{:?}", world.woken().wake.refused);
+            world.lead_reports(1, Some("main")).concludes(conclusion(Outcome::Success, None, None)).verified(&[("it is done", Some(true))]);
+        }
+        assert_eq!(world.ended(), "completed");
+        world.replayed();
+    }
+}
+
+#[test]
+fn saying_what_was_dealt_with_changes_no_plan() {
+    let handled = |ids: &[&str]| {
+        let handled = ids.iter().map(|id| id.parse().unwrap()).collect();
+        LeadCommand::ChangePlan { patch: patch(vec![]), handled, repairs: vec![] }
+    };
+    let mut world = World::led();
+    world.lead_reports(0, Some("main")).wants(vec![handled(&["note"])]);
+    assert_eq!((world.statuses(), world.open()), ("main:running".to_owned(), "lead nothingready".to_owned()));
+    let conclusion = Some(conclusion(Outcome::Success, None, None));
+    world.rests(LeadRest { commands: vec![handled(&["note"])], conclusion, ..LeadRest::default() });
+    assert_eq!((world.ended(), world.state().answer.as_deref()), ("completed", Some("what was done")));
+    world.replayed();
 }
 
 #[test]
