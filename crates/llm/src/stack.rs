@@ -39,6 +39,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use aime_redact::Redactor;
 use futures::{future::BoxFuture, stream::BoxStream};
 
+pub(crate) use self::retry::SHORT_WAIT;
 use self::{
     bounded::Bounded,
     fallback::{Fallback, Slot},
@@ -220,7 +221,7 @@ impl Model {
 
 /// Puts the layers together, the innermost first. This is the only place that does.
 fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> Arc<dyn ChatModel> {
-    let alone = |candidate: &Candidate| {
+    let alone = |candidate: &Candidate, is_last: bool| {
         let mut inner = Arc::clone(&candidate.model);
         if let Some(throttle) = candidate.throttle.clone() {
             inner = Arc::new(Throttled { inner, throttle });
@@ -228,7 +229,10 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
         if let Some(meter) = caller.meter.clone() {
             inner = Arc::new(Metered::new(inner, meter));
         }
-        if let Some(settings) = candidate.retry.clone() {
+        if let Some(mut settings) = candidate.retry.clone() {
+            if !is_last {
+                settings.max_wait = settings.max_wait.min(SHORT_WAIT);
+            }
             inner = Arc::new(Retrying { inner, settings });
         }
         if let Some(limits) = candidate.limits {
@@ -236,10 +240,13 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
         }
         inner
     };
-    let slot = |candidate: &Candidate| Slot { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
+    let slot = |candidate: &Candidate, is_last| Slot { model: alone(candidate, is_last), pause: Arc::clone(&candidate.pause) };
     let mut inner = match stack.others.as_slice() {
-        [] => alone(&stack.first),
-        others => Arc::new(Fallback::new(slot(&stack.first), others.iter().map(slot).collect())),
+        [] => alone(&stack.first, true),
+        others => {
+            let others_slots = others.iter().enumerate().map(|(at, candidate)| slot(candidate, at + 1 == others.len()));
+            Arc::new(Fallback::new(slot(&stack.first, false), others_slots.collect()))
+        }
     };
     inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
     if let Some(hook) = caller.hook.clone() {

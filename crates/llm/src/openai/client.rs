@@ -14,7 +14,8 @@ use super::dialect::{Dialect, ImagesForm};
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::TransportKind;
 use super::wire::{Endpoint, LearnedQuirks, Wire};
-use crate::{ModelStack, Protocol};
+use crate::stack::SHORT_WAIT;
+use crate::{ModelStack, Protocol, RetrySettings};
 
 impl ModelStack {
     /// Returns a model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM,
@@ -57,6 +58,7 @@ impl ModelStack {
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
         let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model, settings.provider));
         let headers = headers(&settings, protocol, address.key_headers(protocol, key), key)?;
+        let retry = retries_of(settings.retry.clone(), address.host());
         let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
         dialect.may_switch = settings.protocol.is_none();
         if settings.images == Some(false) {
@@ -79,8 +81,7 @@ impl ModelStack {
             prices: settings.prices,
             timeouts: settings.timeouts,
         };
-        let silence = settings.retry.max_retry_after;
-        Ok(Self::of(wire).throttled(silence).retrying(settings.retry))
+        Ok(Self::of(wire).throttled(settings.retry.max_retry_after).retrying(retry))
     }
 }
 
@@ -133,6 +134,16 @@ pub(super) fn headers(
     Ok(headers)
 }
 
+/// Returns the retries of a server. One on this machine is not started, or tells at once what is wrong: no long wait helps.
+fn retries_of(settings: RetrySettings, host: &str) -> RetrySettings {
+    let max_wait = if is_loopback(host) { settings.max_wait.min(SHORT_WAIT) } else { settings.max_wait };
+    RetrySettings { max_wait, ..settings }
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}
+
 pub(super) fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, SettingsError> {
     provide_crypto();
     let builder = || {
@@ -141,8 +152,7 @@ pub(super) fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwes
             .user_agent(concat!("aime/", env!("CARGO_PKG_VERSION")))
             // A redirected POST would arrive as a GET, or elsewhere with the whole conversation.
             .redirect(reqwest::redirect::Policy::none());
-        let loopback = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-        if loopback { builder.no_proxy() } else { builder }
+        if url.host_str().is_some_and(is_loopback) { builder.no_proxy() } else { builder }
     };
     if url.scheme() == "http" {
         // No TLS, and redirects are not followed: reading the system's certificates would be for nothing.
@@ -170,6 +180,13 @@ mod tests {
         let mut settings = OpenAiSettings::new("m", base_url);
         settings.api_key = key.map(SecretString::from);
         ModelStack::server(settings)
+    }
+
+    #[test]
+    fn a_server_on_this_machine_is_not_waited_for() {
+        for (host, seconds) in [("localhost", 2), ("127.0.0.1", 2), ("[::1]", 2), ("localhost.example", 60), ("api.example", 60)] {
+            assert_eq!(retries_of(RetrySettings::default(), host).max_wait.as_secs(), seconds, "{host}");
+        }
     }
 
     #[test]

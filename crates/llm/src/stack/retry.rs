@@ -14,15 +14,24 @@ use tokio::time::Instant;
 use super::layer::Layer;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
+/// The longest wait where no wait helps.
+pub(crate) const SHORT_WAIT: Duration = Duration::from_secs(2);
+/// Factor between the longest waits of two retries.
+const FACTOR: f32 = 6.0;
+/// Part of a wait that is drawn at random.
+const JITTER: f64 = 0.25;
+
 /// Number and timing of retries.
 #[derive(Clone)]
 pub struct RetrySettings {
     /// Attempts after the first.
     pub max_retries: u32,
-    /// The longest wait before the first retry; each further one may wait twice as long. The wait itself is drawn evenly
-    /// between nothing and this ("full jitter"), so that clients that failed together do not come back together.
+    /// The longest wait before the first retry; each further one may wait six times as long. The wait itself is drawn
+    /// evenly from the last quarter of this, so that clients that failed together do not come back together. The four
+    /// retries of the default settings outlast an outage of a minute.
     pub first_wait: Duration,
-    /// The longest wait, unless the server asks for more.
+    /// The longest wait, unless the server asks for more. It is at most 2 s where no wait helps: another model follows in
+    /// the stack, or the server is on this machine.
     pub max_wait: Duration,
     /// The longest wait that a server's `Retry-After` can cause.
     pub max_retry_after: Duration,
@@ -40,7 +49,7 @@ impl Default for RetrySettings {
         Self {
             max_retries: 4,
             first_wait: Duration::from_millis(500),
-            max_wait: Duration::from_secs(30),
+            max_wait: Duration::from_secs(60),
             max_retry_after: Duration::from_secs(60),
             deadline: Duration::from_secs(300),
             jitter_seed: None,
@@ -109,7 +118,7 @@ impl Retrying {
         let Some(longest) = attempts.waits.next() else { return Err(give_up(attempts, error)) };
         let wait = match error.retry_after() {
             Some(asked) => asked.min(self.settings.max_retry_after),
-            None => longest.mul_f64(attempts.jitter.next_fraction()),
+            None => longest.mul_f64(1.0 - JITTER * attempts.jitter.next_fraction()),
         };
         if Instant::now() + wait >= attempts.deadline {
             return Err(give_up(attempts, error));
@@ -124,7 +133,7 @@ impl Retrying {
 
     fn attempts(&self) -> Attempts {
         let waits = ExponentialBuilder::default()
-            .with_factor(2.0)
+            .with_factor(FACTOR)
             .with_min_delay(self.settings.first_wait)
             .with_max_delay(self.settings.max_wait)
             .with_max_times(usize::try_from(self.settings.max_retries).unwrap_or(usize::MAX))

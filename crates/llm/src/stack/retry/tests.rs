@@ -114,11 +114,23 @@ async fn passing_failures_are_tried_again() {
 async fn waits_grow_and_are_drawn_anew() {
     let settings = RetrySettings { max_retries: 9, deadline: Duration::from_secs(3600), ..RetrySettings::default() };
     let (_, _, waits) = complete(vec![Step::Fails(down()); 9], settings.clone()).await;
-    let longest = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0];
-    assert!(waits.iter().zip(longest).all(|(wait, longest)| *wait <= longest), "{waits:?}");
-    assert!(waits.iter().zip(longest).any(|(wait, longest)| *wait > longest / 2.0), "{waits:?}");
+    let longest = [0.5, 3.0, 18.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0];
+    assert!(waits.iter().zip(longest).all(|(wait, longest)| (0.75 * longest..=longest).contains(wait)), "{waits:?}");
+    assert!(waits.windows(2).skip(3).all(|pair| pair[0] != pair[1]), "{waits:?}");
     let (_, _, again) = complete(vec![Step::Fails(down()); 9], settings).await;
     assert_eq!(waits, again, "one seed, one course");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_a_minute_is_survived() {
+    for seed in 0..50 {
+        let start = Instant::now();
+        let model = Arc::new(Model::new(vec![Step::Fails(down()); 4]));
+        let settings = RetrySettings { jitter_seed: Some(seed), ..RetrySettings::default() };
+        assert!(retrying(&model, settings).complete(ChatRequest::default()).await.is_ok());
+        let seconds = start.elapsed().as_secs();
+        assert!((60..82).contains(&seconds), "{seed}: {seconds}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
