@@ -149,6 +149,27 @@ fn a_cancelled_turn_can_go_on_and_hears_the_next_prompt() {
     editor.close();
 }
 
+#[test]
+fn a_cancel_right_after_a_prompt_stops_it() {
+    let world = World::with(
+        Script::new().on(When::tools().and_contains("a bit faster"), [done("done at last")]).on(When::tools(), [Reply::hang()]),
+    );
+    let editor = Editor::of(&world);
+    let id = editor.direct(&world);
+    // A GIF's signature and header. The rest takes time to decode.
+    let image = format!("R0lGODlhBQADAAAA{}", "AAAA".repeat(500_000));
+    let prompt = vec!["wait".into(), ContentBlock::Image(ImageContent::new(image, "image/gif"))];
+    let turn = editor.send(PromptRequest::new(id.clone(), prompt));
+    editor.cancel(&id);
+    assert_eq!(editor.within(turn.block_task()).unwrap().stop_reason, StopReason::Cancelled);
+    assert_eq!(editor.prompt(&id, "a bit faster").unwrap(), StopReason::EndTurn);
+    assert_eq!(agent_text(&editor.updates(&id)), "done at last");
+    // The first run may not have begun; its name is then free.
+    world.aime(["runs", "show", &id.0]).must(0);
+    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    editor.close();
+}
+
 // Requirement: 8.26
 #[test]
 fn a_later_prompt_knows_what_was_said_before() {

@@ -92,7 +92,11 @@ fn answer(
         ClientRequest::CloseSessionRequest(request) => beside!(request, close),
         ClientRequest::DeleteSessionRequest(request) => beside!(request, delete),
         ClientRequest::ListSessionsRequest(request) => beside!(request, list),
-        ClientRequest::PromptRequest(request) => beside!(request, prompt),
+        ClientRequest::PromptRequest(request) => {
+            // The turn is taken while messages are read in order, so that a later cancellation finds it.
+            let turn = sessions.take_turn(&request.session_id);
+            spawn_answer(responder.cast(), async move { turn?.answer(&request.prompt).await })
+        }
         ClientRequest::AuthenticateRequest(request) => responder.respond_with_error(no_login(&request.method_id.0)),
         ClientRequest::SetSessionModeRequest(request) => {
             let chosen = || sessions.of(&request.session_id)?.choose_mode(&request.mode_id.0).map_err(refused);

@@ -14,14 +14,14 @@ use agent_client_protocol::{
 };
 use aime_orchestrator::{PublishedEvent, RunView};
 use aime_progress_management::RunId;
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     EarlierRun, Folder, Next, Refusal, SessionChoices, Turn, UpdateSink, Updates, next,
     person::ClientChannel,
     prompt::Prompt,
-    turn::{Ending, ending, run_name, runs_of},
+    turn::{Ending, ending, next_run_name, runs_of},
     updates::{ContextUse, agent_message},
 };
 
@@ -36,10 +36,10 @@ pub(crate) struct Session {
     chosen: Mutex<SessionChoices>,
     /// Names of its runs, the oldest first.
     runs: Mutex<Vec<RunId>>,
-    /// Token that stops the turn in progress.
-    turn: Mutex<Option<CancellationToken>>,
+    /// Token that stops the last turn.
+    stop: Mutex<CancellationToken>,
     /// Held during a turn.
-    turn_lock: AsyncMutex<()>,
+    turn_lock: Arc<AsyncMutex<()>>,
     /// True if the client shows forms.
     shows_forms: bool,
 }
@@ -47,8 +47,8 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(name: RunId, folder: Arc<dyn Folder>, (client, shows_forms): (ConnectionTo<Client>, bool)) -> Self {
         let chosen = Mutex::new(folder.choices());
-        let (runs, turn, at_work) = (Mutex::default(), Mutex::default(), AsyncMutex::default());
-        Self { name, folder, client, chosen, runs, turn, turn_lock: at_work, shows_forms }
+        let (runs, stop, turn_lock) = (Mutex::default(), Mutex::default(), Arc::default());
+        Self { name, folder, client, chosen, runs, stop, turn_lock, shows_forms }
     }
 
     /// Returns an earlier session with its runs; `None` if the folder has no run of it.
@@ -85,9 +85,7 @@ impl Session {
 
     /// Stops the turn in progress.
     pub(crate) fn cancel(&self) {
-        if let Some(stop) = locked(&self.turn).as_ref() {
-            stop.cancel();
-        }
+        locked(&self.stop).cancel();
     }
 
     /// Stops the turn in progress, and waits for its end.
@@ -114,26 +112,14 @@ impl Session {
         Ok(())
     }
 
-    /// Answers a prompt: a run of it, to its end or until it waits or is stopped.
-    pub(crate) async fn prompt(&self, prompt: &[ContentBlock]) -> Result<PromptResponse, Error> {
-        let prompt = Prompt::of(prompt, self.folder.path()).map_err(refused)?;
+    /// Takes the next turn. From then on [`Self::cancel`] and [`Self::end`] stop it.
+    pub(crate) fn take_turn(self: Arc<Self>) -> Result<SessionTurn, Error> {
+        let Ok(turn_lock) = Arc::clone(&self.turn_lock).try_lock_owned() else {
+            return Err(Error::new(ErrorCode::INVALID_REQUEST, "a turn of this session is under way: cancel it, or wait for its end"));
+        };
         let stop = CancellationToken::new();
-        let _at_work = {
-            let mut turn = locked(&self.turn);
-            if turn.is_some() {
-                return Err(Error::new(ErrorCode::INVALID_REQUEST, "a turn of this session is under way: cancel it, or wait for its end"));
-            }
-            *turn = Some(stop.clone());
-            self.turn_lock.lock()
-        }
-        .await;
-        let ended = self.work(prompt, stop.clone()).await;
-        *locked(&self.turn) = None;
-        match ended {
-            // A prompt that the client has cancelled ends as cancelled, even after an error.
-            Ok(_) | Err(_) if stop.is_cancelled() => Ok(PromptResponse::new(StopReason::Cancelled)),
-            ended => ended.map(PromptResponse::new),
-        }
+        *locked(&self.stop) = stop.clone();
+        Ok(SessionTurn { session: self, stop, _turn_lock: turn_lock })
     }
 
     async fn work(&self, prompt: Prompt, stop: CancellationToken) -> Result<StopReason, Error> {
@@ -213,16 +199,22 @@ impl Session {
         drop(self.client.send_notification(SessionNotification::new(self.id(), update)));
     }
 
-    /// Returns the last run of which something was recorded.
+    /// Returns the last run of which something was recorded, and forgets later ones: they were stopped before they began.
     fn last(&self) -> Result<Option<(RunId, RunView)>, Refusal> {
-        let Some(run) = locked(&self.runs).last().cloned() else { return Ok(None) };
-        Ok(self.folder.view(&run)?.map(|seen| (run, seen)))
+        let mut runs = locked(&self.runs);
+        while let Some(run) = runs.last() {
+            if let Some(seen) = self.folder.view(run)? {
+                return Ok(Some((run.clone(), seen)));
+            }
+            runs.pop();
+        }
+        Ok(None)
     }
 
     /// Starts a new run and returns its name.
     fn begin(&self) -> Result<RunId, Refusal> {
         let mut runs = locked(&self.runs);
-        let name = run_name(&self.name, runs.len() + 1);
+        let name = next_run_name(&self.name, &runs);
         let name = name.ok_or_else(|| Refusal::Invalid("the name of this session is too long for another run".to_owned()))?;
         runs.push(name.clone());
         Ok(name)
@@ -235,6 +227,27 @@ impl Session {
         let seen = latest.map(|run| self.folder.view(run)).collect::<Result<Vec<_>, _>>()?;
         let earlier = seen.into_iter().flatten();
         Ok(earlier.map(|seen| EarlierRun { goal: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
+    }
+}
+
+/// Turn of a session for one prompt.
+pub(crate) struct SessionTurn {
+    session: Arc<Session>,
+    stop: CancellationToken,
+    /// Released after the session, so that [`Session::end`] finds no other user of its folder.
+    _turn_lock: OwnedMutexGuard<()>,
+}
+
+impl SessionTurn {
+    /// Answers a prompt: a run of it, to its end or until it waits or is stopped.
+    pub(crate) async fn answer(self, prompt: &[ContentBlock]) -> Result<PromptResponse, Error> {
+        let prompt = Prompt::of(prompt, self.session.folder.path()).map_err(refused)?;
+        let ended = self.session.work(prompt, self.stop.clone()).await;
+        match ended {
+            // A prompt that the client has cancelled ends as cancelled, even after an error.
+            Ok(_) | Err(_) if self.stop.is_cancelled() => Ok(PromptResponse::new(StopReason::Cancelled)),
+            ended => ended.map(PromptResponse::new),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use agent_client_protocol::{
         schema::{
             self, ClientCapabilities, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
             ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest,
-            NewSessionResponse, PromptRequest, PromptResponse, ResumeSessionRequest, ResumeSessionResponse, SessionId, SessionInfo,
+            NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse, SessionId, SessionInfo,
         },
     },
 };
@@ -24,8 +24,8 @@ use aime_progress_management::RunId;
 
 use crate::{
     Folder, FolderService, KnownRun, OfferedServer, Reach, Refusal,
-    session::{Session, locked, refused},
-    turn::{place, runs_of},
+    session::{Session, SessionTurn, locked, refused},
+    turn::{runs_of, session_and_place},
     updates::first_line,
 };
 
@@ -111,8 +111,9 @@ impl Sessions {
         Err(unknown(&id))
     }
 
-    pub(crate) async fn prompt(&self, request: PromptRequest, _: ConnectionTo<Client>) -> Result<PromptResponse, Error> {
-        self.of(&request.session_id)?.prompt(&request.prompt).await
+    /// Takes the next turn of a session.
+    pub(crate) fn take_turn(&self, id: &SessionId) -> Result<SessionTurn, Error> {
+        self.of(id)?.take_turn()
     }
 
     /// Returns the sessions of a folder, or of those that are open.
@@ -182,19 +183,14 @@ fn unknown(id: &SessionId) -> Error {
 
 /// Groups these runs into sessions, the latest first. A run that no session began is a session of its own.
 fn listed(folder: &Path, runs: &[KnownRun]) -> Vec<SessionInfo> {
-    let first_of = |run: &RunId| {
-        runs.iter()
-            .find(|first| first.run != *run && place(&first.run, run).is_some())
-            .map_or_else(|| run.clone(), |first| first.run.clone())
-    };
     let mut sessions: Vec<SessionInfo> = Vec::new();
     for known in runs {
-        let first = first_of(&known.run);
-        if sessions.iter().any(|session| *session.session_id.0 == *first.as_str()) {
+        let (name, _) = session_and_place(&known.run);
+        if sessions.iter().any(|session| *session.session_id.0 == *name) {
             continue;
         }
-        let goal = runs.iter().find(|run| run.run == first).map_or(known.goal.as_str(), |run| run.goal.as_str());
-        sessions.push(SessionInfo::new(SessionId::new(first.as_str()), folder).title(first_line(goal)).updated_at(known.updated.clone()));
+        let goal = runs.iter().find(|run| run.run.as_str() == name).map_or(known.goal.as_str(), |run| run.goal.as_str());
+        sessions.push(SessionInfo::new(SessionId::new(name), folder).title(first_line(goal)).updated_at(known.updated.clone()));
     }
     sessions
 }
@@ -231,12 +227,24 @@ mod tests {
     #[test]
     fn runs_of_a_session_are_listed_once() {
         let known = |run: &str, goal: &str| KnownRun { run: RunId::new(run).unwrap(), goal: goal.to_owned(), updated: format!("of {run}") };
-        let runs = [known("a-2", "then that"), known("mend-3", "mend"), known("b", "other"), known("a", "this")];
+        let runs = [
+            known("a-acp-run-2", "then that"),
+            known("mend-3", "mend"),
+            known("b", "other"),
+            known("mend", "mend first"),
+            known("a", "this"),
+            known("c-acp-run-2", "its first is deleted"),
+        ];
         let sessions = listed(Path::new("/work"), &runs);
         let rows: Vec<_> =
             sessions.iter().map(|session| (&*session.session_id.0, session.title.as_deref(), session.updated_at.as_deref())).collect();
-        let expected =
-            [("a", Some("this"), Some("of a-2")), ("mend-3", Some("mend"), Some("of mend-3")), ("b", Some("other"), Some("of b"))];
+        let expected = [
+            ("a", Some("this"), Some("of a-acp-run-2")),
+            ("mend-3", Some("mend"), Some("of mend-3")),
+            ("b", Some("other"), Some("of b")),
+            ("mend", Some("mend first"), Some("of mend")),
+            ("c", Some("its first is deleted"), Some("of c-acp-run-2")),
+        ];
         assert_eq!(rows, expected);
     }
 }

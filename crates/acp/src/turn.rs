@@ -24,15 +24,18 @@ pub enum Next {
 
 /// Returns the effect of a session's next prompt, given its last run.
 ///
-/// A run that has ended is continued if a lead works on it and the approval and planning modes are those that it began
-/// with; otherwise, and if a bound was reached, a new run is started. A run that waits is answered. A stopped run is
-/// resumed and receives the prompt.
+/// A run keeps the approval mode that it began with, so another chosen one starts a new run. A run that has ended is
+/// continued if a lead works on it and the planning mode is the chosen one, too; otherwise, and if a bound was reached, a
+/// new run is started. A run that waits is answered. A stopped run is resumed and receives the prompt.
 #[must_use]
 pub fn next(last: Option<&RunView>, chosen: SessionChoices) -> Next {
     let Some(last) = last else { return Next::Start };
+    if last.settings().approval != chosen.approval {
+        return Next::Start;
+    }
     if last.is_over {
-        let as_chosen = (last.settings().approval, last.settings().mode) == (chosen.approval, chosen.mode);
-        return if last.takes_follow_up && last.led && as_chosen { Next::Continue } else { Next::Start };
+        let continues = last.takes_follow_up && last.led && last.settings().mode == chosen.mode;
+        return if continues { Next::Continue } else { Next::Start };
     }
     match last.output.as_ref().and_then(|output| output.error.as_ref()).map(|error| error.code) {
         Some(FailureCode::BoundReached) => Next::Start,
@@ -89,9 +92,16 @@ pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
     }
 }
 
-/// Returns the name of a run of a session: the first has that of the session.
-pub(crate) fn run_name(session: &RunId, number: usize) -> Option<RunId> {
-    if number == 1 { Some(session.clone()) } else { RunId::new(format!("{session}-{number}")).ok() }
+/// Part of the names of a session's later runs. It is one that people do not type, since a run of that name belongs to the session.
+const LATER_RUN: &str = "-acp-run-";
+
+/// Returns the name of the next run of a session that has these runs, the oldest first; `None` if it is too long. The first run has the
+/// name of the session.
+pub(crate) fn next_run_name(session: &RunId, runs: &[RunId]) -> Option<RunId> {
+    match runs.last().and_then(|last| place(session, last)) {
+        None => Some(session.clone()),
+        Some(last) => RunId::new(format!("{session}{LATER_RUN}{}", last.saturating_add(1))).ok(),
+    }
 }
 
 /// Returns the runs of a session in the order in which they were begun.
@@ -102,11 +112,14 @@ pub(crate) fn runs_of(session: &RunId, known: &[KnownRun]) -> Vec<RunId> {
 }
 
 /// Returns the position of a run in a session, from 1; `None` if it belongs to another session.
-pub(crate) fn place(session: &RunId, run: &RunId) -> Option<usize> {
-    let rest = run.as_str().strip_prefix(session.as_str())?;
-    if rest.is_empty() {
-        return Some(1);
-    }
-    let number = rest.strip_prefix('-').filter(|rest| !rest.starts_with(['0', '+']))?;
-    number.parse().ok().filter(|number| *number > 1)
+fn place(session: &RunId, run: &RunId) -> Option<usize> {
+    let (name, number) = session_and_place(run);
+    (name == session.as_str()).then_some(number)
+}
+
+/// Returns the name of the session of a run, and the position of the run in it, from 1.
+pub(crate) fn session_and_place(run: &RunId) -> (&str, usize) {
+    let later = run.as_str().rsplit_once(LATER_RUN).filter(|(name, number)| !name.is_empty() && !number.starts_with(['0', '+']));
+    let later = later.and_then(|(name, number)| Some((name, number.parse::<usize>().ok()?)));
+    later.filter(|(_, number)| *number > 1).unwrap_or((run.as_str(), 1))
 }

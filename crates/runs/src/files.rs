@@ -1,6 +1,7 @@
 //! Atomic writes of files, and goals that are paths.
 
 use std::{
+    fs::OpenOptions,
     io::{self, Write},
     path::Path,
 };
@@ -8,6 +9,20 @@ use std::{
 /// Writes a file completely or not at all. A path that is not a regular file, such as a pipe, is written directly. `replace` permits
 /// replacing an existing file.
 pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+    write(path, text, replace, OpenOptions::new().read(true).write(true).create_new(true))
+}
+
+/// Writes a file as [`write_whole`] does, and replaces an existing one. On Unix only its owner may read the file.
+#[cfg(feature = "mcp")]
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write(path, text, true, &options)
+}
+
+fn write(path: &Path, text: &str, replace: bool, new_file: &OpenOptions) -> io::Result<()> {
     if replace && path.metadata().is_ok_and(|found| !found.is_file()) {
         return std::fs::write(path, text);
     }
@@ -15,7 +30,7 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Opened here, because the errors of `tempfile` hide the system's words and name the temporary file.
-    let open = |path: &Path| std::fs::File::options().read(true).write(true).create_new(true).open(path);
+    let open = |path: &Path| new_file.open(path);
     let mut file = tempfile::Builder::new().prefix(".aime-").make_in(folder, open)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;

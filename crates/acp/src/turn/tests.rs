@@ -1,9 +1,7 @@
-use std::collections::BTreeSet;
-
 use aime_durable::Recorded;
 use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_from_facts};
 use aime_progress_management::{CostByRole, ModelCost, ProgressEvent, RunStatus, Timestamp};
-use aime_tools::{PermissionRules, RuleLists};
+use aime_tools::{Approval, PermissionRules, RuleLists};
 
 use super::*;
 
@@ -45,6 +43,9 @@ fn a_prompt_begins_answers_or_goes_on() {
         (Some(unended), Next::Say),
     ] {
         assert_eq!(next(last.as_ref(), SessionChoices::default()), expected, "{:?}", last.and_then(|last| last.output));
+        // A resumed run keeps the approval mode that it began with.
+        let stricter = SessionChoices { approval: Approval::ReadOnly, ..SessionChoices::default() };
+        assert_eq!(next(last.as_ref(), stricter), Next::Start, "{expected:?}");
     }
 }
 
@@ -119,15 +120,34 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
 
 #[test]
 fn a_session_knows_its_runs_by_their_names() {
-    let session = RunId::new("018f").unwrap();
+    let session = RunId::new("release").unwrap();
     let known = |run: &str| KnownRun { run: RunId::new(run).unwrap(), goal: String::new(), updated: String::new() };
-    let others = ["018", "018f2", "018f-1", "018f-02", "018f-x", "018f--2", "x-018f"];
-    let runs: Vec<KnownRun> = ["018f-10", "018f-2", "018f"].into_iter().chain(others).map(known).collect();
+    let others = ["rel", "release2", "release-2", "release-acp-run-1", "release-acp-run-02", "release-acp-run-x", "x-release-acp-run-2"];
+    let own = ["release-acp-run-10", "release-acp-run-2", "release"];
+    let runs: Vec<KnownRun> = own.into_iter().chain(others).map(known).collect();
     let found = runs_of(&session, &runs);
-    assert_eq!(found.iter().map(RunId::as_str).collect::<Vec<_>>(), ["018f", "018f-2", "018f-10"]);
-    let names: BTreeSet<_> = (1..=20).map(|number| run_name(&session, number).unwrap()).collect();
-    assert_eq!(names.len(), 20);
-    for (number, name) in (1..=20).map(|number| (number, run_name(&session, number).unwrap())) {
+    assert_eq!(found.iter().map(RunId::as_str).collect::<Vec<_>>(), ["release", "release-acp-run-2", "release-acp-run-10"]);
+    let mut names = Vec::new();
+    for number in 1..=20 {
+        let name = next_run_name(&session, &names).unwrap();
         assert_eq!(place(&session, &name), Some(number));
+        names.push(name);
     }
+}
+
+/// Runs of a session can be deleted one by one.
+#[test]
+fn the_next_run_has_a_name_of_its_own() {
+    let session = RunId::new("018f").unwrap();
+    for (runs, next) in [
+        (vec![], "018f"),
+        (vec!["018f"], "018f-acp-run-2"),
+        (vec!["018f", "018f-acp-run-3"], "018f-acp-run-4"),
+        (vec!["018f-acp-run-2"], "018f-acp-run-3"),
+    ] {
+        let runs: Vec<RunId> = runs.into_iter().map(|run| RunId::new(run).unwrap()).collect();
+        assert_eq!(next_run_name(&session, &runs).unwrap().as_str(), next);
+    }
+    let long = RunId::new("x".repeat(aime_progress_management::MAX_ID_BYTES)).unwrap();
+    assert_eq!(next_run_name(&long, std::slice::from_ref(&long)), None);
 }

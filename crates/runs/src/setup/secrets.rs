@@ -38,6 +38,8 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     found.extend(telemetry::secrets(environment));
     // Headers of servers often hold tokens, and appear in the user's own file.
     found.extend(servers().flat_map(|server| server.headers.values()).map(|value| without_scheme(value).to_owned()));
+    // Their variables also hold addresses, folders and switches.
+    found.extend(servers().flat_map(|server| &server.env).filter_map(|(name, value)| secret_in(name, value)));
     // Headers of models may also name a program or a team and its address, which legitimately occur in other texts.
     let of_models = config.models.values().flat_map(|model| &model.headers);
     let secret = of_models.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
@@ -59,7 +61,7 @@ fn is_public_value(value: &str) -> bool {
 
 /// Returns the secret in a variable that only looks like one. Paths, numbers, setting values and plain words are not secrets, since they
 /// occur in ordinary texts.
-pub(super) fn secret_in(name: &str, value: &str) -> Option<String> {
+fn secret_in(name: &str, value: &str) -> Option<String> {
     if !looks_secret(OsStr::new(name), OsStr::new(value)) {
         return None;
     }
@@ -101,6 +103,15 @@ mod tests {
             assert_eq!(found("staging"), ["staging"], "{name}");
             assert!(found("ollama").is_empty(), "{name}: a server that looks at no key");
         }
+    }
+
+    #[test]
+    fn variables_of_servers_hold_secrets_by_their_names() {
+        let mut config = Config::default();
+        let env = [("CLOCK_TOKEN", "hunter2!"), ("CLOCK_URL", "https://example.org/a1b2"), ("CLOCK_ZONE", "Paris-2")];
+        let env = env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        config.mcp.servers.insert("clock".to_owned(), crate::config::McpServerConfig { env, ..Default::default() });
+        assert_eq!(secrets(&Environment::default(), &config), ["hunter2!"]);
     }
 
     #[test]

@@ -42,12 +42,11 @@ impl Setup {
     }
 
     /// Adds MCP servers that a client offers. They have the default rights of servers. If the settings configure a server of the same name,
-    /// that one is used with its configured rights. Values of variables for the servers count as secrets.
+    /// that one is used with its configured rights. Their headers and variables count as secrets like those of the settings.
     #[cfg(feature = "mcp")]
     pub fn offer_servers(&mut self, offered: BTreeMap<String, McpServerConfig>) -> Result<(), RunsError> {
-        let (mut variables, mut taken) = (Vec::new(), Vec::new());
+        let mut taken = Vec::new();
         for (name, server) in offered {
-            variables.extend(server.env.iter().map(|(name, value)| (name.clone(), value.clone())));
             match self.config.mcp.servers.entry(name) {
                 Entry::Vacant(place) => drop(place.insert(server)),
                 Entry::Occupied(known) => taken.push(known.key().clone()),
@@ -59,8 +58,7 @@ impl Setup {
             let faults: Vec<Message> = faults.into_iter().map(|fault| fault.message).collect();
             return Err(RunsError::usage(Message::list("; ", &faults)));
         }
-        let found = variables.into_iter().filter_map(|(name, value)| secrets::secret_in(&name, &value));
-        self.redactor = Redactor::new(secrets::secrets(&self.environment, &self.config).into_iter().chain(found));
+        self.redactor = Redactor::new(secrets::secrets(&self.environment, &self.config));
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use aime_durable::content_name;
 use aime_messages::{Message, message};
 use aime_sandbox::Confinement;
 use aime_tools::{
@@ -15,12 +16,12 @@ use crate::{
     Hint, Notice,
     config::{McpLoadConfig, McpServerConfig},
     error::{ErrorKind, RunsError},
-    files::write_whole,
+    files::write_private,
     setup::{Setup, reach},
 };
 
 /// Version of the file format.
-const SCHEMA: &str = "aime.mcp/v1";
+const SCHEMA: &str = "aime.mcp/v2";
 
 /// Recorded offers of servers, in `.aime/mcp.json`. If the file is deleted, aime asks the servers again.
 #[derive(Default, Serialize, Deserialize)]
@@ -32,8 +33,13 @@ struct OfferCache {
 /// Offer of one server, valid while its settings are unchanged.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct KeptServer {
-    settings: McpServerConfig,
+    settings_digest: String,
     offer: McpAbilities,
+}
+
+/// Returns a digest of a server's settings. The settings themselves may hold tokens, and processes in the working folder can read the file.
+fn digest(config: &McpServerConfig) -> String {
+    content_name(format!("{config:?}").as_bytes())
 }
 
 /// Configured servers.
@@ -54,7 +60,10 @@ impl Servers {
         }
         let context = setup.tool_context()?;
         let place = McpPlace { working_folder: setup.folder.clone(), environment: context.environment };
-        let known = load_cache(setup).servers.into_iter().filter(|(name, kept)| setup.config.mcp.servers.get(name) == Some(&kept.settings));
+        let is_unchanged = |(name, kept): &(String, KeptServer)| {
+            setup.config.mcp.servers.get(name).is_some_and(|config| kept.settings_digest == digest(config))
+        };
+        let known = load_cache(setup).servers.into_iter().filter(is_unchanged);
         let known = known.map(|(name, kept)| (name, kept.offer)).collect();
         Ok(Self {
             all: McpServers::new(McpSettings { listed_tools: setup.config.mcp.listed_tools, ..McpSettings::new(servers) }, &place, known),
@@ -95,8 +104,8 @@ impl Servers {
         for (name, mut offer) in self.all.offers() {
             // Notes are shown only once.
             offer.notes.clear();
-            if let Some(settings) = setup.config.mcp.servers.get(&name) {
-                servers.insert(name, KeptServer { settings: settings.clone(), offer });
+            if let Some(config) = setup.config.mcp.servers.get(&name) {
+                servers.insert(name, KeptServer { settings_digest: digest(config), offer });
             }
         }
         if servers == before {
@@ -104,7 +113,7 @@ impl Servers {
         }
         let kept = OfferCache { schema: SCHEMA.to_owned(), servers };
         let written = serde_json::to_string(&kept).map_err(std::io::Error::other);
-        if let Err(error) = written.and_then(|text| write_whole(&file(setup), &text, true)) {
+        if let Err(error) = written.and_then(|text| write_private(&file(setup), &text)) {
             setup.note(message!("mcp-not-kept", error = error));
         }
     }
@@ -197,6 +206,42 @@ fn confinement(name: &str, config: &McpServerConfig, setup: &Setup) -> Confineme
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::Environment;
+
+    #[test]
+    fn a_stored_offer_is_found_again_without_secrets() {
+        let root = tempfile::tempdir().unwrap();
+        let (work, config) = (root.path().join("work"), root.path().join("config").display().to_string());
+        std::fs::create_dir_all(work.join(".aime")).unwrap();
+        let mut setup = Setup::builder(Environment::of([("XDG_CONFIG_HOME", config.as_str())])).open(Some(&work)).unwrap();
+        let named = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let (command, env) = (Some("clock".to_owned()), named("CLOCK_TOKEN", "hunter2!"));
+        let (url, headers) = (Some("https://example.org/mcp".to_owned()), named("x-key", "correct-horse-battery"));
+        setup.config.mcp.servers = BTreeMap::from([
+            ("clock".to_owned(), McpServerConfig { command, env, confined: false, ..McpServerConfig::default() }),
+            ("tracker".to_owned(), McpServerConfig { url, headers, ..McpServerConfig::default() }),
+        ]);
+        let found = |setup: &Setup| Servers::of(setup).unwrap().all.offers();
+        assert!(found(&setup).is_empty());
+
+        let servers = Servers::of(&setup).unwrap().all;
+        let settings: Vec<_> = servers.configured().map(|(settings, _)| settings.clone()).collect();
+        let offer = |name: &str| McpAbilities { software: name.to_owned(), ..McpAbilities::default() };
+        let offers: BTreeMap<_, _> = settings.iter().map(|settings| (settings.name.clone(), offer(&settings.name))).collect();
+        let place = McpPlace { working_folder: work.clone(), environment: Arc::default() };
+        Servers { all: McpServers::new(McpSettings::new(settings), &place, offers.clone()) }.store(&setup);
+        let text = std::fs::read_to_string(file(&setup)).unwrap();
+        for secret in ["hunter2!", "correct-horse-battery"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&file(&setup).metadata().unwrap().permissions()) & 0o777, 0o600);
+        assert_eq!((found(&setup), offers.len()), (offers, 2));
+
+        // An offer belongs to the settings that it was made with.
+        setup.config.mcp.servers.get_mut("clock").unwrap().env = named("CLOCK_TOKEN", "another1!");
+        assert_eq!(found(&setup).into_keys().collect::<Vec<_>>(), ["tracker"]);
+    }
 
     #[test]
     fn a_login_stands_in_its_folder_whatever_its_server_is_called() {
