@@ -46,6 +46,7 @@ while read -r line; do
       echo load >> "$notes/sessions"
       replays=${REPLAYS:-0}
       while [ "$replays" -gt 0 ]; do say "said before"; replays=$((replays - 1)); done
+      [ -z "${REPLAYED:-}" ] || tell "$REPLAYED"
       answer '{}' ;;
     *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer "{\"stopReason\":\"end_turn\"${USAGE:-}}" ;;
   esac
@@ -162,6 +163,9 @@ ask session/request_permission '"toolCall":{"toolCallId":"t","kind":"execute","t
 printf '%s\n' "$reply" >> replies
 ask session/request_permission "\"toolCall\":{\"toolCallId\":\"u\",\"kind\":\"edit\",\"title\":\"edit\",\"locations\":[{\"path\":\"$here/x\"}]},\"options\":[{\"optionId\":\"go\",\"name\":\"Go\",\"kind\":\"allow_once\"}]"
 printf '%s\n' "$reply" >> replies
+tell "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"v\",\"kind\":\"edit\",\"title\":\"edit\",\"locations\":[{\"path\":\"$here/y\"}]}"
+ask session/request_permission '"toolCall":{"toolCallId":"v"},"options":[{"optionId":"go","name":"Go","kind":"allow_once"},{"optionId":"stay","name":"Stay","kind":"reject_once"}]'
+printf '%s\n' "$reply" >> replies
 say "FAILURE: nobody lets me"
 "#;
     let world = world(work, false, keeps_the_plan());
@@ -172,6 +176,7 @@ say "FAILURE: nobody lets me"
     assert!(replies[0].contains("not allowed: nobody is there to answer"), "{replies:?}");
     assert!(replies[1].contains("stay"), "a command needs consent in this mode: {replies:?}");
     assert!(replies[2].contains("go"), "an edit needs none: {replies:?}");
+    assert!(replies[3].contains("go"), "the request only names the call: {replies:?}");
     assert!(task(&ended.json(), "a").to_string().contains("nobody lets me"), "{ended}");
 }
 

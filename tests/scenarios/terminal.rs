@@ -441,6 +441,24 @@ fn a_run_of_another_process_is_watched_steered_and_left() {
     again.ends().must(0);
 }
 
+/// No process reads what is sent to the run, so the one that shows it ends it.
+// Requirement: 12.17
+#[test]
+fn a_run_that_nobody_drives_is_ended_by_its_watcher() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "note.txt", "content": "hello"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--approve", "ask", "--run-id", "trip"]).must(5);
+    let mut terminal = world.terminal("exec AIME runs watch trip", SIZE);
+    terminal.shows(&["note.txt"]);
+    terminal.types("X");
+    terminal.shows(&["End the run for good?"]);
+    terminal.types("y");
+    let status = || world.aime(["runs", "--output", "json"]).must(0).json()[0]["status"].clone();
+    wait_until("the run is cancelled", || status() == "cancelled");
+    terminal.types("q");
+    terminal.ends().must(0).took_all(true);
+}
+
 // Requirement: 12.17
 #[test]
 fn off_a_terminal_a_run_is_watched_to_its_end() {

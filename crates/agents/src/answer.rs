@@ -2,15 +2,15 @@
 
 use agent_client_protocol::{
     Error,
-    v1::schema::{PromptResponse, StopReason},
+    v1::schema::{self, PromptResponse, StopReason, UsageUpdate},
 };
-use aime_llm::{ChatRequest, ChatResponse, Image, Message, ToolCall};
+use aime_llm::{ChatRequest, ChatResponse, Image, Message, ToolCall, Usage};
 use serde_json::{Value, json};
 
 /// Status of the progress report that holds the id of the session. It is how a later process finds the session again. Other reports have the
 /// name of the profile, which contains no space, as their status.
 const SESSION: &str = "session id";
-/// Beginning of the last message of an agent that could not do the task.
+/// Beginning of the line in the last message in which an agent says that it could not do the task.
 const ENDS: [(&str, &str); 2] = [("FAILURE:", "failure"), ("BLOCKED:", "blocked")];
 /// Longest message at the end, in characters.
 const MAX_CHARS: usize = 16_000;
@@ -18,6 +18,22 @@ const MAX_CHARS: usize = 16_000;
 /// Returns an answer with these calls.
 pub(crate) fn calls(name: &str, calls: Vec<ToolCall>) -> ChatResponse {
     ChatResponse::calls(name, calls)
+}
+
+/// Returns the cost of a session in dollars; 0 if it is reported in another unit, or not at all.
+pub(crate) fn cost_usd(usage: &UsageUpdate) -> f64 {
+    usage.cost.as_ref().filter(|cost| cost.currency.eq_ignore_ascii_case("USD")).map_or(0.0, |cost| cost.amount)
+}
+
+/// Returns the tokens of a turn.
+pub(crate) fn tokens_of(usage: &schema::Usage) -> Usage {
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cached_input_tokens: usage.cached_read_tokens.unwrap_or_default(),
+        cache_write_tokens: usage.cached_write_tokens.unwrap_or_default(),
+        reasoning_tokens: usage.thought_tokens.unwrap_or_default(),
+    }
 }
 
 /// Returns the parameters of the progress report on a new session.
@@ -52,7 +68,7 @@ pub(crate) fn conclusion(name: &str, ended: &Result<PromptResponse, Error>, text
         Err(error) => failed(&format!("failed: {error}")),
         Ok(ended) => match ended.stop_reason {
             StopReason::EndTurn => {
-                let end = ENDS.iter().find_map(|(mark, status)| Some((*status, text.split_once(mark)?.1.trim())));
+                let end = ENDS.iter().find_map(|(mark, status)| Some((*status, after_mark(&text, mark)?.trim())));
                 match end {
                     Some(("blocked", why)) => json!({"status": "blocked", "message": why, "needs": why}),
                     Some((status, why)) => json!({"status": status, "message": why}),
@@ -67,6 +83,11 @@ pub(crate) fn conclusion(name: &str, ended: &Result<PromptResponse, Error>, text
             _ => failed("stopped for an unknown reason"),
         },
     }
+}
+
+/// Returns the text after a mark at the beginning of a line. A mark elsewhere is only mentioned.
+fn after_mark<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    text.strip_prefix(mark).or_else(|| Some(text.split_once(&format!("\n{mark}"))?.1))
 }
 
 /// Returns the first prompt: the instructions and the task, as an actor gets them.
@@ -100,6 +121,8 @@ mod tests {
         check(StopReason::EndTurn, "", json!({"status": "success", "message": "x has ended its turn without a word"}));
         check(StopReason::EndTurn, "I looked.\nFAILURE: no compiler", json!({"status": "failure", "message": "no compiler"}));
         check(StopReason::EndTurn, "BLOCKED: a key", json!({"status": "blocked", "message": "a key", "needs": "a key"}));
+        let mention = "Done. It now prints `FAILURE: no disk` if the disk is missing.";
+        check(StopReason::EndTurn, mention, json!({"status": "success", "message": mention}));
         check(StopReason::Refusal, "no", json!({"status": "failure", "message": "x refuses the task. Its last words: no"}));
         check(StopReason::MaxTokens, "", json!({"status": "failure", "message": "x reached its limit of tokens"}));
     }

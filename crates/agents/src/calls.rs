@@ -222,6 +222,12 @@ impl Requests {
         awaited.filter_map(|(id, terminal)| Some((TerminalId::new(id.clone()), terminal.process.clone()?))).collect()
     }
 
+    /// Returns the number of bytes that the commands whose end the agent waits for have printed and no call has read.
+    pub(crate) fn unread(&self, work: &AgentWork) -> u64 {
+        let Some(background) = &work.context.background else { return 0 };
+        self.awaited().iter().map(|(_, process)| background.unread(process)).sum()
+    }
+
     /// Returns the call that learns what the command of a terminal has printed, if it runs.
     pub(crate) fn terminal_output(&mut self, id: TerminalId, responder: Option<Responder<TerminalOutputResponse>>) -> Option<ToolCall> {
         let process = self.process_of(&id)?;

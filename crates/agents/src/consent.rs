@@ -1,17 +1,69 @@
 //! Consent to what an agent does by itself: aime's permission rules decide, and people where these ask.
 
+use std::collections::VecDeque;
+
 use agent_client_protocol::v1::schema::{
-    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SelectedPermissionOutcome, ToolCallUpdateFields, ToolKind,
+    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SelectedPermissionOutcome, ToolCallId, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
 };
 use aime_tools::{Approval, Consent, Permission, Permissions};
 use serde_json::{Map, Value, json};
 
-use crate::AgentWork;
+use crate::{
+    AgentWork,
+    calls::{MAX_LINE, shortened},
+    terminal::quoted,
+};
 
+/// Members of a call's input that hold a command.
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+/// Shells that run the script after `-c`.
+const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 /// Members of a call's input that hold a path.
 const PATHS: [&str; 5] = ["path", "file_path", "filePath", "abs_path", "notebook_path"];
 /// Longest title in a question, in characters.
 const TITLE: usize = 500;
+/// Maximum number of the agent's last tool calls that are kept.
+const MAX_CALLS: usize = 256;
+/// Maximum bytes that are kept of one of them.
+const MAX_CALL: usize = 256 * 1024;
+
+/// The agent's last tool calls, with the fields that an update or a request for consent may leave out.
+#[derive(Default)]
+pub(crate) struct KnownCalls(VecDeque<ToolCallUpdate>);
+
+impl KnownCalls {
+    /// Returns the title of a call in one line: its id if it has none.
+    pub(crate) fn title(&self, id: &ToolCallId) -> Option<String> {
+        let call = self.0.iter().find(|call| call.tool_call_id == *id)?;
+        Some(shortened(call.fields.title.as_deref().unwrap_or(&id.0)))
+    }
+
+    /// Takes an update of a call, and returns all fields of the call that decide on consent.
+    pub(crate) fn merged(&mut self, update: &ToolCallUpdate) -> ToolCallUpdateFields {
+        let (id, new) = (&update.tool_call_id, &update.fields);
+        let place = self.0.iter().position(|call| call.tool_call_id == *id);
+        let mut fields = place.and_then(|place| self.0.remove(place)).map(|call| call.fields).unwrap_or_default();
+        fields.kind = new.kind.or(fields.kind);
+        fields.title = new.title.clone().or(fields.title);
+        fields.locations = new.locations.clone().or(fields.locations);
+        fields.raw_input = new.raw_input.as_ref().map(decisive_members).or(fields.raw_input);
+        if id.0.len() <= MAX_LINE && serde_json::to_string(&fields).is_ok_and(|text| text.len() <= MAX_CALL) {
+            if self.0.len() >= MAX_CALLS {
+                self.0.pop_front();
+            }
+            self.0.push_back(ToolCallUpdate::new(id.clone(), fields.clone()));
+        }
+        fields
+    }
+}
+
+/// Returns the members of a call's input that decide on consent.
+fn decisive_members(input: &Value) -> Value {
+    let is_decisive = |name: &str| COMMANDS.contains(&name) || PATHS.contains(&name) || name == "url";
+    let members = input.as_object().into_iter().flatten().filter(|(name, _)| is_decisive(name));
+    Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect())
+}
 
 pub(crate) struct Consents;
 
@@ -60,7 +112,7 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> ConsentDecision 
     };
     match fields.kind.unwrap_or_default() {
         ToolKind::Execute => {
-            let command = text(&["command", "cmd"]).unwrap_or_else(|| known(title.trim_matches('`').to_owned()));
+            let command = known(command_of(&input).unwrap_or_else(|| title.trim_matches('`').to_owned()));
             of_tool("bash", json!({"command": command}), work)
         }
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {
@@ -74,6 +126,21 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> ConsentDecision 
             _ => asks(&title),
         },
         _ => asks(&title),
+    }
+}
+
+/// Returns the command of a call's input. It is a text, or words: of a shell and its script the script counts.
+fn command_of(input: &Map<String, Value>) -> Option<String> {
+    let words: Vec<&str> = match COMMANDS.iter().find_map(|name| input.get(*name))? {
+        Value::String(line) => return Some(line.clone()),
+        words => words.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?,
+    };
+    let is_shell = |program: &str| program.rsplit('/').next().is_some_and(|name| SHELLS.contains(&name));
+    match words.as_slice() {
+        [program, flags, script] if is_shell(program) && !flags.starts_with("--") && flags.starts_with('-') && flags.ends_with('c') => {
+            Some((*script).to_owned())
+        }
+        words => Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
     }
 }
 
@@ -121,7 +188,7 @@ fn outcome(request: &RequestPermissionRequest, allowed: bool) -> RequestPermissi
 
 #[cfg(test)]
 mod tests {
-    use agent_client_protocol::v1::schema::{PermissionOption, ToolCallLocation, ToolCallUpdate};
+    use agent_client_protocol::v1::schema::{PermissionOption, ToolCall, ToolCallLocation};
     use aime_tools::{RuleLists, ToolContext};
 
     use super::*;
@@ -169,6 +236,33 @@ mod tests {
         check(&asked(ToolKind::Other, |fields| fields), Approval::Edits, true, "asks");
         check(&asked(ToolKind::Other, |fields| fields), Approval::All, false, "yes");
         check(&asked(ToolKind::Think, |fields| fields), Approval::ReadOnly, false, "yes");
+    }
+
+    // Requirement: 4.41
+    #[test]
+    fn a_request_may_only_name_its_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = RuleLists { deny: vec!["bash(git push*)".parse().unwrap()], ..RuleLists::default() };
+        let context = ToolContext::in_folder(folder.path()).unwrap().with_rules(rules);
+        let work = AgentWork::new(&context, Approval::All);
+        let check = |command: Value, expect: &str| {
+            let mut calls = KnownCalls::default();
+            calls.merged(&ToolCall::new("call", "Run it").kind(ToolKind::Execute).raw_input(json!({"command": command})).into());
+            // Another update and another call change nothing of it.
+            calls.merged(&ToolCallUpdate::new("call", ToolCallUpdateFields::new().raw_output(json!("begun"))));
+            calls.merged(&ToolCall::new("other", "Look").kind(ToolKind::Read).into());
+            let mut request = asked(ToolKind::Other, |_| ToolCallUpdateFields::new());
+            request.tool_call.fields = calls.merged(&request.tool_call);
+            let Ok(RequestPermissionOutcome::Selected(chosen)) = Consents::decide(&request, &work) else { panic!("{command}") };
+            assert_eq!(&*chosen.option_id.0, expect, "{command}");
+        };
+        for command in
+            [json!("git push"), json!(["git", "push"]), json!(["bash", "-lc", "git push"]), json!(["/bin/sh", "-c", "git push -f"])]
+        {
+            check(command, "no");
+        }
+        check(json!("git status"), "yes");
+        check(json!(["git", "status"]), "yes");
     }
 
     #[test]

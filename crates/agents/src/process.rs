@@ -148,15 +148,20 @@ impl AgentProcess {
         })
     }
 
-    /// Waits for an answer of the agent at most this long; `None` if there is none by then. Messages before the answer are dropped.
-    pub(crate) async fn answer_of<T>(&mut self, answer: impl Future<Output = T>, longest: Duration) -> Option<T> {
+    /// Waits for an answer of the agent at most this long; `None` if there is none by then. Messages before the answer go to `earlier`.
+    pub(crate) async fn answer_of<T>(
+        &mut self,
+        answer: impl Future<Output = T>,
+        longest: Duration,
+        mut earlier: impl FnMut(AgentMessage),
+    ) -> Option<T> {
         let answer = timeout(longest, answer);
         pin_mut!(answer);
         loop {
             tokio::select! {
                 biased;
                 answered = &mut answer => break answered.ok(),
-                Some(_) = self.messages.recv() => {}
+                Some(message) = self.messages.recv() => earlier(message),
             }
         }
     }

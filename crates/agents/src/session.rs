@@ -8,18 +8,20 @@ use agent_client_protocol::{
         ConnectionTo,
         schema::{
             ContentBlock, ImageContent, LoadSessionRequest, NewSessionRequest, PromptRequest, PromptResponse, SessionId, SessionUpdate,
-            TerminalId, ToolCallStatus,
+            TerminalId, ToolCallStatus, ToolCallUpdate,
         },
     },
 };
-use aime_llm::{ChatResponse, Image, ToolCall};
+use aime_llm::{ChatResponse, Image, ToolCall, Usage};
 use futures::future::select_all;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::{
     AgentError, AgentSettings, AgentWork,
-    calls::{AgentMessage, MAX_LINE, Requests, shortened, todos},
+    answer::{cost_usd, tokens_of},
+    calls::{AgentMessage, Requests, shortened, todos},
+    consent::KnownCalls,
     process::AgentProcess,
 };
 
@@ -29,8 +31,6 @@ const REPORTS: u32 = 500;
 const MAX_TEXT: usize = 256 * 1024;
 /// Maximum number of messages that are read before their calls are made.
 const AT_ONCE: usize = 64;
-/// Maximum number of tool calls of the agent whose titles are kept.
-const MAX_TITLES: usize = 10_000;
 /// Time that an agent has to end a turn that was cancelled.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -62,14 +62,14 @@ pub(crate) struct Session {
     /// Message of the agent since its last tool call, and the one before that.
     text: String,
     text_before: String,
-    /// Tool calls of the agent by id, with their titles.
-    titles: BTreeMap<String, String>,
+    known_calls: KnownCalls,
     plan: Value,
     reports: u32,
     /// Cost of the session so far, and the part of it that was reported.
     cost: f64,
     cost_reported: f64,
-    tokens: Option<agent_client_protocol::v1::schema::Usage>,
+    /// Tokens of the turns that have ended since the last answer, as far as the agent reports them.
+    tokens: Option<Usage>,
 }
 
 impl Session {
@@ -77,7 +77,7 @@ impl Session {
     pub(crate) async fn begin(settings: &AgentSettings, work: &AgentWork, number: u32) -> Result<(Self, String), AgentError> {
         let mut process = AgentProcess::start(settings, work).await?;
         let asked = process.agent.send_request(NewSessionRequest::new(work.context.working_folder())).block_task();
-        let id = match process.answer_of(asked, settings.limits.start).await {
+        let id = match process.answer_of(asked, settings.limits.start, drop).await {
             Some(Ok(begun)) => begun.session_id,
             Some(Err(error)) => {
                 let methods: Vec<&str> = process.introduced.auth_methods.iter().map(|method| method.name()).collect();
@@ -106,13 +106,23 @@ impl Session {
         }
         let id = SessionId::new(id);
         let asked = process.agent.send_request(LoadSessionRequest::new(id.clone(), work.context.working_folder())).block_task();
-        // Before its answer the agent shows the conversation so far, which the run has already.
-        match process.answer_of(asked, settings.limits.start).await {
+        let mut cost = 0.0_f64;
+        // Before its answer the agent shows the conversation so far, which the run has already, with what it has cost.
+        let mut shown = |message: AgentMessage| {
+            if let AgentMessage::Update(update) = message
+                && let SessionUpdate::UsageUpdate(usage) = &update.update
+            {
+                cost = cost.max(cost_usd(usage));
+            }
+        };
+        match process.answer_of(asked, settings.limits.start, &mut shown).await {
             Some(Ok(_)) => {}
             _ => return Err(forgotten()),
         }
-        while process.messages.try_recv().is_ok() {}
-        Ok(Self::of(settings, process, id, number))
+        while let Ok(message) = process.messages.try_recv() {
+            shown(message);
+        }
+        Ok(Self { cost, cost_reported: cost, ..Self::of(settings, process, id, number) })
     }
 
     fn of(settings: &AgentSettings, process: AgentProcess, id: SessionId, number: u32) -> Self {
@@ -127,7 +137,7 @@ impl Session {
             pending: None,
             text: String::new(),
             text_before: String::new(),
-            titles: BTreeMap::new(),
+            known_calls: KnownCalls::default(),
             plan: Value::Null,
             reports: 0,
             cost: 0.0,
@@ -177,13 +187,7 @@ impl Session {
         self.cost_reported = self.cost_reported.max(self.cost);
         match self.tokens.take() {
             None => answer.usage_estimated = true,
-            Some(tokens) => {
-                answer.usage.input_tokens = tokens.input_tokens;
-                answer.usage.output_tokens = tokens.output_tokens;
-                answer.usage.cached_input_tokens = tokens.cached_read_tokens.unwrap_or_default();
-                answer.usage.cache_write_tokens = tokens.cached_write_tokens.unwrap_or_default();
-                answer.usage.reasoning_tokens = tokens.thought_tokens.unwrap_or_default();
-            }
+            Some(tokens) => answer.usage = tokens,
         }
         answer
     }
@@ -200,6 +204,9 @@ impl Session {
     }
 
     fn prompt(&mut self) {
+        // The words of an earlier turn are no answer to this prompt.
+        self.text.clear();
+        self.text_before.clear();
         let prompt = std::mem::take(&mut self.queued).join("\n\n");
         let images = std::mem::take(&mut self.images).into_iter();
         let images = images.map(|image| ContentBlock::Image(ImageContent::new(image.data.to_string(), image.format.media_type())));
@@ -215,29 +222,34 @@ impl Session {
             read += 1;
             let asked = match self.pending.take() {
                 Some(held) => Some(held),
-                None if calls.is_empty() => tokio::select! {
-                    biased;
-                    asked = timeout(silence, self.process.messages.recv()) => match asked {
-                        Ok(asked) => asked,
-                        Err(_) => return Next::TimedOut,
-                    },
-                    terminal = first_ended(self.requests.awaited(), work) => {
-                        calls.extend(self.requests.terminal_output(terminal, None));
-                        None
+                None if calls.is_empty() => {
+                    let unread = self.requests.unread(work);
+                    tokio::select! {
+                        biased;
+                        asked = timeout(silence, self.process.messages.recv()) => match asked {
+                            Ok(asked) => asked,
+                            // A command that prints while the agent waits for it is no silence.
+                            Err(_) if self.requests.unread(work) > unread => continue,
+                            Err(_) => return Next::TimedOut,
+                        },
+                        terminal = first_ended(self.requests.awaited(), work) => {
+                            calls.extend(self.requests.terminal_output(terminal, None));
+                            None
+                        }
                     }
-                },
+                }
                 None if read <= AT_ONCE => self.process.messages.try_recv().ok(),
                 None => None,
             };
             match asked {
                 Some(AgentMessage::Ended(ended)) if calls.is_empty() => {
                     self.works = false;
+                    if let Ok(PromptResponse { usage: Some(usage), .. }) = &ended {
+                        *self.tokens.get_or_insert_default() += tokens_of(usage);
+                    }
                     if ended.is_ok() && !self.queued.is_empty() {
                         self.prompt();
                         continue;
-                    }
-                    if let Ok(ended) = &ended {
-                        self.tokens = ended.usage.clone();
                     }
                     let text = if self.text.trim().is_empty() { &self.text_before } else { &self.text };
                     return Next::Ended(ended, text.clone());
@@ -247,7 +259,10 @@ impl Session {
                     calls.extend(self.update(update.update));
                     continue;
                 }
-                Some(asked) => {
+                Some(mut asked) => {
+                    if let AgentMessage::Permission(request, _) = &mut asked {
+                        request.tool_call.fields = self.known_calls.merged(&request.tool_call);
+                    }
                     calls.extend(self.requests.take(asked, work));
                     continue;
                 }
@@ -283,14 +298,14 @@ impl Session {
                     self.text_before = std::mem::take(&mut self.text);
                 }
                 let title = shortened(&call.title);
-                self.keep_title(call.tool_call_id.0.to_string(), &title);
+                self.known_calls.merged(&ToolCallUpdate::from(call));
                 self.report(&title)
             }
             SessionUpdate::ToolCallUpdate(update) => {
-                let id = update.tool_call_id.0.to_string();
-                let known = self.titles.get(&id).cloned();
-                let title = update.fields.title.as_deref().map(shortened).or(known.clone()).unwrap_or_else(|| shortened(&id));
-                self.keep_title(id, &title);
+                let id = &update.tool_call_id;
+                let known = self.known_calls.title(id);
+                let fields = self.known_calls.merged(&update);
+                let title = shortened(fields.title.as_deref().unwrap_or(&id.0));
                 if update.fields.status == Some(ToolCallStatus::Failed) {
                     return self.report(&format!("failed: {title}"));
                 }
@@ -305,18 +320,10 @@ impl Session {
                 Some(self.call("todo", &todos))
             }
             SessionUpdate::UsageUpdate(usage) => {
-                if let Some(cost) = usage.cost.filter(|cost| cost.currency.eq_ignore_ascii_case("USD")) {
-                    self.cost = self.cost.max(cost.amount);
-                }
+                self.cost = self.cost.max(cost_usd(&usage));
                 None
             }
             _ => None,
-        }
-    }
-
-    fn keep_title(&mut self, id: String, title: &str) {
-        if self.titles.len() < MAX_TITLES && id.len() <= MAX_LINE {
-            self.titles.insert(id, title.to_owned());
         }
     }
 

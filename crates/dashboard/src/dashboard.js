@@ -43,7 +43,7 @@
     }
   };
   let source = null;
-  let seen = now.dataset.seq;
+  let seen = now.dataset.state;
   const close = () => {
     source?.close();
     source = null;

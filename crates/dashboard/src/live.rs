@@ -26,12 +26,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Largest number of events that are read at once.
 const MAX_EVENTS: usize = 500;
 
-/// Returns the number of the last event that the client has: `Last-Event-ID`, which browsers send, or else `?after=N`.
-fn last_event_id(head: &HeaderMap, query: Option<&str>) -> Option<u64> {
-    let last = head.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+/// Returns the id of the last event that the client has: `Last-Event-ID`, which browsers send, or else `?after=ID`.
+fn last_event_id(head: &HeaderMap, query: Option<&str>) -> Option<String> {
+    let last = head.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let after = || {
-        let (_, number) = url::form_urlencoded::parse(query?.as_bytes()).find(|(name, _)| name == "after")?;
-        number.parse().ok()
+        let (_, id) = url::form_urlencoded::parse(query?.as_bytes()).find(|(name, _)| name == "after")?;
+        Some(id.into_owned())
     };
     last.or_else(after)
 }
@@ -45,7 +45,7 @@ fn sent(events: impl Stream<Item = Sent> + Send + 'static) -> Response {
 /// Streams the events of a run after the known ones. The id of each is its number, so a client that reconnects continues after the last one
 /// seen, without loss or repetition.
 pub(crate) async fn events(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery, head: HeaderMap) -> Response {
-    let seen = last_event_id(&head, query.as_deref()).unwrap_or(0);
+    let seen = last_event_id(&head, query.as_deref()).and_then(|id| id.parse().ok()).unwrap_or(0);
     let mut place = Place { shared, run, last_event: seen, ready: VecDeque::new() };
     // A missing run must be reported before the stream begins.
     if let Err(refusal) = place.read().await {
@@ -98,8 +98,8 @@ pub(crate) async fn changes(State(shared): State<Shared>, Path(run): Path<String
         Ok(looked) => looked,
         Err(refusal) => return refused(&refusal),
     };
-    // The content of a page is known only if it was made at this event number. Every other page gets all pieces.
-    let shown = (last_event_id(&head, query.as_deref()) == Some(looked.seq)).then(|| {
+    // The content of a page is known only if it was made of this state. Every other page gets all pieces.
+    let shown = (last_event_id(&head, query.as_deref()) == Some(looked.state_id())).then(|| {
         let pieces = pages::pieces(&looked, &shared.access);
         PageHashes::of(pieces.get(1..).unwrap_or_default())
     });
@@ -138,7 +138,7 @@ impl Page {
                 let changes = self.hashes.renew(pages::pieces(&looked, &self.shared.access));
                 let whole = std::mem::take(&mut self.is_unknown);
                 let document = json!({"whole": whole, "over": looked.is_settled(), "changes": changes});
-                return Some(Sent::default().id(looked.seq.to_string()).event("changes").data(document.to_string()));
+                return Some(Sent::default().id(looked.state_id()).event("changes").data(document.to_string()));
             }
             tokio::time::sleep(POLL_INTERVAL).await;
             if self.has_moved().await.ok()? {

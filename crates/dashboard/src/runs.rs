@@ -226,6 +226,11 @@ pub struct RunDetails {
 }
 
 impl RunDetails {
+    /// Returns the id of this state for a page: the number of the last event, and whether a process drives the run.
+    pub(crate) fn state_id(&self) -> String {
+        format!("{}{}", self.seq, if self.driven { "" } else { "-left" })
+    }
+
     /// Returns true if nothing of it will change any more: it has ended, and no process drives it.
     pub(crate) const fn is_settled(&self) -> bool {
         self.is_over && !self.driven

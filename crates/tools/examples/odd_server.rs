@@ -17,7 +17,7 @@ use axum::{extract::Request, http::StatusCode, middleware::Next, response::IntoR
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams, ElicitationAction,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams, ElicitationAction, ErrorCode,
         GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult, ListResourcesResult, ListToolsResult,
         PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams,
         ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role, ServerCapabilities, ServerConfig, Tool,
@@ -34,6 +34,8 @@ const PAGE: usize = 50;
 struct OddServer {
     more: usize,
     changed: Arc<AtomicBool>,
+    /// Set once it has asked for a page.
+    page_asked: Arc<AtomicBool>,
 }
 
 fn tool(name: &str, description: &str, schema: Value) -> Tool {
@@ -62,7 +64,11 @@ impl OddServer {
                 "Tell of progress, and answer in the end",
                 json!({"type": "object", "properties": {"beats": {"type": "integer"}}}),
             ),
-            tool("asks", "Ask the person for a name and an age", none()),
+            tool(
+                "asks",
+                "Ask the person for a name and an age, or to open a page",
+                json!({"type": "object", "properties": {"page": {"type": "boolean"}}}),
+            ),
             tool("change", "Offer another tool from now on", none()),
             tool("pid", "Tell the id of the server's process", none()),
             tool("starts", "Start a process in a session of its own", none()),
@@ -85,6 +91,15 @@ impl OddServer {
             tools.push(tool("later", "A tool that came later", none()));
         }
         tools
+    }
+
+    /// Refuses the first call until a person has opened a page.
+    fn ask_page(&self) -> Result<CallToolResponse, ErrorData> {
+        if self.page_asked.swap(true, Ordering::Relaxed) {
+            return Ok(text("The page was opened."));
+        }
+        let page = json!({"mode": "url", "url": "https://shop.example/confirm", "message": "Confirm your account", "elicitationId": "e-1"});
+        Err(ErrorData::new(ErrorCode(-32042), "confirm your account first", Some(json!({"elicitations": [page]}))))
     }
 
     async fn ask(&self, context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
@@ -147,6 +162,7 @@ impl ServerHandler for OddServer {
                 }
                 text("done")
             }
+            "asks" if parameters.get("page") == Some(&json!(true)) => self.ask_page()?,
             "asks" => self.ask(&context).await?,
             "change" => {
                 self.changed.store(true, Ordering::Relaxed);
@@ -209,7 +225,11 @@ async fn main() {
     if arguments.iter().any(|known| known == "--mute") {
         std::future::pending::<()>().await;
     }
-    let server = OddServer { more: after("--tools").and_then(|number| number.parse().ok()).unwrap_or(0), changed: Arc::default() };
+    let server = OddServer {
+        more: after("--tools").and_then(|number| number.parse().ok()).unwrap_or(0),
+        changed: Arc::default(),
+        page_asked: Arc::default(),
+    };
     if arguments.iter().any(|known| known == "stdio") {
         if arguments.iter().any(|known| known == "--noise") {
             println!("Welcome! This is no JSON.");

@@ -85,6 +85,12 @@ impl BackgroundProcesses {
         }
     }
 
+    /// Returns the number of bytes that a process has printed and no call has read yet; 0 if there is none of this id.
+    #[must_use]
+    pub fn unread(&self, id: &str) -> u64 {
+        self.locked().iter().find(|running| running.id == id).map_or(0, |running| running.process.untaken())
+    }
+
     /// Adds a started process and returns its id.
     pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<WatchedCall>) -> Result<String, BackgroundProcess> {
         let mut all = self.locked();

@@ -31,6 +31,71 @@ say "I made it."
     assert_eq!(result["usage"]["cost_usd"], 0.75, "{result:#}");
 }
 
+/// An agent that loads its session shows what the session has cost, and reports the sum of both processes.
+// Requirement: 4.41
+#[test]
+fn the_cost_of_a_loaded_session_counts_once() {
+    let spent = |usd: f64| {
+        json!({"sessionUpdate": "usage_update", "used": 100, "size": 1000, "cost": {"amount": usd, "currency": "USD"}}).to_string()
+    };
+    let work = format!(
+        "if [ -e began ]; then tell '{}'; say done; else tell '{}'; terminal true; touch began; sleep 1000; fi",
+        spent(0.75),
+        spent(0.5)
+    );
+    let mut world = World::with(Script::new());
+    world.user_settings(&profile("helper", &work, true).replace("set = {", &format!("set = {{ REPLAYED = '{}',", spent(0.5))));
+    world.plan("plan.json", &plan(&[by_agent("A-PART")]));
+    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
+    world.wait_for_file("began");
+    running.kill();
+    let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
+    assert_eq!(world.read("sessions"), "new\nload\n", "{ended}");
+    assert_eq!(ended.json()["usage"]["cost_usd"], 0.75, "{ended}");
+}
+
+/// What a person says while the agent works is its next prompt. The end of its first turn is no answer to that.
+// Requirement: 4.41
+#[test]
+fn a_later_turn_gives_the_result() {
+    let work = r#"
+case "$line" in
+  *KEY-IS-HERE*) say "Done." ;;
+  *)
+    touch began
+    until [ -e told ]; do sleep 0.1; done
+    tell '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Look"}'
+    say "BLOCKED: I need the key" ;;
+esac
+"#;
+    let usage = r#"USAGE = ',"usage":{"totalTokens":1200,"inputTokens":1000,"outputTokens":200}',"#;
+    let world = limited(work, "", usage);
+    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
+    world.wait_for_file("began");
+    world.aime(["tell", "r", "--task", "a", "KEY-IS-HERE"]).must(0);
+    wait_until("the words are in the journal", || {
+        world.aime(["runs", "events", "r", "--output", "jsonl"]).events("evidence_added").len() == 1
+    });
+    world.file("told", "");
+    let ended = running.wait().must(0);
+    let result = ended.json();
+    assert_eq!(task(&result, "a")["summary"], "Done.", "{ended}");
+    assert_eq!(world.read("prompts").lines().count(), 2, "{ended}");
+    assert_eq!(result["usage_by"]["actors"]["input_tokens"], 2000, "of both turns: {result:#}");
+}
+
+/// A command that prints is no silence, even if it runs for longer than the limit.
+// Requirement: 4.41
+#[test]
+fn an_agent_may_wait_for_a_command_that_prints() {
+    let work = r#"
+terminal "for part in 1 2 3 4 5 6 7 8 9 10; do echo built; sleep 0.25; done"
+say "It is built."
+"#;
+    let ended = run(&limited(work, "silence_timeout_seconds = 1", ""), "all").must(0);
+    assert_eq!(task(&ended.json(), "a")["summary"], "It is built.", "{ended}");
+}
+
 /// It is asked to cancel its turn, and has a moment to do so.
 // Requirement: 4.41
 #[test]

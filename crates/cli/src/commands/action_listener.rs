@@ -6,7 +6,7 @@ use aime_durable::{Clock, Journal, SystemClock};
 use aime_orchestrator::InboxMessage;
 use aime_progress_management::RunId;
 use aime_redact::Redactor;
-use aime_runs::Setup;
+use aime_runs::{Runs, Setup};
 use aime_terminal::{ActionHandler, UserAction};
 use tokio::sync::{
     Notify,
@@ -29,27 +29,30 @@ pub(super) fn action_channel() -> (ActionHandler, UnboundedReceiver<UserAction>)
 }
 
 /// Carries out the actions of the view.
-pub(super) struct ActionListener {
+pub(super) struct ActionListener<'a> {
     run: RunId,
     journal: Journal,
     redactor: Redactor,
     screen: Arc<Screen>,
     /// Questions that wait for answers in this process.
     person: Option<Arc<ScreenPerson>>,
+    /// Runs of the folder, if another process may drive the run.
+    runs: Option<&'a Runs>,
     /// Notified of Ctrl-C and of leaving.
     stops: Arc<Notify>,
 }
 
-impl ActionListener {
+impl<'a> ActionListener<'a> {
     pub(super) fn new(
         run: &RunId,
         screen: &Arc<Screen>,
         setup: &Setup,
         asked: Option<Arc<ScreenPerson>>,
+        runs: Option<&'a Runs>,
         stops: &Arc<Notify>,
     ) -> Result<Self, Failure> {
         let (journal, redactor) = (setup.journal()?, setup.redactor().clone());
-        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), person: asked, stops: Arc::clone(stops) })
+        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), person: asked, runs, stops: Arc::clone(stops) })
     }
 
     /// Carries out actions one after another until the channel closes.
@@ -62,6 +65,13 @@ impl ActionListener {
                 }
                 UserAction::Pause => (InboxMessage::Pause {}, None),
                 UserAction::Cancel { task } => {
+                    // Nobody reads the inbox of a run that no process drives.
+                    if let (None, Some(runs)) = (&task, self.runs.filter(|runs| !runs.is_driven(&self.run))) {
+                        if let Err(error) = runs.cancel(&self.run, None).await {
+                            self.screen.note(&msg!("view-not-done", error = error.message));
+                        }
+                        continue;
+                    }
                     let note = task.as_ref().map(|task| format!("{}{task}", head(BOLD, "head-cancel")));
                     (InboxMessage::Cancel { task }, note)
                 }

@@ -59,7 +59,7 @@ impl RunDisplay {
             // If the full-screen view is unavailable, another display is used.
             if let Ok(Some(full)) = FullScreen::open(screen, on_action) {
                 let (screen, asked) = (Arc::new(Screen::FullScreen(full)), Arc::new(ScreenPerson::default()));
-                let listener = ActionListener::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
+                let listener = ActionListener::new(run, &screen, setup, Some(Arc::clone(&asked)), None, &stops)?;
                 return Ok(Self { screen, human: asked, action_task: Some(tokio::spawn(listener.handle_actions(actions))), stops });
             }
         }

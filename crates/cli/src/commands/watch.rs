@@ -1,6 +1,6 @@
 //! `aime runs watch`: shows a run as it happens, whichever process drives it.
 
-use std::sync::Arc;
+use std::{future::pending, sync::Arc};
 
 use aime_orchestrator::{PublishedEvent, RunResult};
 use aime_progress_management::RunId;
@@ -33,13 +33,18 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
         let screen = aime_terminal::Screen::new(run.clone(), ProcessRole::Watcher, limits_of(&watch.bounds()?));
         if let Ok(Some(full)) = FullScreen::open(screen, on_action) {
             let screen = Arc::new(Screen::FullScreen(full));
-            let action_task = tokio::spawn(ActionListener::new(&run, &screen, setup, None, &stops)?.handle_actions(actions));
+            let listener = ActionListener::new(&run, &screen, setup, None, Some(runs), &stops)?;
+            let acting = async {
+                listener.handle_actions(actions).await;
+                // Events go on without the view.
+                pending::<Result<(), Failure>>().await
+            };
             let ended = tokio::select! {
                 ended = follow(&mut watch, &screen) => ended,
+                ended = acting => ended,
                 () = stops.notified() => Ok(()),
                 () = interrupted() => Ok(()),
             };
-            action_task.abort();
             screen.close();
             return ended.map(|()| 0);
         }

@@ -29,7 +29,7 @@ pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, R
     let content = html! {
         @if is_done { p.note role="status" { "Done." } }
         (asks(&looked, access))
-        div #now data-live=(format!("{}/live", address(access, &looked.run))) data-seq=(looked.seq) data-over[looked.is_settled()] { (PreEscaped(looked.view.fragment())) }
+        div #now data-live=(format!("{}/live", address(access, &looked.run))) data-state=(looked.state_id()) data-over[looked.is_settled()] { (PreEscaped(looked.view.fragment())) }
         script src=(format!("{}/static/report.js", access.base())) defer {}
     };
     render_page(StatusCode::OK, access, &looked.run, &content)

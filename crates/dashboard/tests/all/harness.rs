@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use aime_dashboard::{
@@ -35,6 +35,8 @@ pub(crate) struct MadeUp {
     pub(crate) acts: Mutex<Vec<(String, Act)>>,
     pub(crate) started: Mutex<Vec<NewRun>>,
     pub(crate) reviews: Mutex<Vec<PlanReview>>,
+    /// True if no process drives it.
+    pub(crate) left: AtomicBool,
     /// Number of times that it was read.
     pub(crate) looks: AtomicUsize,
 }
@@ -49,7 +51,7 @@ impl Runs for MadeUp {
     }
 
     fn is_driven(&self, _: &str) -> Result<bool, Refusal> {
-        Ok(true)
+        Ok(!self.left.load(Ordering::SeqCst))
     }
 
     fn search(&self, words: &[String]) -> Result<Found, Refusal> {
@@ -139,7 +141,7 @@ impl Runs for MadeUp {
             result: json!({"run_id": run}),
             questions: vec![OpenQuestion { id: "q1".into(), kind: "approval".into(), task: None, question: goal, always: true }],
             seq: numbers.last().copied().unwrap_or(0),
-            driven: true,
+            driven: !self.left.load(Ordering::SeqCst),
             is_over: false,
             takes_follow_up: false,
         })

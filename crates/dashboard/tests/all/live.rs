@@ -71,7 +71,7 @@ async fn a_page_is_sent_what_changed_and_nothing_else() {
     let world = World::new("Cross the river");
     world.runs.events.lock().unwrap().extend(1..=40);
     let page = world.page("/runs/river").await.text;
-    assert!(page.contains("data-seq=\"40\"") && page.contains("id=\"moment-41\""));
+    assert!(page.contains("data-state=\"40\"") && page.contains("id=\"moment-41\""));
     let path = format!("{}/runs/river/live?after=40", world.base());
     let mut stream = world.raw("GET", &path, &[HOST, BEARER], "").await;
     let mut text = String::new();
@@ -89,6 +89,24 @@ async fn a_page_is_sent_what_changed_and_nothing_else() {
     let whole = changes(&mut late, &mut String::new()).await;
     assert_eq!(whole["whole"], true);
     assert!(ids(&whole).contains(&"outcome") && ids(&whole).contains(&"moment-1"));
+}
+
+/// No event tells that the process that drove the run was killed.
+// Requirement: 12.20
+#[tokio::test]
+async fn a_page_that_was_made_while_the_run_was_driven_is_made_anew() {
+    let world = World::new("Cross the river");
+    world.runs.events.lock().unwrap().extend(1..=40);
+    world.runs.left.store(true, Ordering::SeqCst);
+    let path = |after: &str| format!("{}/runs/river/live?after={after}", world.base());
+    let mut stream = world.raw("GET", &path("40"), &[HOST, BEARER], "").await;
+    let anew = changes(&mut stream, &mut String::new()).await;
+    assert_eq!(anew["whole"], true);
+    assert!(["asks", "head", "outcome"].iter().all(|id| ids(&anew).contains(id)), "{anew}");
+    assert!(world.page("/runs/river").await.text.contains("data-state=\"40-left\""));
+    let mut stream = world.raw("GET", &path("40-left"), &[HOST, BEARER], "").await;
+    let same = changes(&mut stream, &mut String::new()).await;
+    assert_eq!((ids(&same), &same["whole"]), (vec!["asks"], &false.into()));
 }
 
 #[tokio::test]

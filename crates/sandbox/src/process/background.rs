@@ -87,6 +87,12 @@ impl BackgroundProcess {
         std::mem::replace(&mut fresh.keeper, HeadTailBuffer::new(limit)).finish()
     }
 
+    /// Returns the number of bytes that it has printed since the last call of [`Self::take_printed`].
+    #[must_use]
+    pub fn untaken(&self) -> u64 {
+        locked(&self.fresh).keeper.total()
+    }
+
     /// Returns the hosts that were refused to it as text, once it has ended.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {

@@ -49,6 +49,11 @@ impl HeadTailBuffer {
         self.total == 0
     }
 
+    /// Returns the number of bytes of the stream, with those that are not kept.
+    pub(super) const fn total(&self) -> u64 {
+        self.total
+    }
+
     /// Returns the parts kept so far.
     pub(super) fn captured(&self) -> CapturedOutput {
         self.clone().finish()

@@ -81,6 +81,7 @@ fn who_only_looks_leaves_the_run_alone() {
     assert!(watching.notice.is_empty());
     assert_eq!(presses(&mut watching, "p"), []);
     assert!(watching.notice.contains("aime resume"), "{}", watching.notice);
+    assert_eq!(presses(&mut watching, "Xy"), [UserAction::Cancel { task: None }], "that needs no other process");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use rmcp::{
     ServiceError,
     model::{
         CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
-        InputRequest, InputRequiredResult, InputResponses, RequestMetaObject, ServerResult,
+        ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, InputRequest, InputRequiredResult, InputResponses,
+        RequestMetaObject, ServerResult,
     },
     service::PeerRequestOptions,
 };
@@ -21,12 +22,19 @@ use crate::ToolContext;
 
 /// Maximum number of times that a server may answer one call with questions.
 const MAX_ROUNDS: usize = 10;
+/// Error of a server that refuses a request until a person has opened pages, since version 2025-11-25 of the protocol.
+const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
 /// Reason why a request gave no result.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// The server refused the request, with its message.
-    Refused(String),
+    /// The server refused the request.
+    Refused {
+        /// Its message.
+        message: String,
+        /// Pages that a person has to open before it takes the request.
+        pages: Vec<ElicitRequestParams>,
+    },
     /// No response and no progress within this time.
     Slow(Duration),
     /// The total time limit has passed.
@@ -50,7 +58,18 @@ pub(super) async fn call_tool(
 ) -> Result<Value, CallError> {
     for _ in 0..MAX_ROUNDS {
         let asked = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-        match request(connection, settings, asked, context).await? {
+        let answered = match request(connection, settings, asked, context).await {
+            Err(CallError::Refused { message, pages }) if !pages.is_empty() => {
+                for page in &pages {
+                    if elicit(connection.handler(), page.clone(), context).await?.action != ElicitationAction::Accept {
+                        return Err(CallError::Refused { message, pages });
+                    }
+                }
+                continue;
+            }
+            answered => answered?,
+        };
+        match answered {
             ServerResult::InputRequiredResult(result) => {
                 let InputRequiredResult { input_requests, request_state, .. } = result;
                 let mut responses = InputResponses::new();
@@ -76,9 +95,22 @@ async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolConte
             "a request for what aime does not offer to servers: its model (sampling) or its folders (roots)",
         ));
     };
-    let (_watched, _) = handler.begin(context);
-    let answered = context.cancel.run_until_cancelled(handler.elicit(request.params)).await.ok_or(CallError::Cancelled)?;
+    let answered = elicit(handler, request.params, context).await?;
     serde_json::to_value(answered).map_err(|_| CallError::UnexpectedResponse("a question that cannot be answered"))
+}
+
+/// Asks the person behind the call.
+async fn elicit(handler: &Arc<Handler>, request: ElicitRequestParams, context: &ToolContext) -> Result<ElicitResult, CallError> {
+    let (_watched, _) = handler.begin(context);
+    context.cancel.run_until_cancelled(handler.elicit(request)).await.ok_or(CallError::Cancelled)
+}
+
+/// Returns the pages that a person has to open before the server takes the request that it refused with this error.
+fn pages_to_open(error: &ErrorData) -> Vec<ElicitRequestParams> {
+    let data = error.data.as_ref().filter(|_| error.code == URL_ELICITATION_REQUIRED);
+    let listed = data.and_then(|data| data.get("elicitations")?.as_array()).into_iter().flatten().take(MAX_ROUNDS);
+    let read = listed.filter_map(|page| serde_json::from_value::<ElicitRequestParams>(page.clone()).ok());
+    read.filter(|page| matches!(page, ElicitRequestParams::UrlElicitationParams { .. })).collect()
 }
 
 /// Makes one request. The time that a person takes to answer the server's questions does not count.
@@ -139,13 +171,13 @@ impl From<ServiceError> for CallError {
             return Self::Unauthorized(challenge);
         }
         match error {
-            ServiceError::McpError(error) => Self::Refused(error.message.into_owned()),
+            ServiceError::McpError(error) => Self::Refused { pages: pages_to_open(&error), message: error.message.into_owned() },
             ServiceError::TransportSend(error) => {
                 tracing::debug!(%error, "an MCP server could not be reached");
                 Self::ConnectionLost
             }
             ServiceError::TransportClosed => Self::ConnectionLost,
-            ServiceError::Cancelled { .. } => Self::Refused("the server cancelled it".to_owned()),
+            ServiceError::Cancelled { .. } => Self::Refused { message: "the server cancelled it".to_owned(), pages: Vec::new() },
             _ => Self::UnexpectedResponse("what does not fit the request"),
         }
     }

@@ -154,6 +154,11 @@ pub(super) fn asks_url(server: &str, message: &str, url: &str) -> String {
     )
 }
 
+/// Returns the note on a page that nobody has opened, for the error of the call that needs it.
+pub(super) fn page_note(message: &str, url: &str) -> String {
+    format!("\nA person has to open a page first: {}\n{}", words(message), words(url))
+}
+
 /// Returns true if an answer is a yes.
 pub(super) fn may_go_on(answer: &str) -> bool {
     matches!(answer.trim().trim_end_matches('.').to_lowercase().as_str(), "y" | "yes" | "ok" | "done" | "true" | "是" | "好" | "好的")

@@ -75,7 +75,7 @@ impl Kind {
         match read(List::ResourceTemplates).await {
             Ok(templates) => all.extend(lines(List::ResourceTemplates, &templates)),
             // Many servers have no templates and answer with an error.
-            Err(CallError::Refused(_) | CallError::UnexpectedResponse(_)) => {}
+            Err(CallError::Refused { .. } | CallError::UnexpectedResponse(_)) => {}
             Err(error) => return Err(error),
         }
         Ok(all)

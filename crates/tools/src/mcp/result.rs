@@ -3,9 +3,10 @@
 //! A response is read as raw JSON, so that an unknown part only loses that part.
 
 use aime_llm::Image;
+use rmcp::model::ElicitRequestParams;
 use serde_json::Value;
 
-use super::{McpServerSettings, call::CallError, listed::one_line};
+use super::{McpServerSettings, call::CallError, elicit::page_note, listed::one_line};
 use crate::{ToolError, ToolOutput};
 
 /// Maximum bytes of text that are taken from one response.
@@ -140,7 +141,13 @@ fn cut(mut text: String) -> String {
 pub(super) fn error(error: CallError, settings: &McpServerSettings) -> ToolError {
     let server = &settings.name;
     match error {
-        CallError::Refused(words) => ToolError::Failed(format!("the MCP server `{server}` says: {words}")),
+        CallError::Refused { message, pages } => {
+            let notes = pages.iter().map(|page| match page {
+                ElicitRequestParams::UrlElicitationParams { message, url, .. } => page_note(message, url),
+                _ => String::new(),
+            });
+            ToolError::Failed(format!("the MCP server `{server}` says: {message}{}", notes.collect::<String>()))
+        }
         CallError::Slow(limit) => ToolError::TimedOut(format!(
             "the MCP server `{server}` told of no progress for {} s; the call was cancelled",
             limit.as_secs_f32()

@@ -83,7 +83,7 @@ pub(super) async fn connected(server: &Server, context: &ToolContext) -> Result<
 /// Updates the state of the server from the result of a request.
 pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, answered: Result<T, CallError>) -> Result<T, ToolError> {
     match &answered {
-        Ok(_) | Err(CallError::Refused(_)) => server.is_sound().await,
+        Ok(_) | Err(CallError::Refused { .. }) => server.is_sound().await,
         Err(CallError::ConnectionLost) => server.is_gone(connection).await,
         // A slow program still runs; an HTTP server may have lost the session.
         Err(CallError::Slow(_) | CallError::Long(_)) if matches!(server.settings.transport, McpTransport::Http { .. }) => {

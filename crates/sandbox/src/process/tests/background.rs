@@ -26,7 +26,9 @@ async fn reports_new_output_and_the_end() {
     assert_eq!(process.wait(Duration::from_millis(10)).await, None);
     fs::write(folder.path().join("go"), "").unwrap();
     assert_eq!(process.wait(LONG).await, Some(ProcessEnd::Exited(3)));
+    assert_eq!(process.untaken(), 4);
     assert_eq!(process.take_printed().text(), "two\n");
+    assert_eq!(process.untaken(), 0);
 }
 
 #[tokio::test]

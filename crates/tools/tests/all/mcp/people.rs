@@ -50,6 +50,30 @@ async fn a_person_may_decline_and_nobody_is_no_yes() {
     }
 }
 
+/// A server of the version 2025-11-25 refuses the call with the address of the page.
+// Requirement: 8.9
+#[tokio::test]
+async fn a_page_is_opened_and_the_call_repeated() {
+    for answers in [&["yes"] as &'static [&'static str], &["no"], &[]] {
+        let mut world = World::odd(|_| ()).await;
+        let (person, asked) = somebody(answers);
+        world.context = world.context.with_person(person);
+        let answered = world.call("mcp__odd__asks", json!({"page": true})).await;
+        let asked = asked.lock().unwrap();
+        assert!(asked.len() == 1 && asked[0].contains(": Confirm your account\nhttps://shop.example/confirm\n"), "{asked:?}");
+        match answered {
+            Ok(output) => assert_eq!((answers, output.text.as_str()), (&["yes"] as &[&str], "The page was opened.")),
+            Err(error) => {
+                let fault = error.to_string();
+                assert!(answers != ["yes"] && fault.contains("says: confirm your account first\n"), "{answers:?}: {fault}");
+                assert!(fault.contains("open a page first: Confirm your account\nhttps://shop.example/confirm"), "{fault}");
+            }
+        }
+    }
+    let fault = World::odd(|_| ()).await.fault("mcp__odd__asks", json!({"page": true})).await;
+    assert!(fault.contains("https://shop.example/confirm"), "nobody is there: {fault}");
+}
+
 #[tokio::test]
 async fn the_time_of_a_person_does_not_count() {
     let mut world = World::odd(|settings| settings.call_limit = Duration::from_secs(3)).await;
