@@ -1,6 +1,9 @@
 //! Files of keys and passwords: which they are by their name, and what in them is secret.
 
-use crate::{netrc, ordinary::is_placeholder};
+use crate::{
+    netrc,
+    ordinary::{is_ordinary, is_placeholder},
+};
 
 /// Names of files that hold keys or passwords.
 const FILES: &[&str] = &[
@@ -62,6 +65,9 @@ const PARTS: &[&str] = &[
 ];
 /// Whole words of such names.
 const WORDS: &[&str] = &["pass", "pwd", "pat", "pin", "salt"];
+/// Parts of names whose value is a secret even if it is a plain word. Other names, such as `SESSION_DRIVER` and `key_name`, also occur for
+/// settings.
+const SURE: &[&str] = &["pass", "pwd", "secret", "token", "credential"];
 /// The fewest bytes of a value that is secret for its name, and of one that is so for its looks.
 const MIN_NAMED: usize = 6;
 const MIN_DENSE: usize = 12;
@@ -91,7 +97,8 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 /// Returns the secret values in a file of keys and passwords: those with the name of a secret, those that look like
-/// nothing else, and private keys. Values for which [`is_placeholder`] is true are left out. The function reads lines
+/// nothing else, and private keys. Values for which [`is_placeholder`] is true are left out, and for names that
+/// settings have as well (`SESSION_DRIVER`) those for which [`is_ordinary`] is. The function reads lines
 /// of `NAME=value`, `name: value` and `name value`, entries of `.netrc`, and JSON that is written in lines.
 #[must_use]
 pub fn secrets_in(text: &str) -> Vec<String> {
@@ -143,8 +150,18 @@ fn of_line(line: &str) -> Option<String> {
     let value = value.trim().trim_end_matches(',');
     let bare = value.trim_matches(['"', '\'', '`']);
     let bare = if bare == value { bare.split(" #").next().unwrap_or_default().trim() } else { bare };
-    let secret = if is_secret_name(name) || name.contains(':') { bare.len() >= MIN_NAMED && !is_plain(bare) } else { is_dense(bare) };
+    let secret = if is_secret_name(name) || name.contains(':') {
+        bare.len() >= MIN_NAMED && !is_plain(bare) && (is_sure_name(name) || !is_ordinary(bare))
+    } else {
+        is_dense(bare)
+    };
     secret.then(|| bare.to_owned())
+}
+
+/// Returns true if a value of this name is secret even if it is a plain word. A name with colons is an entry of `.pgpass`.
+fn is_sure_name(name: &str) -> bool {
+    let small = name.to_lowercase();
+    name.contains(':') || SURE.iter().any(|part| small.contains(part))
 }
 
 fn password_of_address(line: &str) -> Option<&str> {
@@ -236,6 +253,24 @@ mod tests {
         ];
         expected.sort_unstable();
         assert_eq!(secrets_in(text), expected);
+    }
+
+    #[test]
+    fn plain_words_are_secret_for_sure_names_only() {
+        for line in [
+            "SESSION_DRIVER=database",
+            "KEYCLOAK_REALM=master",
+            "auth-type=legacy",
+            "key_name = \"production\"",
+            "COOKIE_DOMAIN: localhost",
+            "  \"signature\": \"production\",",
+        ] {
+            assert!(secrets_in(line).is_empty(), "{line}");
+        }
+        for line in ["DB_PASSWORD=sunshine", "pwd: sunshine", "client_secret = \"sunshine\"", "db:5432:base:me:sunshine"] {
+            assert_eq!(secrets_in(line), ["sunshine"], "{line}");
+        }
+        assert_eq!(secrets_in("SESSION_KEY=swordfish7"), ["swordfish7"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod limits;
 mod places;
 mod private;
 mod proxy;
+mod repository;
 mod rules;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;

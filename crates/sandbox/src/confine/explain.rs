@@ -135,6 +135,8 @@ fn of_path(path: &Path, rules: &Rules, settings: &ConfinementSettings) -> Option
         return Some(format!("{shown} is kept from commands: keys, passwords and other homes are."));
     }
     Some(if rules.may_read(path) {
+        // A commit writes in several places of the git folder.
+        let place = rules.git_folder.as_deref().filter(|folder| path.starts_with(folder)).unwrap_or(place);
         format!("{shown} may be read and not written by commands; the user can allow it: sandbox.write = [\"{}\"].", place.display())
     } else {
         format!(

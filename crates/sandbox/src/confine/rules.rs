@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     ConfinementSettings,
     places::{DEVICES, ETC, SECRETS, SYSTEM, SYSTEM_SECRETS, TOOLCHAINS},
+    repository::OuterRepository,
 };
 
 /// Accessible files and folders, each with its content. All others are inaccessible.
@@ -18,6 +19,8 @@ pub(crate) struct Rules {
     pub(crate) devices: Vec<PathBuf>,
     /// Not readable, unless a rule names them.
     secrets: Vec<PathBuf>,
+    /// Git folder of the working folder, if it is outside of it. It is readable.
+    pub(super) git_folder: Option<PathBuf>,
 }
 
 /// A readable folder that contains a secret.
@@ -42,7 +45,12 @@ impl Rules {
             }
             _ => folder.clone(),
         });
-        let mut read: Vec<PathBuf> = usual.chain(in_home).chain(settings.toolchains.iter().cloned()).chain(programs).collect();
+        // If a home folder is a work tree, its git folder has files of all folders in it.
+        let repository = OuterRepository::of(&settings.working_folder)
+            .filter(|repository| !holds_secret(&repository.root) && !holds_secret(&repository.git_folder));
+        let of_git = repository.iter().flat_map(|repository| repository.files.iter().chain([&repository.git_folder])).cloned();
+        let toolchains = settings.toolchains.iter().cloned();
+        let mut read: Vec<PathBuf> = usual.chain(in_home).chain(toolchains).chain(programs).chain(of_git).collect();
         // The kernel needs rules for the targets of links, so both the name and its target are checked.
         read.retain(|path| path.exists() && !holds_secret(&real(path)));
         read.extend(settings.read.iter().cloned());
@@ -62,20 +70,21 @@ impl Rules {
         } else {
             write.insert(0, folder)
         }
-        (Self { read, write, devices: DEVICES.iter().map(PathBuf::from).collect(), secrets }, exposed)
+        let git_folder = repository.map(|repository| repository.git_folder);
+        (Self { read, write, devices: DEVICES.iter().map(PathBuf::from).collect(), secrets, git_folder }, exposed)
     }
 
     /// Creates rules of these places without secrets, for the kernel, which does not need those.
     #[cfg(target_os = "linux")]
     pub(crate) const fn of_places(read: Vec<PathBuf>, write: Vec<PathBuf>, devices: Vec<PathBuf>) -> Self {
-        Self { read, write, devices, secrets: Vec::new() }
+        Self { read, write, devices, secrets: Vec::new(), git_folder: None }
     }
 
     /// Creates rules of these places.
     #[cfg(test)]
     pub(crate) fn of(read: &[&str], write: &[&str]) -> Self {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
-        Self { read: paths(read), write: paths(write), devices: Vec::new(), secrets: Vec::new() }
+        Self { read: paths(read), write: paths(write), devices: Vec::new(), secrets: Vec::new(), git_folder: None }
     }
 
     /// Adds a writable folder.

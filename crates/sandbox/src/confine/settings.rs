@@ -97,7 +97,7 @@ pub enum Network {
 pub struct ResourceLimits {
     /// Maximum number of simultaneous processes.
     pub processes: u64,
-    /// Maximum memory in bytes, for all processes together and for each.
+    /// Maximum memory in bytes that all processes use together. Without `/proc`, the maximum data of each.
     pub memory_bytes: u64,
     /// Maximum size of a file in bytes.
     pub file_bytes: u64,

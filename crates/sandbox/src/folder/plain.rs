@@ -141,6 +141,8 @@ impl ConfinedFolder {
         options.write(true).create_new(true);
         let (name, mut file) = temporary(|name| spot.folder.open_with(name, &options)).map_err(failed)?;
         let put = file.write_all(bytes).and_then(|()| {
+            // This takes some permission bits away.
+            system::give_owner(&file, || replaced(&spot.folder, &spot.name));
             if let Some(permissions) = system::permissions(mode) {
                 file.set_permissions(permissions)?;
             }
@@ -167,7 +169,11 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path.
     pub fn put_folder(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let spot = self.spot_to_change(path.as_ref())?;
-        spot.folder.create_dir_with(&spot.name, &system::private_folder()).map_err(|error| fault(&spot.shown, "made", error))
+        spot.folder.create_dir_with(&spot.name, &system::private_folder()).map_err(|error| fault(&spot.shown, "made", error))?;
+        if let Ok(made) = system::open_folder_itself(&spot.folder, &spot.name) {
+            system::give_owner(&made, || spot.folder.dir_metadata());
+        }
+        Ok(())
     }
 
     /// Creates the folder at a path and those above it, as far as they are missing.
@@ -176,24 +182,33 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path; [`FileError::NotAFolder`] if a part of it is something else, such as a link.
     pub fn put_folders(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let inside = self.inside_to_change(path.as_ref())?;
-        let failed = |error| fault(&inside.requested, "made", error);
-        let mut folder = self.handle().try_clone().map_err(failed)?;
-        for component in inside.path.components() {
-            let Component::Normal(name) = component else { continue };
-            match folder.create_dir(name) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
-                _ => folder = system::open_folder_itself(&folder, Path::new(name)).map_err(failed)?,
-            }
-        }
-        Ok(())
+        self.made_folder(&inside.path).map(drop).map_err(|error| fault(&inside.requested, "made", error))
     }
 
-    /// Moves an entry of another folder on the same file system to a path, and replaces a file or link there. Its folder must exist.
+    /// Opens a folder through real folders only, and creates those that are missing.
+    pub(super) fn made_folder(&self, path: &Path) -> io::Result<Dir> {
+        let mut folder = self.handle().try_clone()?;
+        for component in path.components() {
+            let Component::Normal(name) = component else { continue };
+            let name = Path::new(name);
+            folder = match system::open_folder_itself(&folder, name) {
+                Err(error) if error.kind() == ErrorKind::NotFound => make_folder(&folder, name)?,
+                opened => opened?,
+            };
+        }
+        Ok(folder)
+    }
+
+    /// Moves an entry of another folder on the same file system to a path, and replaces a file or link there. Its folder must exist. Moved
+    /// by the superuser, a file gets the owner of the one that it replaces, or else that of its folder.
     ///
     /// # Errors
     /// [`FileError`], naming the path. Both entries then stay unchanged.
     pub fn take_entry(&self, path: impl AsRef<Path>, from: &Self, at: impl AsRef<Path>) -> Result<(), FileError> {
         let (from, spot) = (from.spot(at.as_ref())?, self.spot_to_change(path.as_ref())?);
+        if let Ok(file) = system::open_itself(&from.folder, &from.name) {
+            system::give_owner(&file, || replaced(&spot.folder, &spot.name));
+        }
         from.folder.rename(&from.name, &spot.folder, &spot.name).map_err(|error| fault(&spot.shown, "written", error))
     }
 
@@ -269,6 +284,25 @@ impl ConfinedFolder {
         }
         Ok(folder)
     }
+}
+
+/// Creates a folder and opens it.
+fn make_folder(parent: &Dir, name: &Path) -> io::Result<Dir> {
+    let is_new = match parent.create_dir(name) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+        Err(error) => return Err(error),
+    };
+    let folder = system::open_folder_itself(parent, name)?;
+    if is_new {
+        system::give_owner(&folder, || parent.dir_metadata());
+    }
+    Ok(folder)
+}
+
+/// Returns the metadata of the entry that a new one replaces, or else of its folder.
+pub(super) fn replaced(folder: &Dir, name: &Path) -> io::Result<Metadata> {
+    folder.symlink_metadata(name).or_else(|_| folder.dir_metadata())
 }
 
 impl Spot {

@@ -361,6 +361,37 @@ fn a_folder_may_be_named_by_links_to_it() {
     }
 }
 
+/// Of an ordinary user, all files have the same owner.
+#[test]
+fn the_superuser_keeps_owners() {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    let (outer, folder) = folder();
+    if fs::metadata(outer.path()).unwrap().uid() != 0 {
+        return;
+    }
+    for path in [".", "sub", "a.txt", "sub/b.txt", ".aime"] {
+        chown(folder.path().join(path), Some(1234), Some(2345)).unwrap();
+    }
+    chown(folder.path().join("a.txt"), Some(3456), Some(4567)).unwrap();
+    folder.write("a.txt", b"written").unwrap();
+    folder.write("new/folder/file", b"new").unwrap();
+    folder.put_file("sub/b.txt", b"put", 0o4755).unwrap();
+    folder.put_file("sub/put", b"put", 0o600).unwrap();
+    folder.put_folder("made").unwrap();
+    let from = ConfinedFolder::open(outer.path().join("w2")).unwrap();
+    folder.take_entry("sub/taken", &from, "secret").unwrap();
+    let owner = |path: &str| fs::symlink_metadata(folder.path().join(path)).map(|found| (found.uid(), found.gid())).unwrap();
+    assert_eq!(owner("a.txt"), (3456, 4567));
+    for path in ["new", "new/folder", "new/folder/file", "sub/b.txt", "sub/put", "made", "sub/taken"] {
+        assert_eq!(owner(path), (1234, 2345), "{path}");
+    }
+    assert_eq!(fs::metadata(folder.path().join("sub/b.txt")).unwrap().permissions().mode() & 0o7777, 0o4755);
+    fs::write(outer.path().join("w2/again"), "again").unwrap();
+    folder.take_entry("a.txt", &from, "again").unwrap();
+    assert_eq!(owner("a.txt"), (3456, 4567), "that of the file before");
+}
+
 #[test]
 fn entries_are_moved_into_real_folders_only() {
     let (outer, folder) = folder();

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, ErrorKind},
+    os::fd::AsFd,
     path::Path,
 };
 
@@ -69,6 +70,16 @@ pub(super) fn open_folder_itself(folder: &Dir, name: &Path) -> io::Result<Dir> {
         // The entry is a link, so the path does not name a real folder.
         Err(rustix::io::Errno::LOOP) => Err(ErrorKind::NotADirectory.into()),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Gives a new file or folder the owner of another entry if this is the superuser; any other user's entries are the user's own. A failure
+/// leaves the owner as it is.
+pub(super) fn give_owner(new: &impl AsFd, other: impl FnOnce() -> io::Result<Metadata>) {
+    if rustix::process::geteuid().is_root()
+        && let Ok(other) = other()
+    {
+        let _kept = std::os::unix::fs::fchown(new, Some(MetadataExt::uid(&other)), Some(MetadataExt::gid(&other)));
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
     error::fault,
     path::{InnerPath, reserved},
+    plain::replaced,
     protected::is_protected,
     system,
 };
@@ -30,7 +31,7 @@ static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl ConfinedFolder {
     /// Writes a file atomically: into a new file beside it that then replaces it. Creates missing folders, keeps the mode of a replaced
-    /// file, and follows a link inside the folder.
+    /// file, and follows a link inside the folder. Written by the superuser, the file keeps its owner; a new one has that of its folder.
     ///
     /// # Errors
     /// [`FileError`], naming the path. The old file then stays unchanged.
@@ -70,12 +71,7 @@ impl ConfinedFolder {
             (Some(parent), Some(name)) => (parent, Path::new(name)),
             _ => return Err(not_a_file(EntryKind::Folder)),
         };
-        let folder = if parent.as_os_str().is_empty() {
-            self.handle().try_clone().map_err(failed)?
-        } else {
-            self.handle().create_dir_all(parent).map_err(failed)?;
-            self.handle().open_dir(parent).map_err(failed)?
-        };
+        let folder = self.made_folder(parent).map_err(failed)?;
         let permissions = match folder.symlink_metadata(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
@@ -182,6 +178,8 @@ fn replace(folder: &Dir, name: &Path, bytes: &[u8], permissions: Option<Permissi
     let (temporary, mut file) = temporary(|name| folder.open_with(name, &options))?;
     let written = (|| {
         file.write_all(bytes)?;
+        // This takes some permission bits away.
+        system::give_owner(&file, || replaced(folder, name));
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }

@@ -13,6 +13,7 @@ mod network;
 mod place;
 mod processes;
 mod reading;
+mod repository;
 mod system;
 mod users;
 

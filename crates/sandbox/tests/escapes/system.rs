@@ -67,7 +67,7 @@ pub(crate) fn attempts() -> Vec<Attempt> {
         ("a process in a group outside", "r = libc.setpgid(0, int(E['AIME'])); print('ESCAPED' if r == 0 else 'no')"),
         (
             "a higher limit of files",
-            "import resource\nfor r in (resource.RLIMIT_FSIZE, resource.RLIMIT_DATA, resource.RLIMIT_CORE):\n    try: resource.setrlimit(r, (resource.RLIM_INFINITY,) * 2); print('ESCAPED', r)\n    except (ValueError, PermissionError): pass",
+            "import resource\nfor r in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):\n    try: resource.setrlimit(r, (resource.RLIM_INFINITY,) * 2); print('ESCAPED', r)\n    except (ValueError, PermissionError): pass",
         ),
         ("quotas", "number(179, 0x800002, b'/dev/root', 0, b'\\0' * 64)\nnumber(443, 0, 0, 0, 0)"),
         ("the tables of segments", "r = libc.syscall(ctypes.c_long(154), 1, b'\\0' * 16, 16); print('ESCAPED' if r == 0 else 'no')"),

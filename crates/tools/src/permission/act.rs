@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     path::CallPath,
     protected::known_words,
-    sets_up::{self, sets_up},
+    sets_up::{self, GIT_TAKES, sets_up},
     shell::{Script, SimpleCommand, Word},
     sign::{Sign, text_of},
 };
@@ -42,16 +42,32 @@ impl SimpleCommand {
         let mut forms = vec![self.text(false)];
         if strictly {
             forms.push(self.text(true));
+            let mut command = self.clone();
             let slash = self.words.first().and_then(|name| name.iter().rposition(|sign| *sign == Sign::Char('/')));
-            if let Some(slash) = slash {
-                let mut command = self.clone();
-                if let Some(name) = command.words.first_mut() {
-                    name.drain(..=slash);
-                }
+            if let (Some(slash), Some(name)) = (slash, command.words.first_mut()) {
+                name.drain(..=slash);
+                forms.extend([command.text(false), command.text(true)]);
+            }
+            let options = command.git_options();
+            if options > 0 {
+                command.words.drain(1..=options);
                 forms.extend([command.text(false), command.text(true)]);
             }
         }
         forms
+    }
+
+    /// Returns the number of words between `git` and its subcommand.
+    fn git_options(&self) -> usize {
+        let Some((name, rest)) = self.words.split_first() else { return 0 };
+        if text_of(name).as_deref() != Some("git") {
+            return 0;
+        }
+        let mut at = 0;
+        while let Some(word) = rest.get(at).filter(|word| word.first() == Some(&Sign::Char('-'))) {
+            at += 1 + usize::from(text_of(word).is_some_and(|word| GIT_TAKES.contains(&word.as_str())));
+        }
+        at.min(rest.len())
     }
 }
 

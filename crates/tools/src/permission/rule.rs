@@ -157,7 +157,8 @@ impl PermissionRule {
     }
 
     /// Matches the rule against one effect of a call. Ask and deny rules (`strictly`) match more than allow rules: a path covers all tools
-    /// that touch the file and everything inside a folder; a command covers the same program at another path.
+    /// that touch the file and everything inside a folder; a command covers the same program at another path, and git with options before
+    /// its subcommand.
     pub(super) fn fit(&self, act: &Act, strictly: bool) -> MatchCertainty {
         match (&self.about, act) {
             (RuleScope::All, Act::Call { names }) => {

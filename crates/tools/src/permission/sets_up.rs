@@ -7,7 +7,7 @@ const RUNNERS: [&str; 4] = ["npx", "bunx", "pnpx", "uvx"];
 /// Package managers that do so with a subcommand.
 const RUNNERS_BY: [&str; 5] = ["npm", "pnpm", "yarn", "bun", "uv"];
 /// Options of `git` with a value in the next word.
-const GIT_TAKES: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
+pub(super) const GIT_TAKES: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
 /// Git commands that write files of the work tree as a commit contains them, and no other content.
 const WORK_TREE: [&str; 15] = [
     "checkout",

@@ -35,10 +35,11 @@ pub enum PlaceOutcome {
     },
 }
 
-/// Returns the paths at which two scans differ.
+/// Returns the paths at which two scans differ. A path that the first one did not reach may have existed, so it is left out.
 pub(super) fn differences<'a>(before: &'a Places, after: &'a Places) -> Vec<&'a str> {
+    let is_known = |path: &&str| before.get(path).is_some() || before.has_reached(path);
     let mut paths: Vec<&str> =
-        before.keys().chain(after.keys()).map(String::as_str).filter(|path| before.get(*path) != after.get(*path)).collect();
+        before.paths().chain(after.paths()).filter(|path| before.get(path) != after.get(path)).filter(is_known).collect();
     paths.sort_unstable();
     paths.dedup();
     paths

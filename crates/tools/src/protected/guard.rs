@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     changes::{PlaceChange, PlaceOutcome, change_kind, differences, is_harmless, put_back},
-    scan::{Places, scan},
+    scan::{Places, ScanLimits, scan, scan_after},
 };
 use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, permission::Granted};
 
@@ -26,6 +26,7 @@ pub struct ProtectedPlaces {
     state: Arc<Mutex<State>>,
     changes: Arc<Mutex<Vec<PlaceChange>>>,
     asks_nobody: bool,
+    pub(super) limits: ScanLimits,
 }
 
 #[derive(Default)]
@@ -42,7 +43,7 @@ impl ProtectedPlaces {
     /// asked to approve changes.
     #[must_use]
     pub fn for_call(&self, asks: bool) -> Self {
-        Self { state: Arc::clone(&self.state), changes: Arc::default(), asks_nobody: !asks }
+        Self { state: Arc::clone(&self.state), changes: Arc::default(), asks_nobody: !asks, limits: self.limits }
     }
 
     /// Returns the changes by calls since the last use of this function.
@@ -88,7 +89,7 @@ impl ProtectedPlaces {
         let mut state = self.state();
         // If other calls are running, or the last scan was skipped, the earlier baseline applies.
         if state.baseline.is_none() {
-            state.baseline = Some(scan(folder, redactor));
+            state.baseline = Some(scan(folder, redactor, self.limits));
         }
         let number = state.next;
         state.next += 1;
@@ -99,7 +100,8 @@ impl ProtectedPlaces {
     /// Returns the places that calls changed without approval.
     fn unapproved(&self, folder: &ConfinedFolder, redactor: &Redactor) -> Vec<String> {
         let state = self.state();
-        let (Some(before), after) = (&state.baseline, scan(folder, redactor)) else { return Vec::new() };
+        let Some(before) = &state.baseline else { return Vec::new() };
+        let after = scan_after(before, folder, redactor, self.limits);
         let open = |path: &&str| !state.allows(folder, path, before, &after);
         differences(before, &after).into_iter().filter(open).map(str::to_owned).collect()
     }
@@ -107,7 +109,8 @@ impl ProtectedPlaces {
     /// Ends the watch of a call. Reverts unapproved changes, except at the `approved` paths.
     fn end(&self, folder: &ConfinedFolder, redactor: &Redactor, (number, approved): (u64, &[String])) -> Vec<PlaceChange> {
         let mut state = self.state();
-        let (Some(before), after) = (state.baseline.take(), scan(folder, redactor)) else { return Vec::new() };
+        let Some(before) = state.baseline.take() else { return Vec::new() };
+        let after = scan_after(&before, folder, redactor, self.limits);
         let mut changes = Vec::new();
         for path in differences(&before, &after) {
             let (was, is) = (before.get(path), after.get(path));
@@ -120,7 +123,7 @@ impl ProtectedPlaces {
         }
         state.running_calls.retain(|(known, _)| *known != number);
         if !state.running_calls.is_empty() {
-            state.baseline = Some(if changes.is_empty() { after } else { scan(folder, redactor) });
+            state.baseline = Some(if changes.is_empty() { after } else { scan_after(&before, folder, redactor, self.limits) });
         }
         changes
     }

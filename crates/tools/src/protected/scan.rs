@@ -1,7 +1,7 @@
 //! Scan of the protected places in a folder and of their content.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,11 +11,9 @@ use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, RESERVE
 
 use crate::secrets::{learn, passed_over};
 
-/// Maximum number of paths that are visited, and maximum depth. Those nearest to the top come first.
-const MAX_VISITED: usize = 50_000;
+/// Maximum depth.
 const MAX_DEPTH: usize = 16;
-/// Maximum number of files that are stored, and maximum size of their content.
-const MAX_KEPT: usize = 2_000;
+/// Maximum size of the stored content of a file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum number of credential files that are read.
 const MAX_LEARNED: usize = 200;
@@ -45,13 +43,48 @@ pub(super) enum Content {
     Stamped(Stamp),
 }
 
-/// State of each protected path, by its path relative to the working folder.
-pub(super) type Places = BTreeMap<String, Entry>;
+/// Limits of a scan.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScanLimits {
+    /// Maximum number of paths that are visited. Those nearest to the top come first.
+    pub(super) visited: usize,
+    /// Maximum number of files that are stored.
+    pub(super) stored: usize,
+}
+
+impl Default for ScanLimits {
+    fn default() -> Self {
+        Self { visited: 50_000, stored: 2_000 }
+    }
+}
+
+/// State of the protected paths that a scan has reached, by their paths relative to the working folder.
+#[derive(Default)]
+pub(super) struct Places {
+    found: BTreeMap<String, Entry>,
+    /// Paths that the scan did not reach, each with everything below it.
+    unreached: BTreeSet<PathBuf>,
+}
+
+impl Places {
+    pub(super) fn get(&self, path: &str) -> Option<&Entry> {
+        self.found.get(path)
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.found.keys().map(String::as_str)
+    }
+
+    /// Returns true if the scan would have found a protected file at this path.
+    pub(super) fn has_reached(&self, path: &str) -> bool {
+        !Path::new(path).ancestors().any(|above| self.unreached.contains(above))
+    }
+}
 
 /// Scans the protected places of a folder, and collects the secrets in credential files on the way, because a command may print any of
 /// them. Blocks.
-pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor) -> Places {
-    let mut scan = Scan { folder, redactor, found: Places::new(), looked_at: 0, learnt: 0 };
+pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits) -> Places {
+    let mut scan = Scan { folder, redactor, limits, places: Places::default(), looked_at: 0, learnt: 0 };
     let mut folders = vec![PathBuf::from(".")];
     for _ in 0..MAX_DEPTH {
         let mut below = Vec::new();
@@ -60,20 +93,36 @@ pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor) -> Places {
         }
         folders = below;
     }
-    scan.found
+    scan.places
+}
+
+/// Scans after a call. Also looks at the places of the scan `before` the call that this one does not reach. Blocks.
+pub(super) fn scan_after(before: &Places, folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits) -> Places {
+    let mut after = scan(folder, redactor, limits);
+    for path in before.paths() {
+        if after.get(path).is_none()
+            && !after.has_reached(path)
+            && let Some(entry) = entry_at(folder, Path::new(path))
+        {
+            after.found.insert(path.to_owned(), entry);
+        }
+    }
+    after
 }
 
 struct Scan<'a> {
     folder: &'a ConfinedFolder,
     redactor: &'a Redactor,
-    found: Places,
+    limits: ScanLimits,
+    places: Places,
     looked_at: usize,
     learnt: usize,
 }
 
 impl Scan<'_> {
     fn entries(&mut self, path: &Path) -> Vec<(PathBuf, EntryFacts)> {
-        if self.looked_at >= MAX_VISITED {
+        if self.looked_at >= self.limits.visited {
+            self.places.unreached.insert(path.to_path_buf());
             return Vec::new();
         }
         // A folder that is gone or may not be listed contains nothing that a command could have written.
@@ -109,8 +158,13 @@ impl Scan<'_> {
             match facts.kind {
                 EntryKind::Folder if is_repository(&name) => self.repository(&here, 0),
                 EntryKind::Folder if is_protected(&here) => self.all_in(&here),
-                EntryKind::Folder if !made_again && !is(&PASSED_OVER) && !is(&CACHE_FOLDERS) => below.push(here),
-                EntryKind::Folder | EntryKind::Other => {}
+                EntryKind::Folder if is(&PASSED_OVER) || is(&CACHE_FOLDERS) => {}
+                // A scan reaches it if the call removes the mark.
+                EntryKind::Folder if made_again => {
+                    self.places.unreached.insert(here);
+                }
+                EntryKind::Folder => below.push(here),
+                EntryKind::Other => {}
                 EntryKind::File if is_protected(&here) => self.keep(&here),
                 EntryKind::Link if is_protected(&here) || folder_of_such => self.keep(&here),
                 EntryKind::File | EntryKind::Link => {}
@@ -168,22 +222,30 @@ impl Scan<'_> {
     }
 
     fn keep(&mut self, path: &Path) {
-        let Some(name) = path.to_str().filter(|_| self.found.len() < MAX_KEPT) else { return };
-        let Ok(Some(facts)) = self.folder.entry(path) else { return };
-        let entry = match facts.kind {
-            EntryKind::Link => self.folder.read_link_entry(path).ok().map(Entry::Link),
-            EntryKind::File => {
-                let content = match self.folder.read_entry(path, MAX_FILE_BYTES) {
-                    Ok((bytes, _)) => Content::Stored(bytes.into()),
-                    Err(_) => Content::Stamped(facts.stamp),
-                };
-                Some(Entry::File { mode: facts.mode, content })
+        let Some(name) = path.to_str() else { return };
+        if self.places.found.len() < self.limits.stored {
+            if let Some(entry) = entry_at(self.folder, path) {
+                self.places.found.insert(name.to_owned(), entry);
             }
-            EntryKind::Folder | EntryKind::Other => None,
-        };
-        if let Some(entry) = entry {
-            self.found.insert(name.to_owned(), entry);
+        } else if let Ok(Some(EntryFacts { kind: EntryKind::File | EntryKind::Link, .. })) = self.folder.entry(path) {
+            self.places.unreached.insert(path.to_path_buf());
         }
+    }
+}
+
+/// Returns the state of the file or link at a path.
+fn entry_at(folder: &ConfinedFolder, path: &Path) -> Option<Entry> {
+    let facts = folder.entry(path).ok().flatten()?;
+    match facts.kind {
+        EntryKind::Link => folder.read_link_entry(path).ok().map(Entry::Link),
+        EntryKind::File => {
+            let content = match folder.read_entry(path, MAX_FILE_BYTES) {
+                Ok((bytes, _)) => Content::Stored(bytes.into()),
+                Err(_) => Content::Stamped(facts.stamp),
+            };
+            Some(Entry::File { mode: facts.mode, content })
+        }
+        EntryKind::Folder | EntryKind::Other => None,
     }
 }
 

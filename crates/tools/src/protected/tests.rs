@@ -4,7 +4,7 @@ use aime_sandbox::{ConfinedFolder, Confinement};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::*;
+use super::{scan::ScanLimits, *};
 use crate::{AskPerson, RuleLists, ToolContext, builtin};
 
 /// Returns a folder with a repository, one below it, and files of editors and shells.
@@ -25,9 +25,14 @@ fn place() -> (TempDir, ToolContext) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
+    let context = context_of(&folder);
+    (folder, context)
+}
+
+fn context_of(folder: &TempDir) -> ToolContext {
     let files = ConfinedFolder::open(folder.path()).unwrap();
     let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
-    (folder, ToolContext::new(files, environment).with_confinement(Confinement::off()))
+    ToolContext::new(files, environment).with_confinement(Confinement::off())
 }
 
 fn rules(allow: &[&str]) -> RuleLists {
@@ -187,6 +192,50 @@ async fn what_a_person_changes_between_calls_stays() {
         (message.as_str(), fs::read_to_string(folder.path().join(".envrc")).unwrap().as_str()),
         ("(nothing printed, exit code 0)", "mine")
     );
+}
+
+#[tokio::test]
+async fn files_beyond_the_limits_of_a_scan_stay() {
+    let visited = ScanLimits { visited: 4, ..ScanLimits::default() };
+    let stored = ScanLimits { stored: 3, ..ScanLimits::default() };
+    for (limits, files_to_build, script, is_put_back) in [
+        (visited, 10, "rm -rf build", false),
+        (stored, 10, "rm -rf build", false),
+        (visited, 10, "rm -rf build; echo evil > .envrc", true),
+        (stored, 10, "rm -rf build; echo evil > .envrc", true),
+        // This later scan reaches less.
+        (visited, 0, "mkdir build; for n in 1 2 3 4 5 6; do echo x > build/$n; done", false),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let built = (0..files_to_build).map(|number| format!("build/{number}/.envrc"));
+        for path in built.chain(["web/.envrc".to_owned(), "web/.vscode/settings.json".to_owned()]) {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "mine").unwrap();
+        }
+        let mut context = context_of(&folder);
+        context.protected.limits = limits;
+        let files = || all(&folder).into_iter().filter(|(path, _)| !path.starts_with("build/")).collect::<BTreeMap<_, _>>();
+        let before = files();
+        fs::write(folder.path().join("run.sh"), format!("{script}; rm -f run.sh\n")).unwrap();
+        let message = call(&context, "bash", hidden(script)).await;
+        assert_eq!(files(), before, "{script}: {message}");
+        assert_eq!(message.contains("[put back as it was: `.envrc`. "), is_put_back, "{script}: {message}");
+        assert!(is_put_back || !message.contains("put back"), "{script}: {message}");
+        assert!(!message.contains("`web/"), "{script}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn files_of_a_former_cache_stay() {
+    let (folder, context) = place();
+    for (path, text) in [("out/CACHEDIR.TAG", ""), ("out/copy/.envrc", "mine"), ("run.sh", "rm out/CACHEDIR.TAG")] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let message = call(&context, "bash", hidden("x")).await;
+    assert_eq!(fs::read_to_string(folder.path().join("out/copy/.envrc")).unwrap(), "mine", "{message}");
 }
 
 #[tokio::test]

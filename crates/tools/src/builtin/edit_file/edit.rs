@@ -110,13 +110,15 @@ fn with_line_ends(text: &str, old: &str, (wanted, new): (&str, &str), ignored: I
 }
 
 /// Handles an edit whose old text does not exist. Small models repeat a change, and revert it if the second attempt is an error. If the new
-/// text makes up whole lines of the file, the change therefore counts as made.
+/// text makes up whole lines of the file, and the old text lacks one of them, the change therefore counts as made.
 fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), String> {
     let new: Vec<&str> = edit.new_text.trim().lines().map(str::trim).collect();
+    let old: Vec<&str> = edit.old_text.lines().map(str::trim).collect();
+    let adds_a_line = new.iter().any(|line| !line.is_empty() && !old.contains(line));
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let made = lines.windows(new.len().max(1)).position(|window| window.iter().zip(&new).all(|(line, new)| line == new));
     match made {
-        Some(at) if !new.is_empty() => Ok((text.to_owned(), EditOutcome::Already { line: at + 1 })),
+        Some(at) if adds_a_line => Ok((text.to_owned(), EditOutcome::Already { line: at + 1 })),
         _ => Err(format!("old_text is not in `{path}`. {}", near_miss(text, &edit.old_text))),
     }
 }

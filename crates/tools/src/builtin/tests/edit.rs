@@ -68,6 +68,8 @@ async fn a_change_that_is_made_already_is_no_error() {
         ("port = 8080", "90", None),
         ("port = 8080", "", None),
         ("port = 8080", "port = 9091", None),
+        // Lines that stay prove nothing.
+        ("port = 8080\n  debug = false", "  debug = false", None),
     ];
     for (old, new, line) in table {
         let place = Place::new(&[("f", file)]);
