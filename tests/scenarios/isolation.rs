@@ -377,6 +377,35 @@ fn refused_work_is_not_merged() {
     assert!(evidence.contains("it changed `noise.txt`, which was put back"), "{evidence}");
 }
 
+/// Work that is refused for good stays in its private folder. The lead and the next worker learn where that is.
+// Requirement: 9.1
+#[test]
+fn refused_work_is_named_with_its_folder() {
+    let mut checked = actor("a", "A-PART", &[]);
+    checked["completion_criteria"] = json!([{"command": "grep right a.txt"}]);
+    let another = json!({"op": "add_task", "task": actor("c", "C-PART", &[]), "replaces": ["a"]});
+    let lead = [
+        Reply::call("submit_plan", plan(&[checked, actor("b", "B-PART", &[])])),
+        Reply::call("change_plan", json!({"reasoning": "another way", "changes": [another]})),
+        done("All is done."),
+    ];
+    let script = Script::new()
+        .on(When::tool("submit_plan"), lead)
+        .on(When::tools().and_contains("C-PART").and_turn(0), [bash("echo right > a.txt")])
+        .on(When::tools().and_contains("C-PART"), [done("c is done")])
+        .on(a(0), [bash("echo wrong > a.txt")])
+        .on(a(1), [done("I changed a.txt")])
+        .on(b(0), [done("b is done")]);
+    let world = World::led(script).settings(&format!("{SETTINGS}[triggers]\nmax_retries = 0\n"));
+    let ended = world.aime(["run", "do it", "--mode", "complex", "--run-id", "r", "--approve", "all", "--output", "json"]).must(0);
+    let folder = ".aime/runs/r/private/a-1/folder";
+    let lead = world.actor_requests("The plan is in trouble.").iter().map(messages_text).collect::<String>();
+    assert!(lead.contains(&format!("its changes are not in the working folder, but kept in {folder}")), "{lead}\n{ended}");
+    let of_next = world.actor_requests("C-PART").iter().map(messages_text).filter(|text| !text.contains("A-PART")).collect::<String>();
+    assert!(of_next.contains(&format!("It is kept in `{folder}`")) && !of_next.contains("Look at what is there"), "{of_next}\n{ended}");
+    assert_eq!((world.read("a.txt").as_str(), world.read(&format!("{folder}/a.txt")).as_str()), ("right\n", "wrong\n"), "{ended}");
+}
+
 /// A call of a tool task works in a copy as an actor does.
 // Requirement: 9.1
 #[test]

@@ -11,11 +11,10 @@ use aime_progress_management::{ActorId, InvalidId, Origin, PlanId, ReasoningEffo
 use aime_tools::{Approval, DELEGATE_TASK, ModelClasses, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
 use crate::{
-    ActorInput, ActorPromptError, ActorSettings, ActorSpec, ProfileCatalog, Prompts, Selection,
+    ActorInput, ActorPromptError, ActorSettings, ActorSpec, Profile, ProfileCatalog, Prompts, Selection,
     actor_tools::KnownTools,
     prompts::{SystemContext, TaskContext},
-    select,
-    select::{must_write_files, named_files},
+    select::{must_write_files, named_files, select},
     spec::effect_prefix,
     text::{cut, cut_with_note, id_text},
     work::names_work,
@@ -159,6 +158,12 @@ impl<'a> ActorContext<'a> {
         self
     }
 
+    /// Returns the role and the limits of the model of a task's actor with this profile.
+    fn model_of<'b>(&'b self, profile: &'b Profile, task: &'b TaskSpec) -> (&'b str, ModelLimits) {
+        let model = task.model.as_deref().or(profile.model.as_deref()).unwrap_or(self.model);
+        (model, if profile.agent { AGENT_LIMITS } else { (self.limits)(model) })
+    }
+
     /// Declares that no person can answer questions.
     #[must_use]
     pub const fn unattended(mut self) -> Self {
@@ -278,13 +283,9 @@ impl ActorFactory {
         }
         let delegated = context.delegated.as_ref();
         let standing = delegated.map(Delegated::standing).transpose()?.unwrap_or_default();
-        let mut selection = match delegated.and_then(|delegated| delegated.profile) {
-            Some(profile) => self.select_named(profile)?,
-            None => select(&self.profiles, task, context.category),
-        };
+        let mut selection = self.select(task, context)?;
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
-        let model = task.model.as_deref().or(profile.model.as_deref()).unwrap_or(context.model);
-        let limits = if profile.agent { AGENT_LIMITS } else { (context.limits)(model) };
+        let (model, limits) = context.model_of(profile, task);
         let class = context.classes.of(limits);
         let small = profile.small_model.as_ref().filter(|_| class.simple_tools);
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
@@ -400,6 +401,22 @@ impl ActorFactory {
         let phrase = |text: &str| text.split([':', ';']).next().unwrap_or_default().trim().trim_end_matches('.').to_lowercase();
         let profiles: Vec<String> = self.profiles.iter().map(|known| format!("{} ({})", known.name, phrase(&known.description))).collect();
         format!("Chosen for you if absent. One of {}", profiles.join(", "))
+    }
+
+    /// Returns whether the actor that [`compose`](Self::compose) makes for a task may change files, by its profile.
+    #[must_use]
+    pub fn may_write(&self, task: &TaskSpec, context: &ActorContext<'_>) -> bool {
+        let selection = self.select(task, context).ok();
+        selection.and_then(|selection| self.profiles.get(&selection.profile)).is_none_or(|profile| !profile.read_only())
+    }
+
+    /// Selects the profile for a task: the one that a delegating actor names, or the one that fits the task.
+    fn select(&self, task: &TaskSpec, context: &ActorContext<'_>) -> Result<Selection, ComposeError> {
+        if let Some(profile) = context.delegated.as_ref().and_then(|delegated| delegated.profile) {
+            return self.select_named(profile);
+        }
+        let has_simple_tools = |profile: &Profile| context.classes.of(context.model_of(profile, task).1).simple_tools;
+        Ok(select(&self.profiles, task, context.category, has_simple_tools))
     }
 
     /// Selects the profile that a delegating actor names.

@@ -11,6 +11,8 @@ use crate::{
     text::cut,
 };
 
+/// Tool that asks a person.
+pub(crate) const ASK_HUMAN: &str = "ask_human";
 /// Length up to which a tool result is not worth replacing, in characters.
 const SHORT: usize = 200;
 /// Length of the beginning that remains of a removed result, in characters.
@@ -45,9 +47,9 @@ pub(crate) struct History {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Speaker {
-    /// A person: compaction keeps the text as long as the turn.
+    /// A person, or the run on what it expects of the actor: compaction keeps the text as long as the turn.
     Person,
-    /// The runtime: compaction drops the text of older results.
+    /// The runtime, on how to go on: compaction drops the text of older results.
     Runtime,
 }
 
@@ -297,12 +299,13 @@ pub(crate) enum Removal<'a> {
     Beginning { read_only: &'a dyn Fn(&str) -> bool },
 }
 
-/// Returns the replacement for a result of the tool `name`, or none if it would not be shorter or the result was removed before.
+/// Returns the replacement for a result of the tool `name`, or none if it would not be shorter, the result was removed before, or it is a
+/// person's answer.
 fn removed(name: &str, content: &str, removal: Removal<'_>) -> Option<String> {
     let length = content.chars().count();
     let removed = format!("[output of {name} removed, ");
     // The last line of a marked text is its end mark, so it never matches this test.
-    if length <= SHORT || content.lines().next_back().is_some_and(|line| line.starts_with(&removed)) {
+    if length <= SHORT || name == ASK_HUMAN || content.lines().next_back().is_some_and(|line| line.starts_with(&removed)) {
         return None;
     }
     let Removal::Beginning { read_only } = removal else {

@@ -30,5 +30,5 @@ pub use prompts::{ActorPromptError, Prompts};
 pub use actor_tools::ActorTools;
 pub(crate) use repeats::{ABORT_AFTER_REPEATS, CONCLUDE_AFTER_REPEATS, WARN_AFTER_REPEATS};
 pub use run::{RunError, run};
-pub use select::{Selection, select};
+pub use select::Selection;
 pub use spec::{ActorInput, ActorSettings, ActorSpec, LEAD_PREFIX, LeadSettings, LeadWake, PersonMessage, effect_prefix};

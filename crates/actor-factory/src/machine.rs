@@ -24,12 +24,12 @@ use aime_progress_management::{Conclusion, Origin, ProgressEvent, TodoItem};
 use aime_tools::{SeenFiles, ToolRouter, ToolSpec};
 use serde::{Deserialize, Serialize};
 
-use self::turn::Turn;
 pub use self::{
     fact::{ActorEffect, ActorFact, ModelAnswer, ModelFault, QuestionKind},
     lead::{ActorOutput, LeadRest, last_wake},
     status::{ActorStatus, ActorStep, IllegalStep},
 };
+use self::{messages::AnsweredQuestion, turn::Turn};
 use crate::{
     ActorInput, PersonMessage,
     history::{History, TokenMeter},
@@ -89,6 +89,12 @@ pub struct ActorMachine {
     /// Messages of people that are in the history.
     #[serde(default)]
     read_messages: Vec<PersonMessage>,
+    /// What the actor asked people, with their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    answered: Vec<AnsweredQuestion>,
+    /// Why the last result was not accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    returned: Option<String>,
     /// True if the actor was copied into a fork and was not told yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_forked: bool,
@@ -257,6 +263,8 @@ impl ActorMachine {
             note_due: false,
             unread_messages: input.messages.clone(),
             read_messages: Vec::new(),
+            answered: Vec::new(),
+            returned: None,
             is_forked: false,
             plain_in_row: 0,
             unread_in_row: 0,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::Bound};
 
 use aime_progress_management::{Check, Criterion, FileFact, TaskSpec};
-use aime_tools::CAPABILITIES;
+use aime_tools::{CAPABILITIES, capabilities_of};
 
 use crate::{Complexity, Profile, ProfileCatalog};
 
@@ -104,9 +104,11 @@ const FILES: [&str; 13] =
 ///
 /// The task's own profile wins if it exists. Otherwise each profile scores by the words of the task (`domains`, `capabilities`), by the
 /// apparent difficulty, by the category of the goal and by the bundles that the task names; the default profile wins a tie. A task whose
-/// words imply writing gets a read-only profile only if it names one.
+/// words imply writing gets a read-only profile only if it names one. Words do not prove that a task only reads, so a read-only profile
+/// with the most points is replaced by the default one, unless all bundles of the task read, or `has_simple_tools` returns true for the
+/// profile: its actors have a small model.
 #[must_use]
-pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Selection {
+pub(crate) fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str, has_simple_tools: impl Fn(&Profile) -> bool) -> Selection {
     let words = TaskWords::of(task);
     let needs = needs(&words);
     let mut reasons = Vec::new();
@@ -138,18 +140,30 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
             }
         }
     }
+    let is_guess = |profile: &Profile| profile.read_only() && !has_simple_tools(profile) && !only_reads(task);
     let best = scored.into_iter().next();
-    let profile = match best {
-        Some((profile, _, why)) => {
+    let profile = match (best, fallback) {
+        (Some((best, ..)), Some(fallback)) if is_guess(best) && best.name != fallback.name => {
+            let (best, fallback) = (&best.name, &fallback.name);
+            reasons.push(format!("`{fallback}` does it: `{best}` fits the words but is read-only, and the plan does not name it"));
+            fallback.clone()
+        }
+        (Some((profile, _, why)), _) => {
             if why.is_empty() {
                 reasons.push(format!("`{}` is the default: nothing in the task speaks for another", profile.name));
             }
             reasons.extend(why);
             profile.name.clone()
         }
-        None => crate::profile::DEFAULT_PROFILE.to_owned(),
+        (None, _) => crate::profile::DEFAULT_PROFILE.to_owned(),
     };
     Selection { profile, reasons, scores }
+}
+
+/// Returns true if the bundles of a task give tools that read, and no others.
+fn only_reads(task: &TaskSpec) -> bool {
+    let mut given = task.bundles.iter().flat_map(|bundle| capabilities_of(bundle)).peekable();
+    given.peek().is_some() && given.all(|capability| capability.name == "search")
 }
 
 /// Returns the bundles for the capabilities that the task's words imply and that the profile has.

@@ -121,6 +121,7 @@ call-refused = a person refused the call
 call-in-doubt = {$tool} was begun ({$id}) and cut off before its end, and its outcome is unknown
 tool-unknown = Unknown tool: {$tool}
 reported-done = reported as done, but {$reason}
+reported-done-unmerged = reported as done, but {$reason}; its changes are not in the working folder, but kept in {$folder}
 criterion-fails = "{$criterion}" does not hold: {$reason}
 criterion-unchecked = "{$criterion}" was not checked: {$reason}
 
@@ -279,6 +280,9 @@ no-agent = no agent is configured for the profile `{$profile}`
 agent-is-local = profile `{$profile}` is an external agent, which works in local runs only: give the task another profile
 actor-step = an actor that is {$status} cannot take the step {$step}
 private-not-made = the private folder of the task cannot be made: {$reason}
+private-in-turn = tasks took turns in the working folder, because it cannot be copied for them: {$reason}
+private-ignored = ignored files in private folders were not merged: {$paths}
+private-ignored-more = ignored files in private folders were not merged: {$paths} and {$more} more
 private-versions-kept = versions that are not in the working folder are kept in {$folder}
 private-folders-stay = the private folders of the run stay in {$folder}: {$reason}
 private-not-merged = the changes of the task cannot be merged with the working folder: {$reason}

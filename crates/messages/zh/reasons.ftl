@@ -106,6 +106,7 @@ call-refused = 用户拒绝了调用
 call-in-doubt = {$tool} 已经开始（{$id}），但在结束前中断，结果未知
 tool-unknown = 没有这个工具：{$tool}
 reported-done = 报告已完成，但是 {$reason}
+reported-done-unmerged = 报告已完成，但是 {$reason}；其更改不在工作文件夹中，而是保存在 {$folder}
 criterion-fails = “{$criterion}”不成立：{$reason}
 criterion-unchecked = “{$criterion}”没有检查：{$reason}
 
@@ -234,6 +235,9 @@ no-agent = 没有为角色 `{$profile}` 配置外部智能体
 agent-is-local = 角色 `{$profile}` 是外部智能体，只能用于本地运行：请给任务换一个角色
 actor-step = 状态为 {$status} 的执行者不能执行步骤 {$step}
 private-not-made = 无法创建任务的私有文件夹：{$reason}
+private-in-turn = 任务在工作文件夹中轮流执行，因为无法为它们复制该文件夹：{$reason}
+private-ignored = 私有文件夹中被忽略的文件没有合并：{$paths}
+private-ignored-more = 私有文件夹中被忽略的文件没有合并：{$paths} 等，另有 {$more} 个
 private-versions-kept = 不在工作文件夹中的版本保存在 {$folder}
 private-folders-stay = 运行的私有文件夹留在 {$folder}：{$reason}
 private-not-merged = 无法把任务的更改合并到工作文件夹：{$reason}

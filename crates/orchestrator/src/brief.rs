@@ -127,7 +127,13 @@ fn results(state: &ProgressState, task: &Task, dependencies: Vec<&TaskId>, marks
         } else {
             text
         };
-        Some(format!("### {head}\n{text}\nLook at what is there, keep what holds, and do the rest another way."))
+        let look = match &conclusion.unmerged {
+            Some(folder) => format!(
+                "Nothing of it is in your folder. It is kept in `{folder}` of the working folder, where commands can read it: copy what holds"
+            ),
+            None => "Look at what is there, keep what holds".to_owned(),
+        };
+        Some(format!("### {head}\n{text}\n{look}, and do the rest another way."))
     };
     for before in replaced(state, &task.spec.id) {
         parts.extend(marked_attempt(before, &format!("The task `{}`, which this one replaces, failed", before.spec.id)));
@@ -156,7 +162,8 @@ fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
         lines.push(format!("It had reported:\n{text}"));
     }
     if !conclusion.references.is_empty() {
-        lines.push(format!("It made or changed: {}", conclusion.references.join(", ")));
+        let there = if conclusion.unmerged.is_some() { " there" } else { "" };
+        lines.push(format!("It made or changed{there}: {}", conclusion.references.join(", ")));
     }
     Some(lines.join("\n"))
 }

@@ -268,6 +268,11 @@ pub enum RunFact {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_over: bool,
     },
+    /// The attempt at a task has ended, and its criteria are about to be checked.
+    CheckStarted {
+        /// The task.
+        task: TaskId,
+    },
     /// The changes in the private folder of a task were merged into the working folder, or conflict with it.
     ChangesMerged {
         /// The task.

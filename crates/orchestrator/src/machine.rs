@@ -95,7 +95,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
-    const SNAPSHOT: Option<u32> = Some(12);
+    const SNAPSHOT: Option<u32> = Some(13);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;
@@ -175,6 +175,7 @@ impl Machine for RunMachine {
             | RunFact::HookActed { .. }
             | RunFact::UndoLost { .. }
             | RunFact::FolderAwaited { .. }
+            | RunFact::CheckStarted { .. }
             | RunFact::ChangesMerged { .. }
             | RunFact::FileChanged { .. }
             | RunFact::CriterionTried { .. }

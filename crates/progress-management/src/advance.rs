@@ -55,6 +55,7 @@ impl Conclusion {
             checks: Vec::new(),
             needs: None,
             origins: Vec::new(),
+            unmerged: None,
         }
     }
 

@@ -339,8 +339,9 @@ impl ProgressState {
             }
             ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes, .. } => {
                 self.task_mut_if_any(task.as_ref())?;
-                if task.is_none() {
-                    self.success_criterion_checked(criterion, *passed);
+                match task {
+                    Some(_) => self.moved(at),
+                    None => self.success_criterion_checked(criterion, *passed),
                 }
                 self.checked.retain(|known| known.task != *task || known.criterion != *criterion);
                 self.checked.push(CheckedCriterion {

@@ -162,6 +162,9 @@ pub struct Conclusion {
     /// Untrusted origins of the texts that this conclusion may be based on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
+    /// Folder that holds the changes of the attempt if they were not merged, relative to the working folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
 }
 
 /// Kind of failure of an attempt, if it decides what happens next.

@@ -92,7 +92,8 @@ impl NewBranch {
     pub async fn begin(folder: &Path, place: &Path, path: OsString) -> Result<Option<Self>, WorkTreeError> {
         create_folder(place).await?;
         let place = tempfile::tempdir_in(place).map_err(of(place))?;
-        let plain = Git { repository: place.path().to_owned(), folder: folder.to_owned(), path, index: None };
+        let plain =
+            Git { repository: place.path().to_owned(), folder: folder.to_owned(), path, index: None, user_settings: "/dev/null".into() };
         let ask = async |option: &str| plain.run_plain(["rev-parse".into(), option.into()].into(), Vec::new()).await;
         let (repository, outermost, prefix) =
             (ask("--absolute-git-dir").await?, ask("--show-toplevel").await?, ask("--show-prefix").await?);

@@ -47,6 +47,8 @@ pub(crate) struct Git {
     pub(crate) path: OsString,
     /// Index file, if not that of the repository.
     pub(crate) index: Option<PathBuf>,
+    /// File in the place of the user's settings.
+    pub(crate) user_settings: PathBuf,
 }
 
 /// Output of a command, and how it ended.
@@ -106,10 +108,11 @@ impl Git {
     fn environment(&self) -> BTreeMap<OsString, OsString> {
         // Fixed formats, so that all hosts write the same with every version of git.
         let forms = [("GIT_DEFAULT_HASH", "sha1"), ("GIT_DEFAULT_REF_FORMAT", "files")];
-        let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
+        let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
         let all = fixed.into_iter().chain(forms).chain(NOBODY).map(|(name, value)| (name.into(), value.into()));
         let index = self.index.iter().map(|index| ("GIT_INDEX_FILE".into(), index.into()));
-        all.chain([("PATH".into(), self.path.clone()), ("HOME".into(), self.repository.clone().into())]).chain(index).collect()
+        let places = [("HOME".into(), self.repository.clone().into()), ("GIT_CONFIG_GLOBAL".into(), self.user_settings.clone().into())];
+        all.chain([("PATH".into(), self.path.clone())]).chain(places).chain(index).collect()
     }
 }
 

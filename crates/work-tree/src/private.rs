@@ -1,6 +1,7 @@
 //! Private folders: concurrent work, each in a folder of its own, whose changes are merged into the shared folder.
 
 mod effects;
+mod ignored;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -40,8 +41,22 @@ const REPOSITORY: &str = "repository";
 const READS: &str = "reads";
 /// File beside a private folder: its state when a check began that is to leave no effects.
 const CHECKED: &str = "checked";
-/// Sections of a repository's settings that its private copies have, too.
-const SHOWN: [&str; 11] = ["alias", "branch", "color", "diff", "filter", "lfs", "merge", "pull", "push", "remote", "user"];
+/// Settings of a repository that its private copies have, too: sections, and single ones.
+const SHOWN: [&str; 13] = [
+    "alias",
+    "branch",
+    "color",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "diff",
+    "filter",
+    "lfs",
+    "merge",
+    "pull",
+    "push",
+    "remote",
+    "user",
+];
 /// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
@@ -137,7 +152,7 @@ impl PrivateFolders {
     }
 
     /// Returns the private folder with this name. A new one is a copy of the shared folder with the `extras`, but without the other files that
-    /// `.gitignore` excludes; an existing one stays unchanged.
+    /// `.gitignore` excludes and the repository does not track; an existing one stays unchanged.
     ///
     /// # Errors
     /// [`WorkTreeError`].
@@ -156,6 +171,7 @@ impl PrivateFolders {
             let now = self.now().await?;
             let tree = self.private(&new, &index);
             tree.reset(&now).await?;
+            tree.copy_permissions(&self.shared.git.folder).await?;
             let mut reads = Vec::new();
             for repository in [PathBuf::new()].into_iter().chain(self.shared.submodules().await?) {
                 reads.extend(tree.lend_repository(&self.shared.git.folder, &repository, &extras.link).await?);
@@ -312,6 +328,7 @@ impl PrivateFolders {
     /// Records the shared folder.
     async fn now(&self) -> Result<Commit, WorkTreeError> {
         let path = self.place.join(SHARED);
+        self.add_tracked().await?;
         let now = self.shared.record(commit(&path).await?.as_ref(), &[]).await?;
         write_whole(&path, now.as_str()).await?;
         Ok(now)
@@ -445,19 +462,41 @@ impl WorkTree {
         create_folder(&own.join("info")).await?;
         write(&own.join("info/exclude"), &excluded(excludes.iter().filter_map(|path| path.strip_prefix(inside).ok()))).await?;
         let objects = fs::read(own.join("objects/info/alternates")).await.ok().map(line);
-        let listing = [OsStr::new("-C"), original.as_os_str(), OsStr::new("ls-files"), OsStr::new("--stage"), OsStr::new("-z")];
-        let index = plain.run_plain(listing.map(OsString::from).into(), Vec::new()).await?;
-        if index.code != 0 {
-            return Err(index.refused());
+        let ask = async |arguments: &[&str]| {
+            let place = [OsString::from("-C"), original.clone().into()];
+            let output = plain.run_plain(place.into_iter().chain(arguments.iter().map(OsString::from)).collect(), Vec::new()).await?;
+            if output.code == 0 { Ok(output.stdout) } else { Err(output.refused()) }
+        };
+        let (index, skipped) = read_index(&ask(&["ls-files", "-t", "--stage", "-z"]).await?);
+        let sparse = original.join(as_path(line(ask(&["rev-parse", "--git-path", "info/sparse-checkout"]).await?).as_bytes()));
+        match fs::copy(&sparse, own.join("info/sparse-checkout")).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(of(&sparse)(error)),
+            _ => {}
         }
         let lent = Git { repository: own.clone(), folder, ..plain.clone() };
-        lent.run_ok_with_input(&["update-index", "-z", "--index-info"], index.stdout).await?;
+        lent.run_ok_with_input(&["update-index", "-z", "--index-info"], index).await?;
+        lent.run_ok_with_input(&["update-index", "-z", "--skip-worktree", "--stdin"], skipped).await?;
         // It fails if files were changed.
         lent.run(&["update-index", "-q", "--refresh"], Vec::new()).await?;
         // The settings may name programs, which only confined commands start. So they come last.
         show_as(&plain, &original, &own).await?;
         Ok(objects)
     }
+}
+
+/// Reads the output of `git ls-files -t --stage -z`. Returns the lines of the index, and the paths whose files are not in the folder.
+fn read_index(listed: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut index, mut skipped) = (Vec::new(), Vec::new());
+    // `S MODE OBJECT STAGE<tab>PATH`, where `S` is the tag of files that are left out.
+    for (tag, entry) in paths(listed).filter_map(|line| line.split_at_checked(2)) {
+        index.extend_from_slice(entry);
+        index.push(0);
+        if let (b"S ", Some(path)) = (tag, entry.splitn(2, |byte| *byte == b'\t').nth(1)) {
+            skipped.extend_from_slice(path);
+            skipped.push(0);
+        }
+    }
+    (index, skipped)
 }
 
 /// Makes a clone show what its original shows: references, settings and logs.
@@ -476,7 +515,9 @@ async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTre
     let fetch = ["fetch", "--quiet", "--no-tags", "--update-head-ok", "--update-shallow", "--no-write-fetch-head", "--"].map(OsStr::new);
     let references = [original.as_os_str(), OsStr::new("+refs/*:refs/*")];
     run(of_clone(), &[fetch.as_slice(), &references].concat()).await?;
-    let listing = [original.as_os_str(), OsStr::new("config"), OsStr::new("--local"), OsStr::new("--list"), OsStr::new("-z")];
+    // Those of a worktree, too.
+    let listing = ["config", "--no-includes", "--list", "-z"].map(OsStr::new);
+    let listing = [[original.as_os_str()].as_slice(), &listing].concat();
     let listed = run("-C".into(), &listing).await?;
     let settings = fs::read_to_string(clone.join("config")).await.map_err(of(clone))?;
     let shown = shown_settings(&String::from_utf8_lossy(&listed));
@@ -492,7 +533,7 @@ async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTre
     Ok(())
 }
 
-/// Returns the settings of [`SHOWN`] sections in the form of a file; `listed` is the output of `git config --list -z`.
+/// Returns the [`SHOWN`] settings in the form of a file; `listed` is the output of `git config --list -z`.
 fn shown_settings(listed: &str) -> String {
     let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     let entry = |entry: &str| {
@@ -500,7 +541,7 @@ fn shown_settings(listed: &str) -> String {
         let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
         let ((path, name), section) = (key.rsplit_once('.')?, key.split('.').next()?);
         let inner = path.strip_prefix(section)?.strip_prefix('.').map(|inner| format!(" \"{}\"", escaped(inner))).unwrap_or_default();
-        SHOWN.contains(&section).then(|| format!("[{section}{inner}]\n\t{name} = \"{}\"\n", escaped(value)))
+        (SHOWN.contains(&section) || SHOWN.contains(&key)).then(|| format!("[{section}{inner}]\n\t{name} = \"{}\"\n", escaped(value)))
     };
     listed.split('\0').filter_map(entry).collect()
 }

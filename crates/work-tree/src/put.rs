@@ -35,7 +35,7 @@ impl WorkTree {
         staged.run_ok_with_input(&["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
         // A state that travels holds data of the runtime's own, too.
         let folder = ConfinedFolder::open(folder)?.with_reserved();
-        let staged = ConfinedFolder::open(&files)?;
+        let staged = ConfinedFolder::open(&files)?.with_reserved();
         for path in paths(&removed) {
             // A name such as `~` is that of a file here.
             let (folder, path) = (folder.clone(), Path::new(".").join(as_path(path)));
@@ -46,6 +46,13 @@ impl WorkTree {
             step(move || replace(&folder, &staged, &path)).await?;
         }
         self.git.run_ok(&["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
+    }
+
+    /// Gives the files of the folder, which nobody else uses yet, the permissions that they have in another folder.
+    pub(crate) async fn copy_permissions(&self, from: &Path) -> Result<(), WorkTreeError> {
+        let listed = self.git.run_ok(&["ls-files", "-z"]).await?;
+        let (from, to) = (ConfinedFolder::open(from)?, ConfinedFolder::open(&self.git.folder)?.with_reserved());
+        step(move || paths(&listed).try_for_each(|path| keep_permissions(&from, &to, &Path::new(".").join(as_path(path))))).await
     }
 }
 
@@ -77,7 +84,29 @@ fn replace(folder: &ConfinedFolder, staged: &ConfinedFolder, path: &Path) -> Res
         // Obstacles were looked for before, so only empty folders are left.
         remove_folders(folder, path)?;
     }
+    keep_permissions(folder, staged, path)?;
     folder.take_entry(path, staged, path)
+}
+
+/// Gives a staged file the permissions of the file that it replaces.
+fn keep_permissions(folder: &ConfinedFolder, staged: &ConfinedFolder, path: &Path) -> Result<(), FileError> {
+    let (Some(old), Some(new)) = (folder.entry(path)?, staged.entry(path)?) else { return Ok(()) };
+    let mode = kept_mode(old.mode, new.mode);
+    if [old.kind, new.kind] == [EntryKind::File; 2] && mode != new.mode {
+        staged.set_mode(path, mode)?;
+    }
+    Ok(())
+}
+
+/// Returns the mode of a file that had the mode `old`. Of the mode in a state, only whether it is executable counts.
+const fn kept_mode(old: u32, in_state: u32) -> u32 {
+    let old = old & 0o777;
+    match (old & 0o100 != 0, in_state & 0o100 != 0) {
+        // Those who may read it may execute it.
+        (false, true) => old | ((old & 0o444) >> 2),
+        (true, false) => old & !0o111,
+        _ => old,
+    }
 }
 
 /// Removes a folder that contains nothing but folders.
@@ -99,4 +128,24 @@ fn is_same_device(one: &Path, other: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_same_device(one: &Path, other: &Path) -> bool {
     one.components().next() == other.components().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept_mode;
+
+    #[test]
+    fn only_execution_comes_from_the_state() {
+        for (old, in_state, expected) in [
+            (0o644, 0o644, 0o644),
+            (0o600, 0o644, 0o600),
+            (0o600, 0o755, 0o700),
+            (0o640, 0o755, 0o750),
+            (0o744, 0o755, 0o744),
+            (0o755, 0o644, 0o644),
+            (0o4711, 0o644, 0o600),
+        ] {
+            assert_eq!(kept_mode(old, in_state), expected, "{old:o} {in_state:o}");
+        }
+    }
 }

@@ -26,7 +26,12 @@ pub(crate) const OWN: &str = ".aime";
 /// Names of the new files by which [`ConfinedFolder`](aime_sandbox::ConfinedFolder) replaces others.
 const TEMPORARY: &str = ".aime-[0-9]*-[0-9]*.tmp";
 /// Attributes that keep bytes unchanged, whatever `.gitattributes` in the folder say.
-const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
+/// Conflict markers have the length by which they are found.
+const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding conflict-marker-size=7\n";
+/// File in the repository, in the place of the user's settings.
+const USER_SETTINGS: &str = "aime-settings";
+/// Its content: the folder may belong to another user. `git` takes this setting from files only where it starts a second `git`.
+const ANY_OWNER: &str = "[safe]\n\tdirectory = *\n";
 /// Author of states that are no one's work: the beginning of a run, or a merge.
 pub(crate) const NOBODY: &str = "aime";
 /// The part of it that is transferred: data that tools keep for a run.
@@ -62,8 +67,12 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`] if the repository cannot be created, or if there is no `git` 2.38 or later.
     pub async fn open(folder: &Path, repository: &Path, path: OsString) -> Result<Self, WorkTreeError> {
-        let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None };
         create_folder(repository).await?;
+        let user_settings = repository.join(USER_SETTINGS);
+        if !fs::read(&user_settings).await.is_ok_and(|found| found == ANY_OWNER.as_bytes()) {
+            write(&user_settings, ANY_OWNER).await?;
+        }
+        let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None, user_settings };
         // In an existing repository this completes an interrupted initialization.
         git.run_ok(&["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");
@@ -84,7 +93,7 @@ impl WorkTree {
         write_whole(&self.exclude(), &(caches + &excluded(all))).await
     }
 
-    fn exclude(&self) -> PathBuf {
+    pub(crate) fn exclude(&self) -> PathBuf {
         self.git.repository.join("info/exclude")
     }
 
@@ -450,14 +459,20 @@ pub(crate) fn is_there(folder: &Path, path: &Path) -> bool {
 pub(crate) fn excluded<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
     let mut lines = format!("{TEMPORARY}\n");
     for path in paths {
-        lines.push('/');
-        for letter in path.to_string_lossy().chars() {
-            lines.extend((r"*?[\ ".contains(letter)).then_some('\\'));
-            lines.push(letter);
-        }
+        lines.push_str(&exclusion(path));
         lines.push('\n');
     }
     lines
+}
+
+/// Returns the pattern that excludes a path.
+pub(crate) fn exclusion(path: &Path) -> String {
+    let mut pattern = String::from("/");
+    for letter in path.to_string_lossy().chars() {
+        pattern.extend((r"*?[\ ".contains(letter)).then_some('\\'));
+        pattern.push(letter);
+    }
+    pattern
 }
 
 /// Returns the paths in a list of `git` with `-z`.

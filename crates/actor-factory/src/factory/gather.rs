@@ -6,12 +6,11 @@ use aime_progress_management::TaskSpec;
 use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of};
 
 use super::{ActorContext, ComposeError};
-use crate::{Profile, SmallModel, prompts::ToolNote, select::needed_bundles};
+use crate::{Profile, SmallModel, history::ASK_HUMAN, prompts::ToolNote, select::needed_bundles};
 
 /// Bundle that every actor gets. Its tool `ask_human` is left out if no person can answer.
 const COORDINATION: &str = "coordination";
 const TERMINATE: &str = "terminate";
-const ASK_HUMAN: &str = "ask_human";
 const BASH: &str = "bash";
 /// Tools for commands that `bash` left running.
 const OF_BACKGROUND: [&str; 2] = ["bash_output", "bash_kill"];

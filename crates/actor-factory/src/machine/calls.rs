@@ -4,12 +4,14 @@ use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_messages::Message;
 use aime_progress_management::{CallOutcome, Origin, ProgressEvent, QuestionId};
 use aime_tools::{
-    ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall, origin_of,
+    AskHuman, ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall,
+    origin_of,
 };
 use serde_json::Value;
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
+    messages::AnsweredQuestion,
     think::SHOWN,
     turn::{Call, CallProgress, CallState, harmless, is_end},
 };
@@ -60,9 +62,6 @@ impl ActorMachine {
             let was_tried = call.fault.is_some();
             if let Some(call) = self.call_mut(index) {
                 call.skipped = !was_tried;
-            }
-            if was_tried {
-                self.note_malformed(index);
             }
             self.finish(index, fault, CallOutcome::Error, 0, out);
             return;
@@ -264,7 +263,12 @@ impl ActorMachine {
         };
         out.emit(ProgressEvent::QuestionAnswered { id: question, answer: answer.to_owned() });
         match kind {
-            QuestionKind::Question => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
+            QuestionKind::Question => {
+                if let Some(Ok(AskHuman { question })) = self.call_mut(index).map(|call| AskHuman::parse(&call.parameters)) {
+                    self.answered.push(AnsweredQuestion { question, answer: answer.to_owned() });
+                }
+                self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out);
+            }
             QuestionKind::Approval => self.consented(index, answer, out),
         }
         self.rest_if_stopping_or_advance(at, out);
@@ -372,14 +376,17 @@ impl ActorMachine {
         }
     }
 
-    /// Returns true if the call may change or run something, and a call before it in this turn was to change files and failed: it
-    /// would work on files that are not as the model expects.
+    /// Returns true if the call may change or run something, and would work on files that are not as the model expects: a call before it in
+    /// this turn was to change files and failed, or was not run for that reason. Changes of different files do not depend on each other.
     fn follows_a_failed_change(&self, index: usize) -> bool {
-        let Some(turn) = &self.turn else { return false };
+        let Some((turn, call)) = self.turn.as_ref().and_then(|turn| Some((turn, turn.calls.get(index)?))) else { return false };
         let spec_of = |call: &Call| self.tool_spec(&call.name);
-        let acts = turn.calls.get(index).and_then(spec_of).is_some_and(|tool| !harmless(tool) && tool.handled_by != Executor::Run);
         let changes_files = |call: &Call| spec_of(call).is_some_and(|tool| !tool.read_only && tool.touches == ToolScope::Files);
-        acts && turn.calls.iter().take(index).any(|call| call.failed() && changes_files(call))
+        let acts = spec_of(call).is_some_and(|tool| !harmless(tool) && tool.handled_by != Executor::Run);
+        let file = call.file().filter(|_| changes_files(call));
+        let is_apart = |failed: &Call| file.zip(failed.file()).is_some_and(|(file, of_failed)| file != of_failed);
+        let failed = |call: &&Call| call.failed() && (call.skipped || changes_files(call));
+        acts && turn.calls.iter().take(index).filter(failed).any(|failed| !is_apart(failed))
     }
 
     /// Returns the tool of a call in this turn that failed before the one at `index`.

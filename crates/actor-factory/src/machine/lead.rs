@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
 
-/// Number of consecutive malformed or refused plan calls after which the lead gives up planning.
+/// Number of turns in a row whose plan calls are all malformed or refused, after which the lead gives up planning.
 const MAX_REFUSED: u32 = 3;
 const TAKEN: &str = "Taken up, together with the call that follows.";
 const TASKS_RUN: &str = "Error: not run: tasks of the plan are under way, and only they change files now. Change the plan, or wait";
@@ -202,7 +202,6 @@ impl ActorMachine {
         Origin::merge(&mut self.origins, origins);
         match command {
             Some(command) => {
-                self.lead.refused_in_row = 0;
                 let text = text.unwrap_or("Accepted.").to_owned();
                 self.finish(index, text, CallOutcome::Ok, 0, out);
                 if let Some(call) = self.call_mut(index) {
@@ -211,7 +210,6 @@ impl ActorMachine {
             }
             None => {
                 let outcome = if refused { CallOutcome::Error } else { CallOutcome::Ok };
-                self.lead.refused_in_row = if refused { self.lead.refused_in_row + 1 } else { 0 };
                 let text = text.unwrap_or_default();
                 let text = if refused { format!("Error: {text}") } else { text.to_owned() };
                 self.finish(index, text, outcome, 0, out);
@@ -220,11 +218,15 @@ impl ActorMachine {
         self.rest_if_stopping_or_advance(at, out);
     }
 
-    /// Counts a call of a plan tool whose parameters cannot be read: the run never sees it.
-    pub(super) fn note_malformed(&mut self, index: usize) {
-        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()) else { return };
-        if self.tool_spec(&tool).is_some_and(|tool_spec| tool_spec.handled_by == Executor::Run) {
-            self.lead.refused_in_row += 1;
+    /// Counts a turn whose plan calls were all malformed or refused. Several refusals in one turn count once: the model saw none of them
+    /// before it made the next call. Calls that were not tried or not permitted do not count.
+    pub(super) fn count_refusal(&mut self, calls: &[Call]) {
+        let is_plan_call = |call: &&Call| self.tool_spec(&call.name).is_some_and(|tool_spec| tool_spec.handled_by == Executor::Run);
+        let tried: Vec<bool> = calls.iter().filter(is_plan_call).filter(|call| !call.skipped && !call.denied).map(Call::failed).collect();
+        if tried.contains(&false) {
+            self.lead.refused_in_row = 0;
+        } else if !tried.is_empty() {
+            self.lead.refused_in_row = self.lead.refused_in_row.saturating_add(1);
         }
     }
 

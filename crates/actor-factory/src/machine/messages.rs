@@ -2,6 +2,7 @@
 
 use aime_durable::Outbox;
 use aime_progress_management::ProgressEvent;
+use serde::{Deserialize, Serialize};
 
 use super::ActorMachine;
 use crate::{
@@ -16,8 +17,15 @@ const MAX_CHARS: usize = 16_000;
 /// Tells an actor in a fork that the files may not be those that it knows.
 const FORKED: &str = "[Your work goes on in a new run, with the files of the folder as they are now. Changes that you made before may be missing, and there may \
                       be others: look at a file again before you rely on it.]";
-/// Length of a message that survives a compaction, in characters.
+/// Length to which a compaction may cut a text of a person, in characters. It keeps more where the window has room for it.
 const KEPT: usize = 500;
+
+/// Question of the actor, with the answer of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AnsweredQuestion {
+    pub(super) question: String,
+    pub(super) answer: String,
+}
 
 impl ActorMachine {
     /// Keeps a person's message for the next request, each message once.
@@ -55,9 +63,21 @@ impl ActorMachine {
         true
     }
 
-    /// Summarizes the messages of people so far, for a compacted history; empty if there are none.
+    /// Lists what people said and answered so far and why the last result was not accepted, for a compacted history; empty if there is
+    /// nothing of it.
     pub(super) fn summarize_messages(&self) -> String {
-        let lines: Vec<String> = self.read_messages.iter().map(|message| format!("- {}", cut(message.text.trim(), KEPT))).collect();
-        if lines.is_empty() { String::new() } else { format!("The person you work for has said:\n{}", lines.join("\n")) }
+        let texts = self.read_messages.len() + self.answered.len() + usize::from(self.returned.is_some());
+        // Half as many characters as the window has tokens are about an eighth of the window.
+        let share = usize::try_from(self.window / 2).unwrap_or(usize::MAX) / texts.max(1);
+        let short = |text: &str| cut(text.trim(), share.clamp(KEPT, MAX_CHARS));
+        let said = self.read_messages.iter().map(|message| format!("- {}", short(&message.text)));
+        let answer = |of: &AnsweredQuestion| format!("- {}\n  Answer: {}", cut(of.question.trim(), KEPT), short(&of.answer));
+        let sections: [(&str, Vec<String>); 3] = [
+            ("The person you work for has said:", said.collect()),
+            ("The person you work for has answered what you asked:", self.answered.iter().map(answer).collect()),
+            ("Your last result was not accepted:", self.returned.iter().map(|missing| short(missing)).collect()),
+        ];
+        let sections = sections.iter().filter(|(_, lines)| !lines.is_empty());
+        sections.map(|(heading, lines)| format!("{heading}\n{}", lines.join("\n"))).collect::<Vec<_>>().join("\n")
     }
 }

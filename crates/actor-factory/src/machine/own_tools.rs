@@ -11,7 +11,10 @@ use super::{
     ActorMachine, QuestionKind,
     turn::{Call, TERMINATE, TODO, UPDATE_PROGRESS},
 };
-use crate::text::{cut, id_text};
+use crate::{
+    history::ASK_HUMAN,
+    text::{cut, id_text},
+};
 
 /// Longest progress report, in characters.
 const MAX_REPORT_CHARS: usize = 4_000;
@@ -34,7 +37,7 @@ impl ActorMachine {
             TODO => self.replace_todos(&call.parameters, out),
             UPDATE_PROGRESS => self.report(&call.parameters, out).map_err(|error| error.to_string()),
             "report_evidence" => self.add_evidence(index, &call.parameters, at, out),
-            "ask_human" => match AskHuman::parse(&call.parameters) {
+            ASK_HUMAN => match AskHuman::parse(&call.parameters) {
                 // A lead's question waits for its answer even if no person is there now.
                 Ok(asked) if self.input.attended || self.leads().is_some() => {
                     return self.ask(index, asked.question, QuestionKind::Question, out);

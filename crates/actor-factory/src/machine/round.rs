@@ -20,6 +20,7 @@ impl ActorMachine {
         let Some(turn) = self.turn.take() else {
             return;
         };
+        self.count_refusal(&turn.calls);
         let class = self.input.class;
         let mut most_repeated = (0, String::new(), false);
         let (mut updated, mut done_again) = (false, false);

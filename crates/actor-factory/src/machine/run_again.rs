@@ -2,7 +2,7 @@
 
 use aime_durable::{Outbox, UnixMillis};
 
-use super::{ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep};
+use super::{ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, messages::AnsweredQuestion};
 use crate::{history::Speaker, notes::Note, text::cut_with_note};
 
 /// Longest text on missing parts that the actor gets in full, in characters.
@@ -47,15 +47,12 @@ impl ActorMachine {
             return self.nudged("run_refused", &refused.to_string(), out);
         }
         // A stopped actor continues where it was.
-        if self.conclusion.is_none() {
-            return;
-        }
+        let Some(ended) = self.conclusion.take() else { return };
         if self.status == ActorStatus::Finished {
             self.go(ActorStep::Return);
         }
         self.go(ActorStep::Run);
         self.runs_again = number;
-        self.conclusion = None;
         self.steps = 0;
         self.must_conclude = false;
         self.plain_in_row = 0;
@@ -63,14 +60,21 @@ impl ActorMachine {
         let missing = cut_with_note(missing.trim(), MAX_CHARS);
         let note = match (answer, missing.as_str()) {
             (true, "") => Some((Note::Answered, NOTHING_SAID.to_owned())),
-            (true, words) => Some((Note::Answered, format!("The person you work for answers: {words}"))),
+            (true, words) => {
+                let question = ended.needs.unwrap_or(ended.summary);
+                self.answered.push(AnsweredQuestion { question, answer: words.to_owned() });
+                Some((Note::Answered, format!("The person you work for answers: {words}")))
+            }
             (false, "") => None,
-            (false, missing) => Some((Note::Returned, missing.to_owned())),
+            (false, missing) => {
+                self.returned = Some(missing.to_owned());
+                Some((Note::Returned, missing.to_owned()))
+            }
         };
         if let Some((note, text)) = note {
             let message = note.text(&self.input.notes, &[("text", &text)]);
             self.nudged(note.name(), &message, out);
-            self.history.append_text(&message, Speaker::Runtime);
+            self.history.append_text(&message, Speaker::Person);
         }
         self.next_step(at, out);
     }

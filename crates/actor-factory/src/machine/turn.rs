@@ -130,6 +130,11 @@ impl Call {
         CONTENT.iter().any(|name| self.parameters.contains_key(*name))
     }
 
+    /// Returns the file that the call names. Two calls with different ones may still mean the same file, by an absolute path or a link.
+    pub(super) fn file(&self) -> Option<&str> {
+        self.parameters.get("path").and_then(Value::as_str).map(|path| path.trim_start_matches("./"))
+    }
+
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {
         let tool_spec = spec.tool(&call.name);
         let read = read_arguments(&call.arguments, tool_spec.map(|tool| tool.definition.parameters.as_ref()));

@@ -7,8 +7,13 @@ fn task(description: &str) -> TaskSpec {
     TaskSpec::actor(TaskId::new("t").unwrap(), description)
 }
 
+/// Selects from the built-in profiles for a small model.
+fn small(task: &TaskSpec, category: &str) -> Selection {
+    select(&ProfileCatalog::builtin(), task, category, |_| true)
+}
+
 fn chosen(description: &str, category: &str) -> String {
-    select(&ProfileCatalog::builtin(), &task(description), category).profile
+    small(&task(description), category).profile
 }
 
 // Requirement: 4.8
@@ -30,10 +35,32 @@ fn a_profile_is_chosen_by_the_words_of_the_task() {
         ("编写一个脚本并保存到文件", "coding", "sisyphus"),
     ];
     for (description, category, expected) in cases {
-        let selection = select(&ProfileCatalog::builtin(), &task(description), category);
+        let selection = small(&task(description), category);
         assert_eq!(selection.profile, expected, "{description}: {selection:#?}");
         assert!(!selection.reasons.is_empty());
         assert_eq!(selection.scores.len(), 5);
+    }
+}
+
+/// Of words that do not say whether a task writes, only a small model gets a read-only worker.
+// Requirement: 4.8
+#[test]
+fn a_capable_model_gets_no_read_only_profile_by_words() {
+    let cases: [(&str, &[&str], &str, &str); 7] = [
+        ("Speed up the search endpoint: cache the tokenized queries", &[], "explore", "sisyphus"),
+        ("Switch the list view to pages, wherever it is", &[], "explore", "sisyphus"),
+        ("Wire the review queue to the risk engine", &[], "oracle", "sisyphus"),
+        ("Where is the retry logic?", &[], "explore", "sisyphus"),
+        ("Where is the retry logic?", &["files_read"], "explore", "explore"),
+        ("Where is the retry logic?", &["files_read", "web"], "explore", "sisyphus"),
+        ("Research articles on the web about durable execution and summarise the sources", &[], "librarian", "librarian"),
+    ];
+    let catalog = ProfileCatalog::builtin();
+    for (description, bundles, of_small, of_capable) in cases {
+        let task = TaskSpec { bundles: bundles.iter().map(|bundle| (*bundle).to_owned()).collect(), ..task(description) };
+        let [simple, capable] = [true, false].map(|is_small| select(&catalog, &task, "coding", |_| is_small));
+        assert_eq!((simple.profile.as_str(), capable.profile.as_str()), (of_small, of_capable), "{description} {bundles:?}");
+        assert!(!capable.reasons.is_empty());
     }
 }
 
@@ -72,7 +99,7 @@ fn an_explicit_profile_is_honoured() {
     ];
     for (profile, description, expected, lacks) in cases {
         let task = TaskSpec { profile: Some(profile.to_owned()), ..task(description) };
-        let selection = select(&ProfileCatalog::builtin(), &task, "general");
+        let selection = small(&task, "general");
         let has_reason = selection.reasons.iter().any(|reason| reason.contains("cannot do: write"));
         assert_eq!((selection.profile.as_str(), has_reason), (expected, lacks), "{profile}: {description}");
     }
@@ -113,7 +140,7 @@ fn domains_capabilities_and_difficulty_count() {
         ("Sail to the harbour".to_owned(), "sailor", "made for harbour"),
         ("Write down what grows in the garden".to_owned(), "quick", "can write"),
     ] {
-        let selection = select(&catalog, &task(&description), "");
+        let selection = select(&catalog, &task(&description), "", |_| true);
         assert_eq!(selection.profile, expected, "{description}: {selection:#?}");
         assert!(selection.reasons.iter().any(|reason| reason.contains(why)), "{why}: {:?}", selection.reasons);
     }
@@ -124,7 +151,7 @@ fn domains_capabilities_and_difficulty_count() {
 fn the_tasks_own_profile_wins() {
     let mut asked = task("Review the architecture");
     asked.profile = Some("oracle".to_owned());
-    let selection = select(&ProfileCatalog::builtin(), &asked, "research");
+    let selection = select(&ProfileCatalog::builtin(), &asked, "research", |_| false);
     assert_eq!(selection.profile, "oracle");
     assert_eq!(selection.reasons, ["the plan asks for `oracle`"]);
 }
@@ -134,7 +161,7 @@ fn the_tasks_own_profile_wins() {
 fn an_unknown_profile_is_named_and_replaced() {
     let mut asked = task("Look at it");
     asked.profile = Some("sisyfus".to_owned());
-    let selection = select(&ProfileCatalog::builtin(), &asked, "general");
+    let selection = small(&asked, "general");
     assert_eq!(selection.profile, "sisyphus");
     assert!(selection.reasons[0].contains("`sisyfus`, which does not exist; the nearest is `sisyphus`"));
 }
@@ -184,10 +211,10 @@ proptest! {
     ) {
         let catalog = ProfileCatalog::builtin();
         let spec = task(&words.join(" "));
-        let selection = select(&catalog, &spec, category);
+        let selection = small(&spec, category);
         let profile = catalog.get(&selection.profile).unwrap();
         prop_assert!(!(TaskWords::of(&spec).ask_to_write() && profile.read_only()));
-        prop_assert_eq!(&selection, &select(&catalog, &spec, category));
+        prop_assert_eq!(&selection, &small(&spec, category));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress_management::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, TaskId};
+use aime_progress_management::{
+    DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus,
+};
 
 use super::{BudgetLeft, LeadMemory, UnsolicitedMessage, Wake, WakeKind, criteria, settled, tasks};
 use crate::{
@@ -61,6 +63,9 @@ fn updates(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mu
             tasks::section(state, wake.memory, |_| wake.kind == WakeKind::Begin, draft);
         }
     }
+    if state.tasks.values().any(stays_failed) {
+        draft.fixed(format!("\n{STAYS_FAILED}\n"));
+    }
     draft.fixed(closing(wake));
 }
 
@@ -76,6 +81,15 @@ fn all(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Dr
     if let Some(left) = budgets(&wake.left) {
         draft.fixed(format!("\n{left}\n"));
     }
+}
+
+/// What a failed task means for the run.
+const STAYS_FAILED: &str =
+    "A task that stays failed makes the run fail: replace it, or take it out with `remove_task` once its work is done or not needed.";
+
+/// Returns true for a failed task that is not tried again.
+fn stays_failed(task: &Task) -> bool {
+    task.status == TaskStatus::Failed && task.failed_for_good && task.spec.kind != TaskKind::Group
 }
 
 /// The first line for a person who goes on with a plan whose tasks are all settled.

@@ -98,6 +98,7 @@ impl RunMachine {
                 self.emit(ProgressEvent::FolderAwaited { task: task.clone() }, out);
                 self.advance(out);
             }
+            (RunFact::CheckStarted { task }, _) => self.executions.start_check(task),
             (RunFact::ChangesMerged { task, duration_ms, files, changes }, _) => {
                 self.emit(ProgressEvent::ChangesMerged { task: task.clone(), duration_ms: *duration_ms, files: *files }, out);
                 changes.iter().for_each(|change| self.emit(ProgressEvent::FileChanged(change.clone()), out));

@@ -25,6 +25,8 @@ pub(super) struct Executions {
     called: BTreeMap<TaskId, FinishedCall>,
     /// The tasks that wait until no other task writes in the working folder.
     awaiting_folder: BTreeSet<TaskId>,
+    /// The tasks whose criteria are being checked.
+    checking: BTreeSet<TaskId>,
 }
 
 /// The call of a tool task, with its result.
@@ -43,6 +45,7 @@ impl Executions {
     /// Starts an attempt at a task and returns its execution.
     pub(super) fn begin(&mut self, task: &TaskId) -> u32 {
         self.has_folder(task);
+        self.checking.remove(task);
         *self.current.entry(task.clone()).or_insert(1)
     }
 
@@ -60,9 +63,20 @@ impl Executions {
         self.awaiting_folder.contains(task)
     }
 
+    /// Records that the criteria of a task are being checked.
+    pub(super) fn start_check(&mut self, task: &TaskId) {
+        self.checking.insert(task.clone());
+    }
+
+    /// Returns whether the criteria of a task are being checked, so that its worker has nothing to do.
+    pub(super) fn is_checking(&self, task: &TaskId) -> bool {
+        self.checking.contains(task)
+    }
+
     /// Ends the current execution of a task.
     pub(super) fn conclude(&mut self, task: &TaskId) {
         self.has_folder(task);
+        self.checking.remove(task);
         *self.current.entry(task.clone()).or_insert(1) += 1;
         self.returned.remove(task);
         self.called.remove(task);
@@ -94,6 +108,7 @@ impl Executions {
     /// Records that the result of the current execution was rejected, and returns the number of rejections.
     pub(super) fn return_result(&mut self, task: &TaskId, missing: String) -> u32 {
         let number = self.returned(task).map_or(0, |before| before.number) + 1;
+        self.checking.remove(task);
         self.returned.insert(task.clone(), ActorContinuation { number, missing, answer: false });
         number
     }

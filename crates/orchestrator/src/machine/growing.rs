@@ -37,6 +37,10 @@ impl RunMachine {
         let Some(detail) = due else { return };
         let allowed = self.input.settings.growth.stagnant_rounds;
         let stagnant = self.replans.growth_mut().observe(&self.state);
+        // The lead is woken for the answer, and may change the plan then.
+        if self.is_led() && !self.has_open_tasks() {
+            return;
+        }
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);
         }
@@ -46,6 +50,12 @@ impl RunMachine {
         let evidence = unused.map(|evidence| evidence.id.clone()).collect();
         let reason = TriggerReason { kind: TriggerKind::Update, priority: PRIORITY, detail, tasks: Vec::new(), evidence };
         self.ask_patch("update", vec![reason], out);
+    }
+
+    /// Returns true if a task is not settled, or failed and may be tried again.
+    fn has_open_tasks(&mut self) -> bool {
+        let is_open = self.state.tasks.values().any(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
+        is_open || !self.waits_for_look().is_empty()
     }
 
     /// Returns true if no task runs and none can start.

@@ -270,7 +270,7 @@ impl RunMachine {
         let settled = self.state.tasks.values().filter(ended).map(|task| task.spec.id.clone()).collect();
         let is_new = |id: &EvidenceId| !self.lead.known.contains(id);
         let evidence = self.state.evidence.iter().map(|evidence| evidence.id.clone()).filter(is_new).collect();
-        let is_over = kind == WakeKind::Done && reasons.is_empty();
+        let is_over = kind == WakeKind::Done && reasons.is_empty() && !self.is_emergent();
         Wake {
             reasons,
             settled,
@@ -280,7 +280,7 @@ impl RunMachine {
             refused: std::mem::take(&mut self.lead.refused),
             left: self.budget_left(),
             may_write: self.input.lead.is_some_and(|lead| !lead.must_plan) && self.input.comments.is_none() && self.effects.tasks() == 0,
-            // A plan that is over is not changed, unless something of it failed.
+            // A plan that is over is not changed, unless it grows or something of it failed.
             guide: !self.lead.guided && !self.is_done_by_lead() && !is_over,
             ..Wake::new(self.lead.answered + 1, kind)
         }

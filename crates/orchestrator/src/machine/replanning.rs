@@ -37,6 +37,11 @@ impl RunMachine {
         let budget = self.bounds().max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
         let (trigger_index, state) = self.state.trigger_index();
         let mut reasons = evaluate_with(state, trigger_index, self.now, budget, &self.input.settings.triggers);
+        // The worker of a task whose criteria are being checked has nothing to do.
+        for stall in reasons.iter_mut().filter(|reason| reason.kind == TriggerKind::Stalled) {
+            stall.tasks.retain(|task| !self.executions.is_checking(task));
+        }
+        reasons.retain(|reason| reason.kind != TriggerKind::Stalled || !reason.tasks.is_empty());
         if let Some(detail) = self.criteria.failure() {
             reasons.push(TriggerReason {
                 kind: TriggerKind::CriteriaFailed,

@@ -320,7 +320,10 @@ impl RunMachine {
                 return self.advance(out);
             }
             conclusion.outcome = Outcome::Failure;
-            conclusion.error = Some(message!("reported-done", reason));
+            conclusion.error = Some(match &conclusion.unmerged {
+                Some(folder) => message!("reported-done-unmerged", reason, folder),
+                None => message!("reported-done", reason),
+            });
             conclusion.cause = Some(if is_open { FailureCause::Conflict } else { FailureCause::Criteria });
         }
         if is_open && conclusion.outcome != Outcome::Interrupted {

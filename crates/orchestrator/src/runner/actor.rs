@@ -97,7 +97,7 @@ impl RunRunner {
     ) -> RunFact {
         let begun = Instant::now();
         let (private, turn) = match self.place(&brief, task, execution, context).await {
-            Ok(TaskWorkspace::Private(private)) => (Some(private), None),
+            Ok(TaskWorkspace::Private(private)) => (Some(*private), None),
             Ok(TaskWorkspace::Shared(turn)) => (None, turn),
             Err(message) => return RunFact::EffectFailed { id, message },
         };
@@ -129,7 +129,7 @@ impl RunRunner {
             Ok(made)
         });
         let ended = Box::pin(attempt.act(None, None, &context.cancel, make)).await.and_then(ended);
-        let conclusion = match ended {
+        let mut conclusion = match ended {
             Ok(conclusion) => conclusion,
             Err(message) => {
                 if let Some(error) = refused.get() {
@@ -149,9 +149,9 @@ impl RunRunner {
         let (mut checks, mut calls) = self.verify_task(work.clone(), &conclusion, evidence, context).await;
         let (mut merged, mut conflicts) = (None, Vec::new());
         // Refused work is not merged.
-        if let Some(private) = merged_place
-            && checks.iter().all(|check| check.fault().is_none())
-        {
+        if checks.iter().any(|check| check.fault().is_some()) {
+            conclusion.unmerged = merged_place.map(PrivateWorkspace::kept_path);
+        } else if let Some(private) = merged_place {
             let merge = match self.merge(private, task, !checks.is_empty(), context).await {
                 Ok(merge) => merge,
                 Err(message) => return RunFact::EffectFailed { id, message },
@@ -168,6 +168,19 @@ impl RunRunner {
         }
         let checks = merged.into_iter().chain(checks).collect();
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) }
+    }
+
+    /// Returns whether the actor of a task may change files, by its profile.
+    pub(super) fn may_write(&self, spec: &TaskSpec, category: &str) -> bool {
+        let (role, limits) = (self.role_of(category), |role: &str| self.limits_of(role));
+        let context = ActorContext {
+            category,
+            model: &role,
+            limits: &limits,
+            classes: self.parts.tool_context.classes,
+            ..ActorContext::new("", &self.parts.tools, &self.input.rules)
+        };
+        self.parts.actors.may_write(spec, &context)
     }
 
     /// Returns the role of the model for goals of a category.
@@ -431,7 +444,7 @@ impl Attempt {
         let (runner, brief) = (&self.runner, &self.brief);
         // Actors to which a task's actor delegates use the model of the task, unless their profile names another.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
-        let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
+        let limits = |role: &str| runner.limits_of(role);
         let (environment, short_environment) = runner.environments(&words_of(spec)).await;
         let (project, known) = (runner.parts.project.trim(), self.recalled.trim());
         let knowledge = format!("{project}\n\n{known}");

@@ -136,7 +136,7 @@ impl RunRunner {
         self.input.settings.trust.as_ref().map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
     }
 
-    fn limits_of(&self, role: &str) -> ModelLimits {
+    pub(super) fn limits_of(&self, role: &str) -> ModelLimits {
         self.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! Private folders of tasks, which isolate tasks that run at the same time.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::{
@@ -11,10 +11,9 @@ use std::{
     time::Duration,
 };
 
-use aime_actor_factory::select;
 use aime_durable::FactSender;
-use aime_messages::{Message, message};
-use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
+use aime_messages::{Describe as _, Message, message};
+use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ProtectedPlaces, Source, ToolContext, ToolScope, ToolSpec, ValidatedCall};
 use aime_work_tree::{Extras, FileConflict, FolderMerge, PrivateFolder, PrivateFolders, WorkTreeError};
@@ -43,6 +42,9 @@ const MAX_BYTES: u64 = 2 << 30;
 /// The longest time for making a private copy.
 const MAX_COPY: Duration = Duration::from_secs(60);
 
+/// The most ignored files that a note names.
+const NAMED: usize = 5;
+
 /// Name of the folder of the private folders of a run.
 pub(crate) const PRIVATE: &str = "private";
 
@@ -64,6 +66,29 @@ pub(crate) struct PrivateWorkspaces {
     is_slow: AtomicBool,
     /// Held by the one task that works in the working folder itself, or by several tasks with a single call of a file tool.
     turn: Arc<RwLock<()>>,
+    remarks: Mutex<Remarks>,
+}
+
+/// Facts on the private folders for the notes of the run.
+#[derive(Default)]
+struct Remarks {
+    /// Reasons why private folders could not be made.
+    not_made: Vec<Message>,
+    /// Ignored files in private folders at their end.
+    ignored: BTreeSet<PathBuf>,
+}
+
+impl Remarks {
+    fn notes(&self) -> Vec<Message> {
+        let mut notes: Vec<Message> = self.not_made.iter().map(|reason| message!("private-in-turn", reason)).collect();
+        let paths = self.ignored.iter().take(NAMED).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        match self.ignored.len().saturating_sub(NAMED) {
+            _ if self.ignored.is_empty() => {}
+            0 => notes.push(message!("private-ignored", paths)),
+            more => notes.push(message!("private-ignored-more", paths, more)),
+        }
+        notes
+    }
 }
 
 /// The private folder of a task, in which its actors work.
@@ -92,7 +117,7 @@ pub(super) enum TaskWorkspace {
     /// The working folder, with the turn of the one task that may write there, if turns are taken.
     Shared(Option<FolderLease>),
     /// A private copy.
-    Private(PrivateWorkspace),
+    Private(Box<PrivateWorkspace>),
 }
 
 impl PrivateWorkspaces {
@@ -102,7 +127,15 @@ impl PrivateWorkspaces {
         let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let folder = context.working_folder().to_owned();
         let place = private_workspaces_dir(&parts.keep, run);
-        Self { folder, place, path, folders: Mutex::default(), is_slow: AtomicBool::new(false), turn: Arc::default() }
+        Self {
+            folder,
+            place,
+            path,
+            folders: Mutex::default(),
+            is_slow: AtomicBool::new(false),
+            turn: Arc::default(),
+            remarks: Mutex::default(),
+        }
     }
 
     /// Returns whether there is a private folder of this name.
@@ -134,19 +167,38 @@ impl PrivateWorkspaces {
         }
     }
 
-    /// Returns the private folder with this name; `None` if it could not be made in time.
+    /// Returns the private folder with this name; `None` if it could not be made, or not in time.
     async fn begin_within(&self, limit: Duration, name: &str, settings: &WorktreeSettings) -> Result<Option<PrivateFolder>, WorkTreeError> {
-        let begun = timeout(limit, self.begin(name, settings)).await.ok().transpose()?;
-        self.is_slow.fetch_or(begun.is_none(), Ordering::Relaxed);
-        Ok(begun)
+        match timeout(limit, self.begin(name, settings)).await {
+            Ok(Ok(begun)) => return Ok(Some(begun)),
+            // The work of the task is there.
+            Ok(Err(error)) if self.has(name) => return Err(error),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, folder = name, "a private folder cannot be made");
+                let (reason, mut remarks) = (error.describe(), self.remarks.lock().await);
+                if !remarks.not_made.contains(&reason) {
+                    remarks.not_made.push(reason);
+                }
+            }
+            Err(_) => self.is_slow.store(true, Ordering::Relaxed),
+        }
+        Ok(None)
     }
 
     /// Removes the private folder of a task that has ended, if it was merged.
     pub(super) async fn end(&self, place: &PrivateWorkspace) {
-        if let Some(folders) = &*self.folders.lock().await
-            && let Err(error) = folders.end(&place.private).await
-        {
+        let folders = self.folders.lock().await;
+        let Some(folders) = &*folders else { return };
+        self.note_ignored(folders.ignored(&place.private).await).await;
+        if let Err(error) = folders.end(&place.private).await {
             tracing::warn!(%error, "a private folder is removed later");
+        }
+    }
+
+    async fn note_ignored(&self, ignored: Result<BTreeSet<PathBuf>, WorkTreeError>) {
+        match ignored {
+            Ok(ignored) => self.remarks.lock().await.ignored.extend(ignored),
+            Err(error) => tracing::warn!(%error, "the ignored files of private folders are not listed"),
         }
     }
 
@@ -161,13 +213,18 @@ impl PrivateWorkspaces {
             None => return Vec::new(),
         };
         let removed = match opened {
-            Ok(folders) => folders.remove().await,
+            Ok(folders) => {
+                self.note_ignored(folders.all_ignored().await).await;
+                folders.remove().await
+            }
             Err(error) => Err(error),
         };
+        let mut notes = self.remarks.lock().await.notes();
         match removed {
-            Ok(left) => left.iter().map(|folder| message!("private-versions-kept", folder = folder.display())).collect(),
-            Err(error) => vec![message!("private-folders-stay", folder = self.place.display(), reason = error)],
+            Ok(left) => notes.extend(left.iter().map(|folder| message!("private-versions-kept", folder = folder.display()))),
+            Err(error) => notes.push(message!("private-folders-stay", folder = self.place.display(), reason = error)),
         }
+        notes
     }
 }
 
@@ -175,6 +232,13 @@ impl PrivateWorkspace {
     /// Returns the folder, for calls that check the work.
     pub(super) const fn confined(&self) -> &ConfinedFolder {
         &self.folder
+    }
+
+    /// Returns the path of the folder, relative to the working folder.
+    pub(super) fn kept_path(&self) -> String {
+        let path = self.private.path();
+        let inside = self.originals.iter().find_map(|original| path.strip_prefix(original).ok());
+        inside.unwrap_or(path).to_string_lossy().into_owned()
     }
 
     /// Returns the repository of the folder.
@@ -259,7 +323,7 @@ impl RunRunner {
         }
         let name = private_name(task, execution);
         if settings.isolation == Isolation::Worktree {
-            return Ok(TaskWorkspace::Private(Box::pin(self.open_private(&name)).await?));
+            return Ok(TaskWorkspace::Private(Box::new(Box::pin(self.open_private(&name)).await?)));
         }
         if !self.may_write(&brief.spec, &brief.category) {
             return Ok(TaskWorkspace::Shared(None));
@@ -321,7 +385,7 @@ impl RunRunner {
         }
         let private = self.private.begin_within(MAX_COPY, name, &self.input.settings.worktree).await;
         match private.map_err(not_made)? {
-            Some(private) => Ok(TaskWorkspace::Private(self.private_workspace(private)?)),
+            Some(private) => Ok(TaskWorkspace::Private(Box::new(self.private_workspace(private)?))),
             None => self.with_exclusive_lease(task, context).await,
         }
     }
@@ -375,12 +439,6 @@ impl RunRunner {
         let graph = state.graph();
         let others = graph.beside(task).into_iter().filter_map(|id| state.tasks.get(id));
         others.filter(|known| known.status.is_open()).any(writes)
-    }
-
-    /// Returns whether the actor of a task may change files, by its profile.
-    fn may_write(&self, spec: &TaskSpec, category: &str) -> bool {
-        let profiles = self.parts.actors.profiles();
-        profiles.get(&select(profiles, spec, category).profile).is_none_or(|profile| !profile.read_only())
     }
 
     /// Merges the changes in a private folder into the working folder. If `compares` is set, also finds the changes of others.
@@ -516,16 +574,53 @@ fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) ->
 mod tests {
     use super::*;
 
+    /// Returns the private folders of a folder `work` with one file.
     #[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
+    fn private_workspaces(root: &Path) -> PrivateWorkspaces {
+        let (folder, place) = (root.join("work"), root.join("private"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("text"), "all of it").unwrap();
+        PrivateWorkspaces {
+            folder,
+            place,
+            path: std::env::var_os("PATH").unwrap(),
+            folders: Mutex::default(),
+            is_slow: AtomicBool::new(false),
+            turn: Arc::default(),
+            remarks: Mutex::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refused_copy_is_given_up_and_noted() {
+        let root = tempfile::tempdir().unwrap();
+        let private = private_workspaces(root.path());
+        std::fs::write(private.folder.join(".git"), "gitdir: /nowhere").unwrap();
+        assert!(private.can_be_copied().await);
+        let settings = WorktreeSettings::default();
+        for name in ["a-1", "b-1"] {
+            assert!(private.begin_within(MAX_COPY, name, &settings).await.unwrap().is_none(), "the task takes turns");
+        }
+        let notes = private.remove().await;
+        assert!(matches!(&notes[..], [note] if note.to_string().contains("/nowhere")), "{notes:?}");
+        assert!(!private.place.exists());
+    }
+
+    #[test]
+    fn a_note_names_some_ignored_files() {
+        let ignored = |number: usize| (0..number).map(|file| PathBuf::from(file.to_string())).collect::<BTreeSet<_>>();
+        let notes = |number| Remarks { ignored: ignored(number), ..Remarks::default() }.notes();
+        let prefix = "ignored files in private folders were not merged";
+        assert_eq!(notes(0), Vec::<String>::new());
+        assert_eq!(notes(2), [format!("{prefix}: 0, 1")]);
+        assert_eq!(notes(7), [format!("{prefix}: 0, 1, 2, 3, 4 and 2 more")]);
+    }
+
     #[tokio::test]
     async fn a_copy_that_takes_too_long_is_given_up() {
         let root = tempfile::tempdir().unwrap();
-        let (folder, place) = (root.path().join("work"), root.path().join("private"));
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("text"), "all of it").unwrap();
-        let path = std::env::var_os("PATH").unwrap();
-        let (is_slow, turn) = (AtomicBool::new(false), Arc::default());
-        let private = PrivateWorkspaces { folder, place: place.clone(), path, folders: Mutex::default(), is_slow, turn };
+        let private = private_workspaces(root.path());
+        let place = private.place.clone();
         assert!(private.can_be_copied().await);
         let settings = WorktreeSettings::default();
         assert!(private.begin_within(Duration::ZERO, "a-1", &settings).await.unwrap().is_none());

@@ -86,7 +86,7 @@ impl RunRunner {
             tool_context = tool_context.with_guard(guard);
         }
         let (private, turn) = match self.place_of_call(&call, &spec.id, execution_of(id), context).await? {
-            TaskWorkspace::Private(private) => (Some(private), None),
+            TaskWorkspace::Private(private) => (Some(*private), None),
             TaskWorkspace::Shared(turn) => (None, turn),
         };
         if let Some(private) = &private {

@@ -117,6 +117,7 @@ impl RunRunner {
         (conclusion, evidence): (&Conclusion, impl FnOnce() -> Result<String, String>),
         context: &Context,
     ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
+        let _gone = context.facts.send(RunFact::CheckStarted { task: work.spec.id.clone() });
         let author = self.author_of(conclusion);
         let mut checks = Vec::new();
         // The criteria are checked again at the end of the run, unless nothing has changed until then.

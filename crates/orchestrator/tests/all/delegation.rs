@@ -109,7 +109,7 @@ async fn who_is_made_is_chosen_or_named_and_is_told_the_frame() {
     let result = bench.run("the goal", Some(whole(json!({})))).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let parts = asked(&bench, "# Your task\\nPART");
-    assert!(messages_text(&parts[0]).contains("You are Explore") && messages_text(&parts[1]).contains("You are Oracle"), "{parts:#?}");
+    assert!(messages_text(&parts[0]).contains("You are Sisyphus") && messages_text(&parts[1]).contains("You are Oracle"), "{parts:#?}");
     assert!(messages_text(&parts[0]).contains("# What your task is a part of\\nWHOLE\\nWHOLE: four lines"), "{}", messages_text(&parts[0]));
     assert!(!messages_text(&parts[1]).contains("a part of"));
     let prompt = messages_text(asked(&bench, "# Your task\\nWHOLE").last().unwrap());

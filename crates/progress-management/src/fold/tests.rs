@@ -259,11 +259,22 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
     };
     let report = ProgressReport { status: "50%".into(), message: "half".into() };
     let item = TodoItem { id: "1".into(), text: "t".into(), status: TodoStatus::Pending, active_form: None };
+    let checked = ProgressEvent::CriterionChecked {
+        task: Some(task()),
+        criterion: "it is done".into(),
+        owner: crate::Owner::default(),
+        how: crate::CheckMethod::default(),
+        passed: Some(false),
+        reason: "".into(),
+        changes: None,
+        duration_ms: 1,
+    };
     let moving = [
         call(None),
         call(Some(task())),
         finished,
         ProgressEvent::ProgressReported { task: Some(task()), report },
+        checked,
         ProgressEvent::RunStatusChanged { from: RunStatus::Planning, to: RunStatus::Executing, reason: None },
         ProgressEvent::RunResumed {},
         ProgressEvent::RunContinued { goal: "more".into() },

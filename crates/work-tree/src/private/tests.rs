@@ -2,6 +2,7 @@ mod cuts;
 mod extras;
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
@@ -130,6 +131,82 @@ async fn caches_of_two_are_not_merged() {
     let is_there = |path: &str| shared.folder().join(path).exists();
     assert_eq!([is_there("__pycache__"), is_there("inside"), is_there("target")], [false; 3]);
     assert_eq!(fs::read_to_string(a.path().join("target/made")).unwrap(), "a", "its own caches stay");
+}
+
+/// Runs `git` in a folder, with an author.
+#[expect(clippy::disallowed_methods, reason = "the test prepares repositories with git itself")]
+fn git(folder: &Path, line: &str) -> String {
+    let author = ["-c", "user.name=a", "-c", "user.email=a@b.example"];
+    let output = Command::new("git").args(author).args(line.split(' ')).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn tracked_files_are_merged_though_ignored() {
+    let shared = Shared::new();
+    shared.write(".gitignore", "*.jar\nlib/\nbuild/\n");
+    for folder in ["gradle", "lib", "linked"] {
+        fs::create_dir(shared.folder().join(folder)).unwrap();
+    }
+    for path in ["gradle/wrapper.jar", "lib/tracked", "linked/kept.jar"] {
+        shared.write(path, "first");
+    }
+    symlink("tracked", shared.folder().join("lib/link")).unwrap();
+    for line in ["init -q", "add --force .", "commit -qm first"] {
+        git(&shared.folder(), line);
+    }
+    shared.write("lib/untracked", "only here");
+    let folders = shared.opened().await;
+    let extras = Extras { copy: Vec::new(), link: vec!["linked".into()] };
+    let (a, b) = (folders.begin("a", &extras).await.unwrap(), folders.begin("b", &extras).await.unwrap());
+    assert_eq!(fs::read_to_string(a.path().join("gradle/wrapper.jar")).unwrap(), "first");
+    assert_eq!(fs::read_link(a.path().join("lib/link")).unwrap(), Path::new("tracked"));
+    assert!(a.path().join("linked").is_symlink() && !a.path().join("lib/untracked").exists());
+    fs::write(a.path().join("lib/tracked"), "a's").unwrap();
+    fs::create_dir(a.path().join("build")).unwrap();
+    fs::write(a.path().join("build/report.html"), "a's").unwrap();
+    fs::remove_file(b.path().join("gradle/wrapper.jar")).unwrap();
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Clean);
+    assert_eq!((shared.read("lib/tracked"), shared.folder().join("gradle/wrapper.jar").exists()), ("a's".to_owned(), false));
+    assert!(!shared.folder().join("build").exists());
+    let report = BTreeSet::from([PathBuf::from("build/report.html")]);
+    assert_eq!(folders.ignored(&a).await.unwrap(), report);
+    assert_eq!(folders.ignored(&b).await.unwrap(), BTreeSet::new());
+    assert_eq!(folders.all_ignored().await.unwrap(), report);
+}
+
+#[tokio::test]
+async fn a_merge_keeps_permissions() {
+    let shared = Shared::new();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    shared.write("script", TEXT);
+    for path in ["text", "script"] {
+        fs::set_permissions(shared.folder().join(path), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let folders = shared.opened().await;
+    let a = folders.begin("a", &Extras::default()).await.unwrap();
+    assert_eq!(mode(a.path().join("text")), 0o600, "that of the file that is copied");
+    edit(a.path(), "one", "1");
+    fs::set_permissions(a.path().join("script"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(shared.read("text"), TEXT.replace("one", "1"));
+    assert_eq!((mode(shared.folder().join("text")), mode(shared.folder().join("script"))), (0o600, 0o700));
+}
+
+#[tokio::test]
+async fn markers_have_a_known_length() {
+    let shared = Shared::new();
+    shared.write(".gitattributes", "text conflict-marker-size=32\n");
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
+    edit(a.path(), "one", "a's");
+    edit(b.path(), "one", "b's");
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    let found = conflicts(folders.merge(&b, "b").await.unwrap());
+    assert_eq!(found[0].kind, ConflictKind::Text);
+    assert_eq!(conflicts(folders.merge(&b, "b").await.unwrap()), found, "the markers are still there");
 }
 
 #[tokio::test]

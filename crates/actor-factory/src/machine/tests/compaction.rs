@@ -4,8 +4,8 @@ use aime_llm::Usage;
 use aime_progress_management::{Outcome, ProgressEvent};
 use serde_json::json;
 
-use super::support::{Play, answer, call, class, input, read};
-use crate::{ActorInput, ModelAnswer, ModelFault};
+use super::support::{Play, answer, call, class, input, read, terminate};
+use crate::{ActorFact, ActorInput, ModelAnswer, ModelFault};
 
 fn compactions(play: &Play) -> Vec<(u64, u64)> {
     let compacted = play.events.iter().filter_map(|e| match e {
@@ -70,6 +70,31 @@ fn a_goal_of_a_hundred_steps_keeps_goal_plan_and_todos() {
     assert!(last.contains("[x] #3: part 3") && last.contains("[ ] #4: part 4"), "the TODO list is the last one: {last}");
     play.calls(vec![call("e", "terminate", &json!({"status": "success", "message": "ported"}))]);
     assert_eq!(play.output.as_ref().unwrap().outcome, Outcome::Success);
+}
+
+// Requirement: 4.37
+#[test]
+fn decisions_of_people_outlive_a_compaction() {
+    let long = |end: &str| format!("{}{end}", "for the firewall ".repeat(30));
+    let holds = |play: &Play, step: u32, words: &[&str]| {
+        let request = format!("{:?}", play.requests.last().unwrap().messages);
+        words.iter().for_each(|text| assert!(request.contains(text), "{step}: {text} in {request}"));
+    };
+    let mut play = Play::start(small(4_000));
+    play.calls(vec![call("q", "ask_human", &json!({"question": "Which port?"}))]).person("t/1/1/1/ask1", &long("port 8080"));
+    for step in 2..=40 {
+        work(&mut play, step..=step, 1_200);
+        holds(&play, step, &["Which port?", "firewall port 8080"]);
+    }
+    holds(&play, 40, &["Earlier messages were removed", "- Which port?\\n  Answer: for the firewall"]);
+    let again = |number: u32, text: &str, answer: bool| ActorFact::RunAgain { number, missing: long(text), answer };
+    play.calls(vec![terminate("blocked", "no key")]).fact(again(1, "the key is in key.txt", true));
+    play.calls(vec![terminate("success", "done")]).fact(again(2, "b.txt is missing", false));
+    for step in 43..=80 {
+        work(&mut play, step..=step, 1_200);
+        holds(&play, step, &["firewall port 8080", "firewall the key is in key.txt", "firewall b.txt is missing"]);
+    }
+    holds(&play, 80, &["- no key\\n  Answer: for the firewall", "Your last result was not accepted:\\nfor the firewall"]);
 }
 
 // Requirement: 4.37

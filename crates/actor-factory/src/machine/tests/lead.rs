@@ -118,6 +118,31 @@ fn three_unreadable_calls_end_the_planning() {
     assert_eq!((rest.gave_up, rest.commands.clone()), (false, vec![hold("one")]), "an accepted call is not lost");
 }
 
+#[test]
+fn several_refusals_in_one_turn_count_once() {
+    let malformed = |id: &str| aime_llm::ToolCall { arguments: "task one, please".to_owned(), ..hold_call(id, "one") };
+    let refused = |play: &mut Play, turn: usize, call: usize| {
+        play.fact(read_call(&format!("lead/chat/{turn}/{call}/plan1"), None, Some("the task has settled"), true));
+    };
+    let mut play = Play::start(lead(true));
+    play.calls(["a", "b", "c"].map(|id| hold_call(id, id)).to_vec());
+    (1..=3).for_each(|call| refused(&mut play, 1, call));
+    assert_eq!((play.rest.is_none(), play.open_ids()), (true, vec!["lead/chat/2"]), "the model sees the refusals");
+    assert_eq!(play.results()[2], "c: Error: the task has settled");
+    play.calls(["d", "e", "f"].map(malformed).to_vec());
+    assert_eq!((play.rest.is_none(), play.open_ids()), (true, vec!["lead/chat/3"]), "the same for calls that cannot be read");
+    // An answered query among refused calls is no refusal.
+    play.calls(vec![hold_call("g", "one"), call("q", "read_result", &json!({"task": "one"}))]);
+    refused(&mut play, 3, 1);
+    play.fact(read_call("lead/chat/3/2/plan1", None, Some("sixty rows"), false));
+    for turn in 4..=6 {
+        assert!(play.rest.is_none(), "{turn}");
+        play.calls(vec![hold_call(&format!("h{turn}"), "one"), malformed(&format!("m{turn}"))]);
+        refused(&mut play, turn, 1);
+    }
+    assert!(play.rest.as_ref().is_some_and(|rest| rest.gave_up && rest.commands.is_empty()), "{:?}", play.rest);
+}
+
 // Requirement: 4.26
 #[test]
 fn the_todo_list_is_there_after_a_follow_up() {

@@ -53,6 +53,20 @@ fn nothing_runs_on_files_that_a_failed_change_left() {
     }
 }
 
+// Requirement: 4.18
+#[test]
+fn changes_of_other_files_go_on_after_a_failed_one() {
+    let mut play = Play::start(input());
+    let test = call("d", "bash", &json!({"command": "make test"}));
+    play.calls(vec![write("a", "1"), write("b", "2"), write("c", "./1"), test, write("e", "3")]);
+    play.tool_error("t/1/1/1", "no match");
+    assert_eq!(play.open_ids(), ["t/1/1/2"]);
+    play.tool("t/1/1/2", "written");
+    let not_run = "Error: not run: the call before it failed";
+    let rest = ["c", "d", "e"].map(|id| format!("{id}: {not_run}"));
+    assert_eq!(play.results()[1..], [vec!["b: written".to_owned()], rest.to_vec()].concat(), "no change follows a skipped command");
+}
+
 #[test]
 fn calls_of_one_answer_are_one_attempt_for_the_hint() {
     let mut play = Play::start(input());

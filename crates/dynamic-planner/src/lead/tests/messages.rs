@@ -32,6 +32,10 @@ fn a_failed_task_wakes_the_lead() {
     let whole = message(&wake, &state, 8_000);
     assert!((1..=60).all(|row| whole.contains(&format!("> | src/file_{row}.rs | {row} | TODO: handle case {row} |\n"))), "{whole}");
     insta::assert_snapshot!(message(&wake, &state, 700));
+    let stays = "A task that stays failed makes the run fail";
+    assert!(whole.contains(stays));
+    task(&mut state, "lint", |task| task.failed_for_good = false);
+    assert!(!message(&wake, &state, 8_000).contains(stays), "it is tried again if the lead does nothing");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A claim is not enough: completion criteria of tasks, success criteria of the goal.
 
-use aime_progress_management::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange, TaskChange};
+use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange, TaskChange};
 
 use super::{
     build::{add, check, conclusion, id, plan},
@@ -109,6 +109,30 @@ fn a_new_attempt_after_refused_results_knows_the_last_one() {
     }
 }
 
+// Requirement: 9.1
+#[test]
+fn a_new_attempt_knows_where_unmerged_work_is() {
+    let mut world = World::with("a", |settings| settings.triggers.max_retries = 0);
+    let (unmerged, references) = (Some(".aime/private/a-1/folder".to_owned()), vec!["x.md".to_owned()]);
+    let fact = RunFact::TaskEnded {
+        id: world.effect("a"),
+        conclusion: Conclusion { unmerged, references, ..conclusion(Outcome::Success, None, None) },
+        checks: vec![check("y exists", Some(false))],
+        calls: Vec::new(),
+        conflicts: Vec::new(),
+        duration_ms: 1,
+    };
+    world.send(fact).patched(vec![add("b", &["a"])]);
+    let RunEffect::StartActor { brief, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    let expected = "### The task `a`, which this one replaces, failed\n\
+                    reported as done, but \"y exists\" does not hold: looked; its changes are not in the working folder, but kept in \
+                    .aime/private/a-1/folder\n\
+                    It had reported:\nwhat was done\nIt made or changed there: x.md\n\
+                    Nothing of it is in your folder. It is kept in `.aime/private/a-1/folder` of the working folder, where commands can \
+                    read it: copy what holds, and do the rest another way.";
+    assert_eq!(brief.results, expected);
+}
+
 #[test]
 fn a_returned_result_survives_a_stop_and_a_crash() {
     let mut world = World::of("a");
@@ -119,6 +143,21 @@ fn a_returned_result_survives_a_stop_and_a_crash() {
     assert_eq!(returned(&world).map(|(execution, number, _)| (execution, number)), Some((1, 1)));
     claims(&mut world, &[("y exists", Some(true))]);
     assert_eq!(world.ended(), "completed");
+}
+
+// Requirement: 6.4
+#[test]
+fn a_check_under_way_is_no_stall() {
+    let mut world = World::with("a", |settings| settings.triggers.stall_timeout = 300);
+    world.later(290).send(RunFact::CheckStarted { task: id("a") });
+    world.later(20).later(600);
+    assert_eq!(world.open(), "a");
+    claims(&mut world, &[("y exists", Some(false))]);
+    world.later(299);
+    assert_eq!((world.open().as_str(), world.effect("a").as_str()), ("a", "a/1/1+1"), "the end of a check is progress");
+    world.later(1);
+    assert_eq!(world.open(), "a replan");
+    world.replayed();
 }
 
 #[test]

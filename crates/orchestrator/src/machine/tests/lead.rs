@@ -365,6 +365,25 @@ fn a_completed_tool_task_wakes_no_lead() {
     }
 }
 
+// Requirement: 3.6
+#[test]
+fn the_end_of_an_emergent_plan_wakes_the_lead_once() {
+    for (todos, order) in [("a", &["a"][..]), ("a; b: a; c: b", &["a", "b", "c"][..])] {
+        let mut world = World::led();
+        world.wants(vec![LeadCommand::SubmitPlan { plan: Box::new(plan(todos)), mode: PlanMode::Emergent, repairs: vec![] }]);
+        for todo in order {
+            world.done(todo);
+        }
+        let wake = world.woken().wake;
+        assert_eq!((wake.kind, wake.number, wake.guide), (WakeKind::Done, 2, true), "{todos}");
+        world.changes(vec![add("d", &[])]);
+        assert_eq!(world.open(), "d", "a new TODO is done before the next look: {todos}");
+        world.done("d");
+        assert_eq!((world.woken().wake.kind, world.woken().wake.number), (WakeKind::Done, 3), "{todos}");
+        world.replayed();
+    }
+}
+
 // Requirement: 3.56
 #[test]
 fn changes_of_one_turn_keep_the_rules_together() {

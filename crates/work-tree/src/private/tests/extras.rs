@@ -107,6 +107,25 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     assert_eq!(shared.read("other/file"), "x");
 }
 
+#[tokio::test]
+async fn a_copy_is_as_sparse_as_the_folder() {
+    let shared = Shared::new();
+    for folder in ["inside", "outside"] {
+        fs::create_dir(shared.folder().join(folder)).unwrap();
+        shared.write(&format!("{folder}/file"), folder);
+    }
+    for line in ["init -q", "add .", "commit -qm first", "sparse-checkout set inside"] {
+        git(&shared.folder(), line);
+    }
+    assert!(!shared.folder().join("outside").exists());
+    let a = shared.opened().await.begin("a", &Extras::default()).await.unwrap();
+    for line in ["status --short", "sparse-checkout list", "ls-files -t"] {
+        assert_eq!(git(a.path(), line), git(&shared.folder(), line), "{line}");
+    }
+    assert_eq!(git(a.path(), "status --short"), "");
+    assert!(!a.path().join("outside").exists());
+}
+
 /// A private folder shows the branches, remotes, stashes and logs of the shared one.
 #[expect(clippy::disallowed_methods, reason = "the test looks with git itself")]
 #[tokio::test]
