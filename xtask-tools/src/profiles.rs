@@ -147,7 +147,7 @@ mod tests {
         let own = own_packages().unwrap();
         assert!(own.contains(&"aime".to_owned()) && own.contains(&"aime-tools".to_owned()), "{own:?}");
         assert!(!own.contains(&"aime-local-model".to_owned()), "it has a level of its own");
-        let set = options(&PROFILES[4], &own, "folder").join(" ");
+        let set = options(&PROFILES[3], &own, "folder").join(" ");
         assert!(set.starts_with("--release --target-dir folder --config profile.release.lto='thin'"), "{set}");
         assert!(set.contains("--config profile.release.package.aime-tools.opt-level=2"), "{set}");
         assert_eq!(options(&PROFILES[0], &own, "folder"), ["--release", "--target-dir", "folder"]);

@@ -328,7 +328,7 @@ fn links_lead_somewhere() {
     one_fault(&[("docs/a.md", "[`missing`](../crates/low/src/lib.rs)\n")], "docs/a.md:1:", "has nothing named missing");
     one_fault(&[("docs/a.md", "\n[b](b.md#c)\n"), ("docs/b.md", "# C d\n")], "docs/a.md:2:", "docs/b.md has no heading #c");
     one_fault(&[("docs/a.md", "# A\n[b](#b)\n```\n# B\n```\n")], "docs/a.md:2:", "docs/a.md has no heading #b");
-    let fine = "# Top\n## The `here_it` (is), 2 & more\n### Top\n[a](a.md#top) [b](../crates/low) [c](https://example.org#d) `[d](e.md)` \
+    let fine = "# Top\n## The `here_it` (is), 2 & more\n### Top\n[a](a.md#top) [b](../crates/low) [c](https://example.org#d) `[d](e.md)`\n\
                 [#](#the-here_it-is-2--more) [2](#top-1) [`lower`](../crates/low/src/lib.rs#L1)\n```\n[f](g.md)\n```\n";
     assert_eq!(faults_with(&[("docs/a.md", fine)]), Vec::<String>::new());
 }
