@@ -187,6 +187,16 @@ fn a_lead_that_is_out_of_steps_goes_on_in_its_conversation() {
     grows_only_at_its_end(&requests);
 }
 
+/// The lead's own work has this name, too.
+#[test]
+fn a_task_called_main_is_done_by_a_worker() {
+    let plan = submit(&[worker("cli", "SURVEY cli", &[]), worker("main", "SURVEY main", &[])]);
+    let world = World::led(Script::new().on(lead(), [plan, done("Both are surveyed.")]).on(When::tools(), [done("surveyed")]));
+    let result = run(&world, &["--mode", "complex"]).must(0).last();
+    assert_eq!(["cli", "main"].map(|id| task(&result, id)["summary"].clone()), ["surveyed", "surveyed"]);
+    assert_eq!((lead_requests(&world).len(), world.server().requests().len()), (2, 4), "a plan, two workers, and the end");
+}
+
 #[test]
 fn a_lead_that_only_talks_where_it_must_plan_leaves_it_to_rules() {
     let small = plan(&[worker("wash", "WASH", &[])]);

@@ -86,9 +86,9 @@ fn is_worked_on(task: &Task) -> bool {
 fn submit(parameters: &Map<String, Value>, state: &ProgressState, rules: &PlanRules<'_>) -> Result<LeadCommand, Vec<PlanFault>> {
     let mut faults = Vec::new();
     // The lead's own work is one task, which a plan replaces.
-    let is_planned = |task: &&Task| {
-        task.spec.kind != TaskKind::Group && task.spec.id.as_str() != aime_progress_management::Plan::DIRECT_TASK && task.status.is_open()
-    };
+    let is_alone = state.mode == Some(PlanMode::Direct);
+    let is_own = |task: &Task| is_alone && task.spec.id.as_str() == aime_progress_management::Plan::DIRECT_TASK;
+    let is_planned = |task: &&Task| task.spec.kind != TaskKind::Group && !is_own(task) && task.status.is_open();
     let planned: Vec<&str> = state.tasks.values().filter(is_planned).map(|task| task.spec.id.as_str()).collect();
     if !planned.is_empty() {
         let fault = PlanFault::new("plan", format!("the run has a plan, in which {} are open", planned.join(", ")));

@@ -81,6 +81,9 @@ pub(super) struct LeadState {
     idle: (u64, u32),
     /// The conclusion with which the lead has ended the run.
     ending: Option<Conclusion>,
+    /// True if the task `main` is the lead's own work. A plan may have a task of this name, too.
+    #[serde(default)]
+    owns_main: bool,
     /// True if the lead makes no plan or fails to use its tools correctly, so that rules plan the run.
     gave_up: bool,
 }
@@ -135,14 +138,14 @@ impl RunMachine {
         self.input.lead.is_some() && !self.lead.gave_up
     }
 
-    /// Returns whether the task is the lead's own work.
+    /// Returns whether the task is the lead's own work. Without such a task the lead speaks in its name, too.
     pub(super) fn is_main(&self, task: &TaskId) -> bool {
-        self.input.lead.is_some() && task.as_str() == MAIN
+        self.input.lead.is_some() && task.as_str() == MAIN && (self.lead.owns_main || !self.state.tasks.contains_key(task))
     }
 
     /// Returns whether the lead works on the goal itself.
     pub(super) fn works_itself(&self) -> bool {
-        self.input.lead.is_some() && self.state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running)
+        self.lead.owns_main && self.state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running)
     }
 
     /// Starts the conversation, or wakes a lead again that was stopped before it had a plan.
@@ -485,7 +488,7 @@ impl RunMachine {
             self.begin_main("the lead works on the goal itself", "", out);
             // What was checked before this work may no longer hold.
             self.criteria.plan_changed();
-            if !self.state.tasks.contains_key(MAIN) {
+            if !self.lead.owns_main {
                 let Some(event) = about_no_task(event.clone()) else { return false };
                 return self.apply_actor_event((journal, number), call.is_some(), &event, out);
             }

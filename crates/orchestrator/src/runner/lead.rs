@@ -10,7 +10,7 @@ use aime_dynamic_planner::{
 };
 use aime_llm::ModelLimits;
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
+use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, PlanMode, ProgressState, TaskSpec, TaskStatus};
 use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall, terminate_of_lead};
 use serde_json::{Map, Value};
 
@@ -115,7 +115,9 @@ impl RunRunner {
     ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
         let live = self.live.get(&self.run);
         let state = live.as_deref().unwrap_or(begun);
-        let works = state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
+        // A plan may have a task of this name, too.
+        let is_alone = state.mode == Some(PlanMode::Direct);
+        let works = is_alone && state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
         let ends_plan = rest.conclusion.as_ref().is_some_and(|conclusion| !conclusion.checks.is_empty());
         if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || state.version == 0 || ends_plan) {
             return (Vec::new(), Vec::new());

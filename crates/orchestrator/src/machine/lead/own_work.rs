@@ -16,6 +16,7 @@ impl RunMachine {
         if self.state.version != 0 {
             return;
         }
+        self.lead.owns_main = true;
         self.report_lead_route(PlanMode::Direct, why, category, out);
         let plan = self.with_checks(direct_plan(&self.input.goal, None));
         self.emit(ProgressEvent::PlanCreated { plan, repairs: Vec::new(), fallback: None }, out);

@@ -145,6 +145,21 @@ fn the_criteria_are_checked_again_after_work_of_the_lead() {
     }
 }
 
+/// A task of a plan has the name that the lead's own work has: a module `main.py` is reason enough.
+#[test]
+fn a_task_of_a_plan_may_be_called_main() {
+    let mut world = World::led();
+    world.lead_reports(0, None).submits("main; b: main");
+    assert_eq!((world.statuses(), world.open()), ("main:running b:pending".to_owned(), "main".to_owned()), "an actor does it");
+    world.done("main").done("b");
+    assert_eq!((world.woken().wake.kind, world.woken().wake.settled.len()), (WakeKind::Done, 2));
+    world.lead_reports(1, Some("main"));
+    assert_eq!(world.events_named("tool_call_started").last().map(|event| format!("{event:?}").contains("task: None")), Some(true));
+    world.concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!((world.ended(), world.statuses().as_str()), ("completed", "main:completed b:completed"));
+    world.replayed();
+}
+
 #[test]
 fn saying_what_was_dealt_with_changes_no_plan() {
     let handled = |ids: &[&str]| {
