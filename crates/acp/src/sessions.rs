@@ -229,9 +229,9 @@ mod tests {
         let known = |run: &str, goal: &str| KnownRun { run: RunId::new(run).unwrap(), goal: goal.to_owned(), updated: format!("of {run}") };
         let runs = [
             known("a-acp-run-2", "then that"),
-            known("mend-3", "mend"),
+            known("repair-3", "repair"),
             known("b", "other"),
-            known("mend", "mend first"),
+            known("repair", "repair first"),
             known("a", "this"),
             known("c-acp-run-2", "its first is deleted"),
         ];
@@ -240,9 +240,9 @@ mod tests {
             sessions.iter().map(|session| (&*session.session_id.0, session.title.as_deref(), session.updated_at.as_deref())).collect();
         let expected = [
             ("a", Some("this"), Some("of a-acp-run-2")),
-            ("mend-3", Some("mend"), Some("of mend-3")),
+            ("repair-3", Some("repair"), Some("of repair-3")),
             ("b", Some("other"), Some("of b")),
-            ("mend", Some("mend first"), Some("of mend")),
+            ("repair", Some("repair first"), Some("of repair")),
             ("c", Some("its first is deleted"), Some("of c-acp-run-2")),
         ];
         assert_eq!(rows, expected);

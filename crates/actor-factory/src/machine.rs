@@ -89,7 +89,7 @@ pub struct ActorMachine {
     /// Messages of people that are in the history.
     #[serde(default)]
     read_messages: Vec<PersonMessage>,
-    /// What the actor asked people, with their answers.
+    /// Questions of the actor to people, with their answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answered: Vec<AnsweredQuestion>,
     /// Why the last result was not accepted.

@@ -102,7 +102,7 @@ fn keep_permissions(folder: &ConfinedFolder, staged: &ConfinedFolder, path: &Pat
 const fn kept_mode(old: u32, in_state: u32) -> u32 {
     let old = old & 0o777;
     match (old & 0o100 != 0, in_state & 0o100 != 0) {
-        // Those who may read it may execute it.
+        // The users that may read the file may execute it.
         (false, true) => old | ((old & 0o444) >> 2),
         (true, false) => old & !0o111,
         _ => old,

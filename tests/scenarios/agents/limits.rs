@@ -54,7 +54,7 @@ fn the_cost_of_a_loaded_session_counts_once() {
     assert_eq!(ended.json()["usage"]["cost_usd"], 0.75, "{ended}");
 }
 
-/// What a person says while the agent works is its next prompt. The end of its first turn is no answer to that.
+/// A message of a person to an agent at work is its next prompt. The end of its first turn is no answer to that message.
 // Requirement: 4.41
 #[test]
 fn a_later_turn_gives_the_result() {

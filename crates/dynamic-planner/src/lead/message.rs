@@ -83,7 +83,7 @@ fn all(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Dr
     }
 }
 
-/// What a failed task means for the run.
+/// Effect of a failed task on the run.
 const STAYS_FAILED: &str =
     "A task that stays failed makes the run fail: replace it, or take it out with `remove_task` once its work is done or not needed.";
 

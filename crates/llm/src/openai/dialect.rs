@@ -134,7 +134,7 @@ pub(super) enum ThinkingForm {
     Budget,
 }
 
-/// What the server does with thinking that is bound to another conversation, such as one that was not yet shortened.
+/// Treatment by the server of thinking that is bound to another conversation, such as one that was not yet shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignThinking {
     /// It refuses the request.

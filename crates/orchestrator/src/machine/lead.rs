@@ -486,7 +486,7 @@ impl RunMachine {
         }
         if of.is_some() {
             self.begin_main("the lead works on the goal itself", "", out);
-            // What was checked before this work may no longer hold.
+            // This work may change the results of earlier checks.
             self.criteria.plan_changed();
             if !self.lead.owns_main {
                 let Some(event) = about_no_task(event.clone()) else { return false };

@@ -523,38 +523,38 @@ fn may_come_from_actor(event: &ProgressEvent, own: &TaskId) -> bool {
     task_of_report(event) == Some(Some(own))
 }
 
+/// Returns the member `task` of a report that is about a task or about none.
+macro_rules! task_member {
+    ($event:expr) => {
+        match $event {
+            ProgressEvent::ActorCreated { task, .. }
+            | ProgressEvent::ConsentGiven { task, .. }
+            | ProgressEvent::ToolCallStarted { task, .. }
+            | ProgressEvent::ToolCallFinished { task, .. }
+            | ProgressEvent::ProgressReported { task, .. }
+            | ProgressEvent::ActorNudged { task, .. }
+            | ProgressEvent::HistoryCompacted { task, .. }
+            | ProgressEvent::MessageDelivered { task, .. }
+            | ProgressEvent::ModelCalled { task, .. } => Some(task),
+            _ => None,
+        }
+    };
+}
+
 /// Returns the task of an event that an actor may report; none for an event that decides something about the run.
-pub(super) const fn task_of_report(event: &ProgressEvent) -> Option<Option<&TaskId>> {
-    Some(match event {
-        ProgressEvent::ActorCreated { task, .. }
-        | ProgressEvent::ConsentGiven { task, .. }
-        | ProgressEvent::ToolCallStarted { task, .. }
-        | ProgressEvent::ToolCallFinished { task, .. }
-        | ProgressEvent::ProgressReported { task, .. }
-        | ProgressEvent::ActorNudged { task, .. }
-        | ProgressEvent::HistoryCompacted { task, .. }
-        | ProgressEvent::MessageDelivered { task, .. }
-        | ProgressEvent::ModelCalled { task, .. } => task.as_ref(),
-        ProgressEvent::TodosChanged { task, .. } => Some(task),
-        ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref(),
-        _ => return None,
-    })
+pub(super) fn task_of_report(event: &ProgressEvent) -> Option<Option<&TaskId>> {
+    match event {
+        ProgressEvent::TodosChanged { task, .. } => Some(Some(task)),
+        ProgressEvent::EvidenceAdded { evidence } => Some(evidence.task.as_ref()),
+        other => task_member!(other).map(Option::as_ref),
+    }
 }
 
 /// Returns the report of work that belongs to no task of the plan; none for a TODO list, which only a task has.
 pub(super) fn about_no_task(mut event: ProgressEvent) -> Option<ProgressEvent> {
     match &mut event {
-        ProgressEvent::ActorCreated { task, .. }
-        | ProgressEvent::ConsentGiven { task, .. }
-        | ProgressEvent::ToolCallStarted { task, .. }
-        | ProgressEvent::ToolCallFinished { task, .. }
-        | ProgressEvent::ProgressReported { task, .. }
-        | ProgressEvent::ActorNudged { task, .. }
-        | ProgressEvent::HistoryCompacted { task, .. }
-        | ProgressEvent::MessageDelivered { task, .. }
-        | ProgressEvent::ModelCalled { task, .. } => *task = None,
         ProgressEvent::EvidenceAdded { evidence } => evidence.task = None,
-        _ => return None,
+        other => *task_member!(other)? = None,
     }
     Some(event)
 }

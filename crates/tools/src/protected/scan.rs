@@ -46,7 +46,7 @@ pub(super) enum Content {
 /// Limits of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanLimits {
-    /// Maximum number of paths that are visited. Those nearest to the top come first.
+    /// Maximum number of paths that are visited. Paths nearest to the top come first.
     pub(super) visited: usize,
     /// Maximum number of files that are stored.
     pub(super) stored: usize,

@@ -112,7 +112,7 @@ async fn show_as(git: &Git, original: &Path, clone: &Path) -> Result<(), WorkTre
     let fetch = ["fetch", "--quiet", "--no-tags", "--update-head-ok", "--update-shallow", "--no-write-fetch-head", "--"].map(OsStr::new);
     let references = [original.as_os_str(), OsStr::new("+refs/*:refs/*")];
     run(of_clone(), &[fetch.as_slice(), &references].concat()).await?;
-    // Those of a worktree, too.
+    // With the settings of a worktree.
     let listing = ["config", "--no-includes", "--list", "-z"].map(OsStr::new);
     let listing = [[original.as_os_str()].as_slice(), &listing].concat();
     let listed = run("-C".into(), &listing).await?;

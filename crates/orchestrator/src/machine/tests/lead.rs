@@ -123,7 +123,7 @@ fn rules_plan_for_a_lead_that_had_to_plan_and_did_not() {
     }
 }
 
-/// What the lead changes after the checks may mend or break what they found.
+/// The changes of the lead after a check may change its result.
 #[test]
 fn the_criteria_are_checked_again_after_work_of_the_lead() {
     for (before, after) in [(false, true), (true, false)] {
