@@ -55,6 +55,16 @@ fn a_run_is_one_page() {
     assert_eq!(page.matches("</script>").count(), 1);
 }
 
+#[test]
+fn all_changed_paths_are_counted() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("make", "bash", json!({"command": "for i in $(seq 2100); do echo $i > $i.txt; done"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0);
+    let page = world.aime(["runs", "report", "r", "-o", "-"]).must(0).stdout;
+    // The page shows 500 of them, and only 2,000 are read.
+    assert!(page.contains("1\u{2009}600 more paths left out"), "the page counts other paths");
+}
+
 // Requirement: 7.21
 #[test]
 fn a_page_goes_where_it_is_wanted() {

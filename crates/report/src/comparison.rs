@@ -45,6 +45,8 @@ pub struct Side {
     pub completed: (usize, usize),
     /// Versions of its plan: number, reason, and number of changes.
     pub versions: Vec<(u32, Text, usize)>,
+    /// Number of changed paths that the comparison leaves out.
+    pub files_left_out: usize,
 }
 
 /// Same thing in both runs, or in only one of them.
@@ -97,6 +99,7 @@ fn side(view: &ReportView) -> Side {
         tool_calls: view.spending.tool_calls,
         completed: (completed, view.tasks.len()),
         versions: view.versions.iter().map(version).collect(),
+        files_left_out: view.files.left_out,
     }
 }
 

@@ -114,6 +114,7 @@ impl ReportView {
     }
 
     fn sections(&self) -> Markup {
+        let learnt = self.evidence.len() + self.evidence_left_out + self.questions.len() + self.questions_left_out;
         let sections = [
             ("outcome", "Outcome", None),
             ("plan", "Plan", Some(self.graph.nodes.len())),
@@ -121,7 +122,7 @@ impl ReportView {
             ("tasks", "Tasks", Some(self.tasks.len())),
             ("versions", "Versions", Some(self.versions.len())),
             ("files", "Files", Some(self.files.changed.len() + self.files.left_out)),
-            ("learnt", "Evidence and questions", Some(self.evidence.len() + self.questions.len())),
+            ("learnt", "Evidence and questions", Some(learnt)),
             ("cost", "Cost", None),
             ("story", "Story", Some(self.story.len() + self.story_left_out)),
         ];

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::time::count;
+
 /// Largest number of characters of all texts together.
 const MAX_CHARS: usize = 6_000_000;
 
@@ -30,6 +32,14 @@ impl Text {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.shown.is_empty() && self.left_out == 0
+    }
+
+    /// Returns the shown text, followed by the number of characters left out.
+    pub(crate) fn counted(self) -> String {
+        match self.left_out {
+            0 => self.shown,
+            left_out => format!("{}… {} left out", self.shown, count(left_out, "more character")),
+        }
     }
 }
 

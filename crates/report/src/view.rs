@@ -39,6 +39,8 @@ pub struct ReportView {
     pub answer: Option<Text>,
     /// Turns of a run that was continued after its end, in order; empty for a run with a single one.
     pub turns: Vec<TurnView>,
+    /// Number of turns left out in the middle.
+    pub turns_left_out: usize,
     /// Reason why the goal was not reached, or why the run was left.
     pub failure: Option<Failure>,
     /// Further remarks.
@@ -57,8 +59,12 @@ pub struct ReportView {
     pub files: Files,
     /// Evidence.
     pub evidence: Vec<EvidenceView>,
+    /// Number of pieces of evidence left out at the end.
+    pub evidence_left_out: usize,
     /// Questions to people.
     pub questions: Vec<QuestionView>,
+    /// Number of questions left out at the end.
+    pub questions_left_out: usize,
     /// Tokens and cost.
     pub spending: RunCost,
     /// Story of events, one line each, without the calls of tasks, which are in `tasks`.
@@ -175,6 +181,8 @@ pub struct TaskView {
     pub error: Option<Text>,
     /// Paths and addresses that it created.
     pub references: Vec<String>,
+    /// Number of references left out.
+    pub references_left_out: usize,
     /// Tokens and cost.
     pub spent: ModelCost,
     /// Turns of the work, in order.
@@ -274,6 +282,8 @@ pub struct Row {
     pub title: String,
     /// Periods in which it ran, with their outcomes.
     pub bars: Vec<Bar>,
+    /// Number of later periods left out.
+    pub left_out: usize,
     /// True if it is on the critical path, which determined the end of the run.
     pub critical: bool,
 }
@@ -373,8 +383,12 @@ pub struct RunCost {
     pub by_who: Vec<(String, ModelCost)>,
     /// By model.
     pub by_model: Vec<(String, ModelCost)>,
+    /// Number of models left out: those with the fewest tokens.
+    pub models_left_out: usize,
     /// By task title, or by purpose for requests of the run as a whole.
     pub by_task: Vec<(String, ModelCost)>,
+    /// Number of tasks and purposes left out: those with the fewest tokens.
+    pub tasks_left_out: usize,
     /// Number of started tool calls.
     pub tool_calls: u64,
     /// Time and tokens, by what used them.

@@ -47,6 +47,7 @@ impl Comparison {
                 h2 { "Files" }
                 @if self.files.is_empty() { p.quiet { "No file was changed." } }
                 @for pair in &self.files { (file(pair)) }
+                @for side in &self.runs { (rest(side.files_left_out, "more path", &format!(" of {}", side.run))) }
             }
         }
         .into_string()

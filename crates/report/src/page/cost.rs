@@ -3,7 +3,7 @@
 use aime_progress_management::{ModelCost, TimeUse};
 use maud::{Markup, html};
 
-use super::{name, section};
+use super::{name, rest, section};
 use crate::{
     RunCost,
     time::{number, span},
@@ -18,7 +18,9 @@ pub(super) fn cost(spending: &RunCost) -> Markup {
             @if spending.by_who.len() > 1 { (table("By who asked", "Who", &spending.by_who, &spending.total)) }
             (time(&spending.time))
             (table("By model", "Model", &spending.by_model, &spending.total))
+            (rest(spending.models_left_out, "more model", ""))
             (table("By what was done", "Task", &spending.by_task, &spending.total))
+            (rest(spending.tasks_left_out, "more task", ""))
         },
     )
 }

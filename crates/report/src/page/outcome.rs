@@ -3,7 +3,7 @@
 use aime_progress_management::CheckMethod;
 use maud::{Markup, html};
 
-use super::{markdown::markdown, name, prose, section, spent, time_at, tone, words};
+use super::{markdown::markdown, name, prose, rest, section, spent, time_at, tone, words};
 use crate::{
     Criterion, ReportView,
     text::fit,
@@ -95,6 +95,7 @@ fn earlier(view: &ReportView) -> Markup {
                 }
             }
         }
+        (rest(view.turns_left_out, "turn", " in the middle"))
     }
 }
 

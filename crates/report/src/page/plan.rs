@@ -29,6 +29,7 @@ pub(super) fn timeline(view: &ReportView) -> Markup {
         html! {
             (chart(timeline))
             (rest(timeline.left_out, "more row", ""))
+            (rest(timeline.rows.iter().map(|row| row.left_out).sum(), "more period", " of these rows"))
             @if !timeline.rows.is_empty() {
                 p.legend {
                     "◆ marks the critical path: the task that ended last, and of those that it waited for again the one that ended last. Only what is on it could have made the run shorter. "
@@ -82,6 +83,8 @@ fn one(version: &Version) -> Markup {
                     summary { "The plan as it stood then" }
                     (picture(graph, &format!("Version {} of the plan", version.number), "new in this version"))
                 }
+            } @else {
+                (rest(1, "picture", ""))
             }
         }
     }

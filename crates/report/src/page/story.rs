@@ -36,6 +36,7 @@ pub(super) fn learnt(view: &ReportView) -> Markup {
                     }
                 }
             }
+            (rest(view.evidence_left_out, "more finding", ""))
             @if !view.questions.is_empty() {
                 h3 { "Questions to people" }
                 ul.learnt {
@@ -51,6 +52,7 @@ pub(super) fn learnt(view: &ReportView) -> Markup {
                     }
                 }
             }
+            (rest(view.questions_left_out, "more question", ""))
         },
     )
 }

@@ -81,6 +81,7 @@ fn one(number: usize, task: &TaskView, turns: &Markup) -> Markup {
             @if !task.references.is_empty() {
                 h4 { "What was made" }
                 ul { @for reference in &task.references { li { code { (name(reference)) } } } }
+                (rest(task.references_left_out, "more reference", ""))
             }
             @if !task.turns.is_empty() {
                 h4 { "What was said and done" }

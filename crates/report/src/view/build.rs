@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Failure, Source,
     text::{Reader, Text},
-    time::span,
+    time::{count, span},
 };
 
 /// Longest text of people, models and tools, in characters.
@@ -21,7 +21,7 @@ pub(crate) const LONG: usize = 4_000;
 const MAX_ANSWER_CHARS: usize = 100_000;
 /// Width of a title, in columns.
 pub(crate) const TITLE: usize = 160;
-/// Largest number of pieces of evidence, and of questions.
+/// Largest number of pieces of evidence, of questions, of turns and of remarks.
 const MAX_ENTRIES: usize = 1_000;
 
 impl ReportView {
@@ -34,8 +34,8 @@ impl ReportView {
         let answer = state.answer.as_ref().map(|answer| reader.text(answer, MAX_ANSWER_CHARS));
         let failure = source.failure.as_ref().map(|failure| Failure {
             code: reader.line(&failure.code, TITLE),
-            message: reader.text(&failure.message, LONG).shown,
-            hint: failure.hint.as_ref().map(|hint| reader.text(hint, LONG).shown),
+            message: reader.text(&failure.message, LONG).counted(),
+            hint: failure.hint.as_ref().map(|hint| reader.text(hint, LONG).counted()),
         });
         let titles = &Titles::of(state, reader);
         let times = timeline::Times::of(&source.events);
@@ -44,6 +44,7 @@ impl ReportView {
         let (story, story_left_out) = story::story(&source.events, titles, reader);
         let versions = versions::versions(&source.events, titles, reader);
         let files = files::files(source, titles, reader);
+        let (turns, turns_left_out) = turns(state, reader);
         let more = |id: &TaskId| match times.worked_ms(id) {
             0 => String::new(),
             worked => span(worked),
@@ -57,16 +58,19 @@ impl ReportView {
             started_at: state.started_at,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
             answer,
-            turns: turns(state, reader),
+            turns,
+            turns_left_out,
             failure,
-            notes: source.notes.iter().take(MAX_ENTRIES).map(|note| reader.text(note, LONG).shown).collect(),
+            notes: notes(source, reader),
             strategy,
             versions,
             graph: graph(state, titles, more, |id| critical.contains(id)),
             timeline: times.view(&critical, titles, reader),
             files,
             evidence: evidence(state, titles, reader),
+            evidence_left_out: state.evidence.len().saturating_sub(MAX_ENTRIES),
             questions: questions(state, titles, reader),
+            questions_left_out: state.questions.len().saturating_sub(MAX_ENTRIES),
             spending: spending::spending(source, titles, reader),
             story,
             story_left_out,
@@ -177,14 +181,21 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Returns the turns. Of a very large number it keeps the first and the last ones.
-fn turns(state: &ProgressState, reader: &Reader<'_>) -> Vec<TurnView> {
+fn notes(source: &Source<'_>, reader: &Reader<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = source.notes.iter().take(MAX_ENTRIES).map(|note| reader.text(note, LONG).counted()).collect();
+    let left_out = source.notes.len().saturating_sub(MAX_ENTRIES);
+    notes.extend((left_out > 0).then(|| format!("… {} left out", count(left_out, "more remark"))));
+    notes
+}
+
+/// Returns the turns, and the number of those left out. Of a very large number it keeps the first and the last ones.
+fn turns(state: &ProgressState, reader: &Reader<'_>) -> (Vec<TurnView>, usize) {
     let view = |turn: &aime_progress_management::Turn| TurnView {
         at: turn.started_at,
         goal: reader.text(&turn.goal, LONG),
         answer: turn.answer.as_ref().map(|answer| reader.text(answer, LONG)),
     };
-    first_and_last(state.turns.iter().map(view).collect(), MAX_ENTRIES).0
+    first_and_last(state.turns.iter().map(view).collect(), MAX_ENTRIES)
 }
 
 fn evidence(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<EvidenceView> {

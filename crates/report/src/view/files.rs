@@ -124,16 +124,19 @@ fn reported_changes<'a>(source: &'a Source<'_>, titles: &'a Titles, reader: &'a 
             Some(sign @ ('+' | '-' | ' ')) => DiffLine { sign, text: line(text.get(1..).unwrap_or_default()) },
             _ => DiffLine { sign: '@', text: line(text) },
         };
-        let diff = reader.text(&change.diff, LONG * 4).shown;
+        let diff = reader.text(&change.diff, LONG * 4);
+        let (lines, note) = (diff.shown.lines().map(split).collect(), if diff.is_empty() { "no text".to_owned() } else { String::new() });
+        // A line of which only the end is missing counts, too.
+        let missing = || change.diff.lines().count().saturating_sub(diff.shown.lines().count()).max(1);
         Some(FileView {
             path: reader.line(&change.path, TITLE * 2),
             did: word(&change.did),
             by: vec![by],
             added: change.added,
             removed: change.removed,
-            lines: diff.lines().map(split).collect(),
-            left_out: 0,
-            note: if diff.is_empty() { "no text".to_owned() } else { String::new() },
+            lines,
+            left_out: if diff.left_out > 0 { missing() } else { 0 },
+            note,
         })
     })
 }

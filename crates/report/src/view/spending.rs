@@ -20,13 +20,16 @@ pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>
             by_task.add(task.as_ref().map_or_else(|| reader.line(&for_the_run(purpose), TITLE), |task| titles.title(task)), spent);
         }
     }
+    let ((by_model, models_left_out), (by_task, tasks_left_out)) = (by_model.most(), by_task.most());
     let by_who = source.state.spent_by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
     let by_who = by_who.map(|(who, spent)| (who.to_owned(), *spent)).collect();
     RunCost {
         total: source.state.spent,
         by_who,
-        by_model: by_model.most(),
-        by_task: by_task.most(),
+        by_model,
+        models_left_out,
+        by_task,
+        tasks_left_out,
         tool_calls: source.state.tool_calls,
         time: TimeUse::of(source.events.iter().copied()),
     }
@@ -57,10 +60,11 @@ impl Sums {
         }
     }
 
-    /// Returns the entries with the most tokens.
-    fn most(mut self) -> Vec<(String, ModelCost)> {
+    /// Returns the entries with the most tokens, and the number of those left out.
+    fn most(mut self) -> (Vec<(String, ModelCost)>, usize) {
         self.0.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.input_tokens + spent.output_tokens));
+        let left_out = self.0.len().saturating_sub(MAX_ROWS);
         self.0.truncate(MAX_ROWS);
-        self.0
+        (self.0, left_out)
     }
 }

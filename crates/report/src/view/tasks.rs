@@ -30,6 +30,7 @@ pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader:
         let error = conclusion.and_then(|conclusion| conclusion.error.as_ref()).or(task.reason.as_ref()).filter(|_| failed);
         let (events, spent) = work.of.remove(id).unwrap_or_default();
         let (events, turns_left_out) = first_and_last(events, TURNS);
+        let references = conclusion.map_or(&[][..], |conclusion| &conclusion.references);
         TaskView {
             id: reader.line(id.as_str(), TITLE),
             title: titles.title(id),
@@ -45,12 +46,8 @@ pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader:
             worked_ms: times.worked_ms(id),
             summary: reader.text(conclusion.map(aime_progress_management::Conclusion::text).unwrap_or_default(), LONG * 2),
             error: error.map(|error| reader.text(&error.to_string(), LONG)),
-            references: conclusion
-                .map_or(&[][..], |conclusion| &conclusion.references)
-                .iter()
-                .take(REFERENCES)
-                .map(|it| reader.line(it, TITLE))
-                .collect(),
+            references: references.iter().take(REFERENCES).map(|it| reader.line(it, TITLE)).collect(),
+            references_left_out: references.len().saturating_sub(REFERENCES),
             spent,
             turns: events.into_iter().map(|(at, event)| Turn { at, what: work.turn(event, reader) }).collect(),
             turns_left_out,

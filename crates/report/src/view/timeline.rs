@@ -94,7 +94,7 @@ impl Times {
     }
 
     pub(crate) fn view(&self, critical: &HashSet<TaskId>, titles: &Titles, reader: &Reader<'_>) -> Timeline {
-        let row = |task, title, bars: &[Bar], critical| Row { task, title, bars: bars.iter().take(BARS).cloned().collect(), critical };
+        let row = |task, title, bars: &[Bar], critical| Row { task, title, bars: bars.to_vec(), left_out: 0, critical };
         let planner = self.planner.iter().map(|(title, bars)| row(None, reader.line(title, TITLE), bars, false));
         let tasks = self.tasks.iter().map(|(id, bars)| row(titles.number(id), titles.title(id), bars, critical.contains(id)));
         let mut rows: Vec<Row> = planner.chain(tasks).collect();
@@ -102,6 +102,10 @@ impl Times {
         let left_out = rows.len().saturating_sub(ROWS);
         let pauses = pauses(&rows, self.from, self.to);
         rows.truncate(ROWS);
+        for row in &mut rows {
+            row.left_out = row.bars.len().saturating_sub(BARS);
+            row.bars.truncate(BARS);
+        }
         Timeline { rows, left_out, from: self.from, to: self.to, pauses }
     }
 }

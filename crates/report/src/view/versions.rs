@@ -39,7 +39,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
         let version = match event {
             ProgressEvent::PlanCreated { repairs, fallback, .. } => {
                 let mut lowered: Vec<String> = repairs.iter().map(|repair| write_repair(repair, reader)).collect();
-                lowered.extend(fallback.iter().map(|why| format!("a fallback: {}", reader.text(&why.to_string(), LONG).shown)));
+                lowered.extend(fallback.iter().map(|why| format!("a fallback: {}", reader.text(&why.to_string(), LONG).counted())));
                 Version { reasoning: reader.text("The first plan.", LONG), lowered, ..empty(state.version, *at) }
             }
             ProgressEvent::PlanChanged { decision } => Version {
@@ -78,7 +78,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
 }
 
 fn write_repair(repair: &Message, reader: &Reader<'_>) -> String {
-    format!("repaired: {}", reader.text(&repair.to_string(), LONG).shown)
+    format!("repaired: {}", reader.text(&repair.to_string(), LONG).counted())
 }
 
 fn empty(number: u32, at: Timestamp) -> Version {

@@ -10,7 +10,7 @@ use aime_undo::{Author, Entry, UndoData, UndoError};
 use super::outcome;
 use crate::Setup;
 
-/// Largest number of paths whose contents are read.
+/// Largest number of paths whose contents are read. A report shows fewer, and counts all.
 const MAX_PATHS: usize = 2_000;
 
 /// Returns the content of a run's report.
@@ -21,7 +21,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     let files = match UndoData::read(&setup.data_folder(), run.as_str()) {
         Ok(kept) => kept.map(|kept| {
             notes.extend(kept.lost().map(|lost| format!("From some moment on the changes of files were not kept: {lost}.")));
-            kept.changes().take(MAX_PATHS).map(|(change, by)| changed(&kept, change, &by)).collect()
+            kept.changes().enumerate().map(|(number, (change, by))| changed(&kept, change, &by, number < MAX_PATHS)).collect()
         }),
         Err(error) => {
             notes.push(format!("What is kept of files cannot be read: {error}."));
@@ -42,10 +42,13 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     ReportView::new(&source, setup.redactor())
 }
 
-fn changed(kept: &UndoData, change: aime_undo::Change, by: &[&Author]) -> FileSource {
+fn changed(kept: &UndoData, change: aime_undo::Change, by: &[&Author], is_read: bool) -> FileSource {
     let mut names: Vec<String> = by.iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
     names.dedup();
-    let content = |entry: Option<&Entry>| content(kept, entry).unwrap_or_else(|_| Content::Unknown("no longer kept".to_owned()));
+    let content = |entry: Option<&Entry>| match is_read {
+        true => content(kept, entry).unwrap_or_else(|_| Content::Unknown("no longer kept".to_owned())),
+        false => Content::Unknown("one of too many paths".to_owned()),
+    };
     FileSource {
         before: content(change.before.as_ref()),
         after: content(change.after.as_ref()),
