@@ -69,7 +69,8 @@ enum Payload {
 /// Sends spans, measures and records of runs. Cheap to keep where nothing happens.
 pub struct Telemetry {
     providers: Providers,
-    content: bool,
+    span_content: bool,
+    record_content: bool,
     send: Mutex<Option<mpsc::Sender<Payload>>>,
     measures: Arc<Mutex<Measures>>,
     /// Number of spans and records that no receiver has accepted.
@@ -81,7 +82,7 @@ pub struct Telemetry {
 pub struct WatchedRun {
     run: RunId,
     providers: Providers,
-    content: bool,
+    record_content: bool,
     spans: Spans,
     send: Option<mpsc::Sender<Payload>>,
     measures: Arc<Mutex<Measures>>,
@@ -117,7 +118,8 @@ impl Telemetry {
             unsent: Arc::clone(&unsent),
         };
         let sending = Mutex::new(Some(tokio::spawn(sender.run(waiting))));
-        Ok(Self { providers, content: settings.content, send: Mutex::new(Some(send)), measures, unsent, sending })
+        let (span_content, record_content) = (settings.span_content, settings.record_content);
+        Ok(Self { providers, span_content, record_content, send: Mutex::new(Some(send)), measures, unsent, sending })
     }
 
     /// Watches a run.
@@ -127,8 +129,8 @@ impl Telemetry {
         WatchedRun {
             run: run.clone(),
             providers: self.providers.clone(),
-            content: self.content,
-            spans: Spans::new(run, self.providers.clone(), self.content),
+            record_content: self.record_content,
+            spans: Spans::new(run, self.providers.clone(), self.span_content),
             send,
             measures: Arc::clone(&self.measures),
             unsent: Arc::clone(&self.unsent),
@@ -159,7 +161,7 @@ impl WatchedRun {
         let ended = self.spans.observe(event);
         let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
         let place = if begins { self.spans.place(task) } else { before };
-        let record = logs::record(&self.run, event, (&self.providers, self.content), place);
+        let record = logs::record(&self.run, event, (&self.providers, self.record_content), place);
         self.enqueue(ended.into_iter().map(Payload::Span).chain(record.map(Payload::Record)));
     }
 

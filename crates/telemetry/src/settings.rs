@@ -21,8 +21,10 @@ pub struct TelemetrySettings {
     pub logs: Option<Signal>,
     /// Attributes of all that is sent, such as `service.name`.
     pub resource: Vec<(String, String)>,
-    /// True if spans and records include content: goals, answers, calls and their results.
-    pub content: bool,
+    /// True if spans include content: goals, answers, calls and their results.
+    pub span_content: bool,
+    /// True if log records include content: their bodies, and answers of models.
+    pub record_content: bool,
 }
 
 /// A receiver of OTLP over HTTP, in protobuf.
@@ -90,10 +92,10 @@ impl TelemetrySettings {
             resource.push(("service.name".to_owned(), "aime".to_owned()));
         }
         // The conventions have used `true`, and name where content goes since.
-        let content = ["true", "SPAN_ONLY", "SPAN_AND_EVENT"]
-            .iter()
-            .any(|word| is_set_to("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word));
-        (Some(Self { traces, metrics, logs, resource, content }), notes)
+        let captures = |words: [&str; 3]| words.iter().any(|word| is_set_to("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word));
+        let span_content = captures(["true", "SPAN_ONLY", "SPAN_AND_EVENT"]);
+        let record_content = captures(["true", "EVENT_ONLY", "SPAN_AND_EVENT"]);
+        (Some(Self { traces, metrics, logs, resource, span_content, record_content }), notes)
     }
 
     /// Returns the secret settings: the values of headers and the passwords in addresses.

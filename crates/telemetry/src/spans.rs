@@ -49,6 +49,8 @@ pub struct Spans {
     root: Option<Span>,
     open: BTreeMap<Key, Span>,
     last: Timestamp,
+    /// True if the last event ended the planning, in which the plan may have been changed.
+    has_planned: bool,
 }
 
 impl Spans {
@@ -64,11 +66,21 @@ impl Spans {
             root: None,
             open: BTreeMap::new(),
             last: Timestamp::from_millis(0),
+            has_planned: false,
         }
     }
 
     /// Observes an event. Returns the spans that have ended with it.
     pub fn observe(&mut self, published: &PublishedEvent) -> Vec<Span> {
+        // A change of the plan follows the status, and has an attribute for the span. Without one the plan stays as it is.
+        let changes = matches!(published.event, ProgressEvent::PlanChanged { .. });
+        let stays = std::mem::take(&mut self.has_planned) && !changes;
+        let kept = if stays { self.end(&Key::Planning, [], None) } else { None };
+        kept.into_iter().chain(self.observe_next(published)).collect()
+    }
+
+    /// Observes an event. The planning of a plan that stays as it is has been ended before.
+    fn observe_next(&mut self, published: &PublishedEvent) -> Vec<Span> {
         use ProgressEvent as E;
 
         let PublishedEvent { seq, at, event } = published;
@@ -109,7 +121,8 @@ impl Spans {
                 return self.replace(Key::Task(task.clone()), span).into_iter().collect();
             }
             E::TaskStatusChanged { task, from: TaskStatus::Running, to, .. } => return self.task_left(task, *to),
-            E::ActorCreated { task: Some(task), actor, profile, model, effort, .. } => {
+            // An actor that answers a call of another one works in the span of that one, which goes on.
+            E::ActorCreated { task: Some(task), call: None, actor, profile, model, effort, .. } => {
                 let mut attributes = vec![
                     text(known::OPERATION, "invoke_agent"),
                     text(known::AGENT_NAME, profile.as_str()),
@@ -149,7 +162,8 @@ impl Spans {
             E::QuestionAsked { kind, .. } => self.note("aime.question_asked", vec![text("aime.question.kind", kind.as_str())]),
             E::QuestionAnswered { .. } => self.note("aime.question_answered", Vec::new()),
             E::BoundReached { bound, .. } => self.note("aime.bound_reached", vec![text("aime.bound", bound.as_str())]),
-            E::RunStatusChanged { to, .. } => {
+            E::RunStatusChanged { from, to, .. } => {
+                self.has_planned = *to == RunStatus::Executing && matches!(from, RunStatus::Planning | RunStatus::Replanning);
                 self.set_root_attribute(text("aime.run.status", to.to_string()));
                 if matches!(to, RunStatus::Failed | RunStatus::Cancelled) {
                     let word = to.to_string();

@@ -108,6 +108,24 @@ async fn a_receiver_gets_what_a_run_was() {
     );
 }
 
+// Requirement: 8.27
+#[tokio::test]
+async fn content_is_in_spans_or_in_records_alone() {
+    for (word, expected) in [("SPAN_ONLY", (true, false)), ("EVENT_ONLY", (false, true))] {
+        let (url, got) = receiver(0).await;
+        let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()), ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word)];
+        let read = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let telemetry = Telemetry::begin(TelemetrySettings::read(read).0.unwrap(), "openai", "1.2.3").unwrap();
+        let mut watched = telemetry.watch(&RunId::new("run").unwrap());
+        events().iter().for_each(|event| watched.observe(event));
+        drop(watched);
+        assert_eq!(telemetry.end().await, 0);
+        let in_spans = format!("{:?}", got.traces.lock().unwrap()).contains("gen_ai.input.messages");
+        let in_records = format!("{:?}", got.logs.lock().unwrap()).contains("body: Some");
+        assert_eq!((in_spans, in_records), expected, "{word}");
+    }
+}
+
 #[tokio::test]
 async fn a_receiver_that_is_not_there_holds_nothing_up() {
     // Nothing listens there: the port was free a moment ago, and the system gives it to no other socket meanwhile.

@@ -44,11 +44,29 @@ fn the_standard_variables_are_read() {
     assert_eq!(metrics.headers, [own("x-team", "red")]);
     assert_eq!(traces.timeout, Duration::from_millis(2_500));
     assert_eq!(settings.resource, [own("deployment.environment.name", "test"), own("service.name", "mine")]);
-    assert!(settings.content && notes.is_empty());
+    assert!(settings.span_content && settings.record_content && notes.is_empty());
     assert_eq!(settings.secrets(), ["very-secret", "blue", "red", "very-secret", "blue"]);
     assert!(!format!("{settings:?}").contains("very-secret"));
     assert_eq!(read(&[ENDPOINT]).0.unwrap().resource, [own("service.name", "aime")]);
-    assert!(!read(&[ENDPOINT]).0.unwrap().content);
+}
+
+#[test]
+fn content_goes_where_the_variable_says() {
+    let both = |value: &str| {
+        let settings = read(&[ENDPOINT, ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", value)]).0.unwrap();
+        (settings.span_content, settings.record_content)
+    };
+    for (value, expected) in [
+        ("", (false, false)),
+        ("false", (false, false)),
+        ("NO_CONTENT", (false, false)),
+        ("SPAN_ONLY", (true, false)),
+        ("EVENT_ONLY", (false, true)),
+        ("SPAN_AND_EVENT", (true, true)),
+        ("True", (true, true)),
+    ] {
+        assert_eq!(both(value), expected, "{value}");
+    }
 }
 
 #[test]

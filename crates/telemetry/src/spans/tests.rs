@@ -94,6 +94,58 @@ fn a_run_is_a_tree_of_spans() {
     assert_eq!(tree(&spans).lines().filter(|line| line.contains("..")).count(), spans.len(), "each stands in the tree");
 }
 
+/// Returns the spans with this name: start and end in seconds, the error, and the version of the plan.
+fn named(name: &str, events: &[Value]) -> Vec<(u64, u64, bool, Option<i64>)> {
+    let version = |span: &Span| {
+        let attribute = span.attributes.iter().find(|attribute| attribute.key == "aime.plan.version")?;
+        match attribute.value.as_ref()?.value {
+            Some(Any::IntValue(version)) => Some(version),
+            _ => None,
+        }
+    };
+    let seconds = |nanos: u64| nanos / 1_000_000_000;
+    let row = |span: &Span| (seconds(span.start_time_unix_nano), seconds(span.end_time_unix_nano), span.status.is_some(), version(span));
+    spans(false, events).iter().filter(|span| span.name == name).map(row).collect()
+}
+
+// Requirement: 8.27
+#[test]
+fn planning_that_keeps_the_plan_is_no_error() {
+    let status = |from: &str, to: &str| json!({"type": "run_status_changed", "from": from, "to": to});
+    let wake = json!({"type": "planning_started", "purpose": "lead"});
+    let changed =
+        json!({"type": "plan_changed", "decision": {"version": 2, "at": 0, "triggers": [], "patch": {"reasoning": "r", "changes": []}}});
+    let replans = status("executing", "replanning");
+    let executes = status("replanning", "executing");
+    let events = [
+        run().remove(0),
+        replans.clone(),
+        wake.clone(),
+        executes.clone(),
+        replans.clone(),
+        wake.clone(),
+        executes,
+        changed,
+        replans,
+        wake.clone(),
+        // The third one is cut off.
+        wake,
+    ];
+    assert_eq!(named("plan", &events), [(3, 4, false, None), (6, 8, false, Some(2)), (10, 11, true, None), (11, 11, false, None)]);
+}
+
+// Requirement: 8.27
+#[test]
+fn an_actor_that_delegates_goes_on() {
+    let mut events = run();
+    let mut delegate = events[8].clone();
+    (delegate["profile"], delegate["call"]) = (json!("explore"), json!("wash/1/1/1"));
+    events.insert(11, delegate);
+    events.truncate(14);
+    assert_eq!(named("invoke_agent sisyphus", &events), [(9, 14, false, None)]);
+    assert!(named("invoke_agent explore", &events).is_empty());
+}
+
 #[test]
 fn what_was_said_stands_in_spans_only_where_it_is_wanted() {
     let words = ["Do the dishes", "I wash.", "\"ls\"", "as they were"];
