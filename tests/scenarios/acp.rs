@@ -132,6 +132,65 @@ fn a_question_ends_the_turn_and_the_next_prompt_answers_it() {
 
 // Requirement: 8.26
 #[test]
+fn a_loaded_session_answers_its_question_in_its_mode() {
+    let world = World::with(
+        Script::new()
+            .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "Which colour?"}))])
+            .on(When::tools().and_contains("blue"), [done("painted blue")]),
+    );
+    let editor = Editor::of(&world);
+    let id = editor.direct(&world);
+    editor.ask(SetSessionModeRequest::new(id.clone(), "ask")).unwrap();
+    editor.prompt(&id, "paint the wall").unwrap();
+    editor.close();
+
+    // The settings say `edits`.
+    let editor = Editor::of(&world);
+    let loaded = editor.ask(LoadSessionRequest::new(id.clone(), world.work())).unwrap();
+    assert_eq!(&*loaded.modes.unwrap().current_mode_id.0, "ask");
+    // A freer mode is for the next run.
+    editor.ask(SetSessionModeRequest::new(id.clone(), "all")).unwrap();
+    assert_eq!(editor.prompt(&id, "blue").unwrap(), StopReason::EndTurn);
+    assert_eq!(agent_text(&editor.updates(&id)), "Which colour?\npainted blue");
+    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
+fn a_prompt_goes_on_with_a_run_after_a_quota() {
+    let quota = Reply::status(429, json!({"error": {"message": "usage limit reached"}}), [("retry-after", "7200")]);
+    let world = World::with(Script::new().once(When::tools(), [quota]).on(When::tools(), [done("done at last")]));
+    let editor = Editor::of(&world);
+    let id = editor.direct(&world);
+    assert_eq!(editor.prompt(&id, "do the dishes").unwrap(), StopReason::EndTurn);
+    let shown = agent_text(&editor.updates(&id));
+    assert!(shown.contains("it answers again at") && shown.contains("resume the run"), "{shown}");
+    editor.close();
+
+    // The same process would leave the provider alone for a minute first.
+    let editor = Editor::of(&world);
+    editor.ask(LoadSessionRequest::new(id.clone(), world.work())).unwrap();
+    assert_eq!(editor.prompt(&id, "go on").unwrap(), StopReason::EndTurn);
+    let shown = agent_text(&editor.updates(&id));
+    assert!(shown.ends_with("done at last"), "{shown}");
+    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
+fn steps_that_are_used_up_end_the_turn_by_name() {
+    let script = Script::new().on(When::tools(), [Reply::call("list_dir", json!({"path": "."}))]);
+    let world = World::with(script).settings("[run]\nmax_steps = 3\n[triggers]\nmax_retries = 0\n");
+    let editor = Editor::of(&world);
+    let id = editor.direct(&world);
+    assert_eq!(editor.prompt(&id, "loop").unwrap(), StopReason::MaxTurnRequests);
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
 fn a_cancelled_turn_can_go_on_and_hears_the_next_prompt() {
     let world = World::with(
         Script::new().once(When::tools(), [Reply::hang()]).on(When::tools().and_contains("a bit faster"), [done("done at last")]),

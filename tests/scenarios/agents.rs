@@ -37,13 +37,21 @@ while read -r line; do
   heard "$line"
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9][0-9]*\).*/\1/p')
   answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  fail() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"%s"}}\n' "$id" "$1"; }
   case "$line" in *"\"method\":\"${SLEEPS_AT:-nothing}\""*) sleep 98763 ;; esac
   case "$line" in
     *'"method":"initialize"'*) greeting=$line
-      answer "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":$LOADS,\"promptCapabilities\":{\"image\":${IMAGES:-false}}},\"agentInfo\":{\"name\":\"shell-agent\",\"version\":\"7\"},\"authMethods\":[]}" ;;
-    *'"method":"session/new"'*) echo new >> "$notes/sessions"; answer '{"sessionId":"s-1"}' ;;
+      answer "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":$LOADS,\"promptCapabilities\":{\"image\":${IMAGES:-false}}},\"agentInfo\":{\"name\":\"shell-agent\",\"version\":\"7\"},\"authMethods\":${METHODS:-[]}}" ;;
+    *'"method":"session/new"'*)
+      echo new >> "$notes/sessions"
+      if [ -n "${METHODS:-}" ]; then fail "nobody has logged in"; else answer '{"sessionId":"s-1"}'; fi ;;
     *'"method":"session/load"'*)
       echo load >> "$notes/sessions"
+      if [ -n "${LOST:-}" ]; then
+        echo "no space left" >&2
+        fail "$LOST"
+        continue
+      fi
       replays=${REPLAYS:-0}
       while [ "$replays" -gt 0 ]; do say "said before"; replays=$((replays - 1)); done
       [ -z "${REPLAYED:-}" ] || tell "$REPLAYED"
@@ -232,6 +240,24 @@ fn without_its_session_the_outcome_is_in_doubt() {
     assert_eq!(world.read("sessions"), "new\n");
 }
 
+/// The agent's error and the output of its program say why.
+// Requirement: 4.41
+#[test]
+fn a_session_that_cannot_be_loaded_has_a_reason() {
+    let work = "touch began; sleep 1000";
+    let mut world = world(work, true, keeps_the_plan());
+    world.user_settings(&profile("helper", work, true).replace("set = {", "set = { LOST = \"its file is gone\","));
+    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
+    world.wait_for_file("began");
+    running.kill();
+    let ended = world.aime(["resume", "r", "--output", "json"]).must(1);
+    let failed = task(&ended.json(), "a").to_string();
+    for words in ["In doubt: helper was at work", "its file is gone", "no space left"] {
+        assert!(failed.contains(words), "{words}: {ended}");
+    }
+    assert_eq!(world.read("sessions"), "new\nload\n");
+}
+
 // Requirement: 4.41
 #[test]
 fn a_stop_ends_the_agents_process_group() {
@@ -288,6 +314,17 @@ fn doctor_tries_each_agent() {
     world.user_settings("[profiles.broken.agent]\ncommand = \"no-such-agent\"\n");
     let ended = world.aime(["doctor"]);
     assert!(ended.to_string().contains("no-such-agent"), "{ended}");
+}
+
+/// The advice names a setting of the profile.
+#[test]
+fn an_agent_without_a_login_has_advice() {
+    let mut world = World::with(Script::new());
+    let methods = r#"set = { METHODS = '[{"id":"login","name":"Log in"}]',"#;
+    world.user_settings(&profile("helper", "say hi", false).replace("set = {", methods));
+    let ended = world.aime(["doctor"]).to_string();
+    let advice = "nobody has logged in. Log in with its own program first (Log in), or name the variable of its key in env";
+    assert!(ended.contains(advice) && !ended.contains("env_vars"), "{ended}");
 }
 
 /// A command that the agent kills ends at once. Its terminal still tells what it has printed.

@@ -51,10 +51,19 @@ impl Session {
         Self { name, folder, client, chosen, runs, stop, turn_lock, shows_forms }
     }
 
-    /// Returns an earlier session with its runs; `None` if the folder has no run of it.
+    /// Returns an earlier session with its runs and what was chosen for the last of them; `None` if the folder has no run of it.
     pub(crate) fn open_known(name: RunId, folder: Arc<dyn Folder>, client: (ConnectionTo<Client>, bool)) -> Result<Option<Self>, Refusal> {
         let runs = runs_of(&name, &folder.runs()?);
-        Ok((!runs.is_empty()).then(|| Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) }))
+        if runs.is_empty() {
+            return Ok(None);
+        }
+        let session = Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) };
+        // With the choices of the settings, the next prompt might start a run in place of going on with the last one.
+        if let Some((_, last)) = session.last()? {
+            let settings = last.settings();
+            *locked(&session.chosen) = SessionChoices { approval: settings.approval, mode: settings.mode };
+        }
+        Ok(Some(session))
     }
 
     pub(crate) fn id(&self) -> SessionId {
@@ -154,7 +163,7 @@ impl Session {
         let (result, ()) = tokio::join!(self.folder.run_turn(turn), self.follow(watched, &updates, cost_before));
         let result = result.map_err(refused)?;
         let updates = locked(&updates);
-        match ending(&result, updates.bound()) {
+        match ending(&result) {
             Ending::Fault(message) => Err(Error::new(ErrorCode::INTERNAL_ERROR, message)),
             Ending::Stop(reason, message) => {
                 for text in message.into_iter().chain(updates.open_approvals().filter(|_| reason == StopReason::EndTurn)) {

@@ -4,7 +4,7 @@
 mod tests;
 
 use agent_client_protocol::v1::schema::StopReason;
-use aime_orchestrator::{FailureCode, RunResult, RunView};
+use aime_orchestrator::{FailureCode, NextStep, RunFailure, RunResult, RunView};
 use aime_progress_management::{QuestionId, RunId};
 
 use crate::{KnownRun, Refusal, SessionChoices, Work, prompt::Prompt};
@@ -18,33 +18,44 @@ pub enum Next {
     Continue,
     /// The prompt answers a question of the last run, which continues.
     Answer(QuestionId),
-    /// The prompt is a message to the last run, which was stopped or cut off and continues.
+    /// The prompt is a message to the last run, which was stopped, was cut off or had used up a quota, and continues.
     Say,
 }
 
 /// Returns the effect of a session's next prompt, given its last run.
 ///
-/// A run keeps the approval mode that it began with, so another chosen one starts a new run. A run that has ended is
-/// continued if a lead works on it and the planning mode is the chosen one, too; otherwise, and if a bound was reached, a
-/// new run is started. A run that waits is answered. A stopped run is resumed and receives the prompt.
+/// A run that waits is answered. A run keeps the approval mode that it began with, so another chosen one starts a new
+/// run; if the last run waits, only a stricter one does. A run that has ended is continued if a lead works on it and the
+/// planning mode is the chosen one, too; otherwise, and if a bound was reached, a new run is started. A run that was
+/// stopped or had used up a quota is resumed and receives the prompt.
 #[must_use]
 pub fn next(last: Option<&RunView>, chosen: SessionChoices) -> Next {
     let Some(last) = last else { return Next::Start };
-    if last.settings().approval != chosen.approval {
+    let failure = last.output.as_ref().and_then(|output| output.error.as_ref());
+    let waits = !last.is_over && failure.is_some_and(|failure| failure.code == FailureCode::WaitingForHuman);
+    let began_with = last.settings().approval;
+    // An answer stays one after a freer mode was chosen. After a stricter one the run must not go on in its own.
+    let is_allowed = began_with == chosen.approval || (waits && began_with.narrower(chosen.approval) == began_with);
+    if !is_allowed {
         return Next::Start;
     }
     if last.is_over {
         let continues = last.takes_follow_up && last.led && last.settings().mode == chosen.mode;
         return if continues { Next::Continue } else { Next::Start };
     }
-    match last.output.as_ref().and_then(|output| output.error.as_ref()).map(|error| error.code) {
-        Some(FailureCode::BoundReached) => Next::Start,
-        Some(FailureCode::WaitingForHuman) => {
-            let asked = last.state.questions.iter().find(|question| question.answer.is_none());
-            asked.map_or(Next::Say, |question| Next::Answer(question.id.clone()))
-        }
+    if waits {
+        let asked = last.state.questions.iter().find(|question| question.answer.is_none());
+        return asked.map_or(Next::Say, |question| Next::Answer(question.id.clone()));
+    }
+    match failure {
+        Some(failure) if failure.code == FailureCode::BoundReached && !awaits_quota(failure) => Next::Start,
         _ => Next::Say,
     }
+}
+
+/// Returns true if the run pauses until the provider of its model answers again.
+fn awaits_quota(failure: &RunFailure) -> bool {
+    matches!(failure.next, Some(NextStep::AwaitQuota { .. }))
 }
 
 impl Next {
@@ -71,8 +82,8 @@ pub(crate) enum Ending {
     Fault(String),
 }
 
-/// Returns the end of the turn for a run with this result. `bound` is the bound that was reached, if any.
-pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
+/// Returns the end of the turn for a run with this result.
+pub(crate) fn ending(result: &RunResult) -> Ending {
     let Some(error) = &result.error else { return Ending::Stop(StopReason::EndTurn, None) };
     let hinted = || error.hint.as_ref().map_or_else(|| error.message.to_string(), |hint| format!("{}\n({hint})", error.message));
     match error.code {
@@ -80,15 +91,26 @@ pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
         FailureCode::WaitingForHuman => Ending::Stop(StopReason::EndTurn, None),
         FailureCode::Interrupted | FailureCode::Cancelled => Ending::Stop(StopReason::Cancelled, None),
         FailureCode::BoundReached => {
-            let reason = match bound {
-                Some("tokens") => StopReason::MaxTokens,
-                Some("steps" | "tool_calls" | "actors") => StopReason::MaxTurnRequests,
-                _ => StopReason::EndTurn,
-            };
-            Ending::Stop(reason, Some(error.message.to_string()))
+            // The next prompt resumes a run after a quota only, so the advice to resume is left out for the other bounds.
+            let message = if awaits_quota(error) { hinted() } else { error.message.to_string() };
+            Ending::Stop(reason_at_bound(error.next.as_ref()), Some(message))
         }
         FailureCode::GoalNotReached => Ending::Stop(StopReason::EndTurn, Some(hinted())),
         _ => Ending::Fault(hinted()),
+    }
+}
+
+/// Returns the reason for the end of a turn at a bound. The protocol has none of its own for time, money and quotas.
+fn reason_at_bound(next: Option<&NextStep>) -> StopReason {
+    match next {
+        Some(NextStep::RaiseBound { bound, .. }) => match bound.as_str() {
+            "tokens" => StopReason::MaxTokens,
+            "tool_calls" | "actors" => StopReason::MaxTurnRequests,
+            _ => StopReason::EndTurn,
+        },
+        // All failed tasks had used up the steps of their actors.
+        Some(NextStep::AllowSteps {}) => StopReason::MaxTurnRequests,
+        _ => StopReason::EndTurn,
     }
 }
 

@@ -42,8 +42,6 @@ pub struct Updates {
     last: BTreeMap<(Option<TaskId>, String), CallId>,
     /// Calls that are shown with a change of a file.
     with_diff: BTreeSet<CallId>,
-    /// The bound that was reached.
-    bound: Option<String>,
     /// Model and tokens of the last request in the conversation of the session.
     context: Option<(String, u64)>,
 }
@@ -72,7 +70,6 @@ impl Updates {
             consent_calls: BTreeSet::new(),
             last: BTreeMap::new(),
             with_diff: BTreeSet::new(),
-            bound: None,
             context: None,
         }
     }
@@ -100,11 +97,6 @@ impl Updates {
         }
         let (model, used) = self.context.clone()?;
         Some(ContextUse { model, used, cost_usd: state.spent.cost_usd })
-    }
-
-    /// Returns the bound that was reached, if one was.
-    pub(crate) fn bound(&self) -> Option<&str> {
-        self.bound.as_deref()
     }
 
     /// Returns the open approvals as a message, for questions that could not be asked by the protocol.
@@ -151,10 +143,6 @@ impl Updates {
                 self.started(task.as_ref(), call, tool, parameters).into_iter().collect()
             }
             E::ToolCallFinished { call, tool, outcome, output, .. } => self.finished(call, tool, *outcome, output).into_iter().collect(),
-            E::BoundReached { bound, .. } => {
-                self.bound = Some(bound.clone());
-                Vec::new()
-            }
             E::Answered { text } if !text.is_empty() => vec![agent_message(text)],
             E::FileChanged(change) => self.changed(change).into_iter().collect(),
             _ => Vec::new(),

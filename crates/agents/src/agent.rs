@@ -71,7 +71,7 @@ impl ExternalAgent {
             session.queue(self.sent(given));
         } else {
             let (known, sessions) = session_of(&request);
-            let mut opened = Err(AgentError::Forgotten { agent: name.to_owned() });
+            let mut opened = Err(AgentError::Forgotten { agent: name.to_owned(), reason: String::new() });
             if let Some(id) = &known {
                 opened = Session::load(&self.settings, &self.work, id, sessions + 1).await;
                 if given.is_empty() {
@@ -103,10 +103,10 @@ impl ExternalAgent {
                     session.queue(self.sent(given));
                     *place = Some(session);
                 }
-                Err(AgentError::Forgotten { .. }) => {
+                Err(AgentError::Forgotten { reason, .. }) => {
                     return self.gives_up(format!(
                         "In doubt: {name} was at work when aime stopped, and it cannot load its session. Its changes in the folder are kept: \
-                         check what it did before the task is done again"
+                         check what it did before the task is done again\nReason: {reason}"
                     ));
                 }
                 Err(error) => return self.gives_up(error.to_string()),

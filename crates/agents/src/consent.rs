@@ -17,6 +17,8 @@ use crate::{
 
 /// Members of a call's input that hold a command.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
+/// Line in the place of a command that the agent does not name. It may be any command, so rules take it for code that nobody can know.
+const UNNAMED: &str = "eval \"$command\"";
 /// Shells that run the script after `-c`.
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 /// Members of a call's input that hold a path.
@@ -39,15 +41,15 @@ impl KnownCalls {
         Some(shortened(call.fields.title.as_deref().unwrap_or(&id.0)))
     }
 
-    /// Takes an update of a call, and returns all fields of the call that decide on consent.
+    /// Takes an update of a call, and returns all fields of the call that decide on consent. What the update leaves out stays known.
     pub(crate) fn merged(&mut self, update: &ToolCallUpdate) -> ToolCallUpdateFields {
         let (id, new) = (&update.tool_call_id, &update.fields);
         let place = self.0.iter().position(|call| call.tool_call_id == *id);
         let mut fields = place.and_then(|place| self.0.remove(place)).map(|call| call.fields).unwrap_or_default();
-        fields.kind = new.kind.or(fields.kind);
+        fields.kind = new.kind.filter(|kind| *kind != ToolKind::Other).or(fields.kind);
         fields.title = new.title.clone().or(fields.title);
-        fields.locations = new.locations.clone().or(fields.locations);
-        fields.raw_input = new.raw_input.as_ref().map(decisive_members).or(fields.raw_input);
+        fields.locations = new.locations.clone().filter(|locations| !locations.is_empty()).or(fields.locations);
+        fields.raw_input = merged_input(fields.raw_input, new.raw_input.as_ref());
         if id.0.len() <= MAX_LINE && serde_json::to_string(&fields).is_ok_and(|text| text.len() <= MAX_CALL) {
             if self.0.len() >= MAX_CALLS {
                 self.0.pop_front();
@@ -58,11 +60,24 @@ impl KnownCalls {
     }
 }
 
-/// Returns the members of a call's input that decide on consent.
-fn decisive_members(input: &Value) -> Value {
+/// Returns the members of a call's inputs that decide on consent. A new member takes the place of those with the same meaning.
+fn merged_input(known: Option<Value>, new: Option<&Value>) -> Option<Value> {
+    let Some(new) = new.map(decisive_members) else { return known };
+    let mut members = if let Some(Value::Object(members)) = known { members } else { Map::new() };
+    for names in [COMMANDS.as_slice(), PATHS.as_slice()] {
+        if names.iter().any(|name| new.contains_key(*name)) {
+            members.retain(|name, _| !names.contains(&name.as_str()));
+        }
+    }
+    members.extend(new);
+    Some(Value::Object(members))
+}
+
+/// Returns the members of one input that decide on consent.
+fn decisive_members(input: &Value) -> Map<String, Value> {
     let is_decisive = |name: &str| COMMANDS.contains(&name) || PATHS.contains(&name) || name == "url";
-    let members = input.as_object().into_iter().flatten().filter(|(name, _)| is_decisive(name));
-    Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect())
+    let members = input.as_object().into_iter().flatten().filter(|(name, value)| is_decisive(name) && !value.is_null());
+    members.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 pub(crate) struct Consents;
@@ -111,10 +126,16 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> ConsentDecision 
         Approval::Ask | Approval::Edits => ConsentDecision::Ask(format!("The agent asks for consent: {title}")),
     };
     match fields.kind.unwrap_or_default() {
-        ToolKind::Execute => {
-            let command = known(command_of(&input).unwrap_or_else(|| title.trim_matches('`').to_owned()));
-            of_tool("bash", json!({"command": command}), work)
-        }
+        ToolKind::Execute => match command_of(&input).filter(|command| !command.trim().is_empty()) {
+            Some(command) => of_tool("bash", json!({"command": known(command)}), work),
+            // The title is for people: it need not be the command.
+            None => match of_tool("bash", json!({"command": UNNAMED}), work) {
+                ConsentDecision::Ask(_) => {
+                    ConsentDecision::Ask(format!("The agent asks for consent to a command that it does not name: {title}"))
+                }
+                decided => decided,
+            },
+        },
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {
             let paths = paths();
             if paths.is_empty() { asks(&title) } else { strictest(&paths, "write_file", work) }
@@ -263,6 +284,42 @@ mod tests {
         }
         check(json!("git status"), "yes");
         check(json!(["git", "status"]), "yes");
+    }
+
+    // Requirement: 4.41
+    #[test]
+    fn a_command_is_not_judged_by_its_title() {
+        let folder = tempfile::tempdir().unwrap();
+        // The decision where nobody can be asked, and where a person can.
+        let check = |deny: &[&str], inputs: &[Value], expect: (&str, &str)| {
+            let rules = RuleLists { deny: deny.iter().map(|rule| rule.parse().unwrap()).collect(), ..RuleLists::default() };
+            let context = ToolContext::in_folder(folder.path()).unwrap().with_rules(rules);
+            let mut calls = KnownCalls::default();
+            let mut request = asked(ToolKind::Execute, |fields| fields);
+            for input in inputs {
+                let fields = ToolCallUpdateFields::new().kind(ToolKind::Execute).title("Run it".to_owned()).raw_input(input.clone());
+                request.tool_call.fields = calls.merged(&ToolCallUpdate::new("call", fields));
+            }
+            let decide = |attended: bool| {
+                let work = AgentWork { attended, ..AgentWork::new(&context, Approval::All) };
+                match Consents::decide(&request, &work) {
+                    Ok(RequestPermissionOutcome::Selected(chosen)) => chosen.option_id.0.to_string(),
+                    Ok(_) => "cancelled".to_owned(),
+                    Err(_) => "asks".to_owned(),
+                }
+            };
+            assert_eq!((decide(false).as_str(), decide(true).as_str()), expect, "{deny:?} {inputs:?}");
+        };
+        let push = json!({"command": "git push"});
+        let status = json!({"command": "git status"});
+        check(&[], &[], ("yes", "yes"));
+        check(&["bash(git push*)"], &[], ("no", "asks"));
+        check(&["bash(git push*)"], &[json!({"command": null})], ("no", "asks"));
+        check(&["read_file(.env)"], &[json!({"description": "run it"})], ("no", "asks"));
+        check(&["bash"], &[], ("no", "no"));
+        check(&["bash(git push*)"], &[push, json!({"description": "run it"})], ("no", "no"));
+        check(&["bash(git push*)"], &[status.clone(), json!({})], ("yes", "yes"));
+        check(&["bash(git push*)"], &[status, json!({"cmd": "git push"})], ("no", "no"));
     }
 
     #[test]

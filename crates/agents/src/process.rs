@@ -32,6 +32,8 @@ const ERROR_LIMIT: usize = 16 * 1024;
 const MAX_LINE: usize = 16 * 1024 * 1024;
 /// Maximum number of messages that wait for the actor. After that the agent waits until some are read.
 const QUEUE: usize = 64;
+/// Time that a program that has just failed has to write the reason.
+pub(crate) const EXPLAIN_TIMEOUT: Duration = Duration::from_millis(50);
 /// Time that a program has to exit by itself.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -57,10 +59,12 @@ pub enum AgentError {
         stderr: String,
     },
     /// It cannot load a session of an earlier process.
-    #[error("the agent {agent} cannot load its session")]
+    #[error("the agent {agent} cannot load its session: {reason}")]
     Forgotten {
         /// The agent.
         agent: String,
+        /// Description of the error, with the output of the program to standard error.
+        reason: String,
     },
 }
 
@@ -127,7 +131,7 @@ impl AgentProcess {
             Ok(Ok(introduced)) => introduced,
             Ok(Err(error)) => {
                 // Give a program that exits at once a moment to write the reason.
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(EXPLAIN_TIMEOUT).await;
                 let AgentError::Protocol { agent, stderr, .. } = gone(&service) else { return Err(gone(&service)) };
                 return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), stderr });
             }
@@ -168,8 +172,12 @@ impl AgentProcess {
 
     /// Returns an error of this agent, with what its program wrote to standard error.
     pub(crate) fn error(&self, reason: impl Into<String>) -> AgentError {
-        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), stderr: stderr_note(&service) }
+        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), stderr: self.stderr() }
+    }
+
+    /// Returns what the program wrote to standard error, to be put behind an error; empty without any.
+    pub(crate) fn stderr(&self) -> String {
+        stderr_note(&self.service.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks the agent to stop its turn. It answers the prompt afterwards.

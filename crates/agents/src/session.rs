@@ -15,14 +15,14 @@ use agent_client_protocol::{
 use aime_llm::{ChatResponse, Image, ToolCall, Usage};
 use futures::future::select_all;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::{
     AgentError, AgentSettings, AgentWork,
     answer::{cost_usd, tokens_of},
     calls::{AgentMessage, Requests, shortened, todos},
     consent::KnownCalls,
-    process::AgentProcess,
+    process::{AgentProcess, EXPLAIN_TIMEOUT},
 };
 
 /// Most progress reports of one process. Further ones are dropped.
@@ -84,7 +84,7 @@ impl Session {
                 let hint = if methods.is_empty() {
                     String::new()
                 } else {
-                    format!(". Log in with its own program first ({}), or name the variable of its key in env_vars", methods.join(", "))
+                    format!(". Log in with its own program first ({}), or name the variable of its key in env", methods.join(", "))
                 };
                 return Err(process.error(format!("begins no session: {error}{hint}")));
             }
@@ -100,9 +100,9 @@ impl Session {
     /// [`AgentError::Forgotten`] if the agent cannot load it.
     pub(crate) async fn load(settings: &AgentSettings, work: &AgentWork, id: &str, number: u32) -> Result<Self, AgentError> {
         let mut process = AgentProcess::start(settings, work).await?;
-        let forgotten = || AgentError::Forgotten { agent: settings.name.clone() };
+        let forgotten = |reason: String| AgentError::Forgotten { agent: settings.name.clone(), reason };
         if !process.introduced.agent_capabilities.load_session {
-            return Err(forgotten());
+            return Err(forgotten("it does not offer to load sessions".to_owned()));
         }
         let id = SessionId::new(id);
         let asked = process.agent.send_request(LoadSessionRequest::new(id.clone(), work.context.working_folder())).block_task();
@@ -117,7 +117,12 @@ impl Session {
         };
         match process.answer_of(asked, settings.limits.start, &mut shown).await {
             Some(Ok(_)) => {}
-            _ => return Err(forgotten()),
+            Some(Err(error)) => {
+                // Give a program that exits at once a moment to write the reason.
+                sleep(EXPLAIN_TIMEOUT).await;
+                return Err(forgotten(format!("{error}{}", process.stderr())));
+            }
+            None => return Err(forgotten(format!("it has not done so within {} s{}", settings.limits.start.as_secs(), process.stderr()))),
         }
         while let Ok(message) = process.messages.try_recv() {
             shown(message);

@@ -206,11 +206,12 @@ pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[RunDetails
 
 /// Parses the body that a program has sent.
 fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| refusal(Problem::Refused, &format!("the document is not as it should be: {error}")))
+    serde_json::from_slice(body).map_err(|error| refusal(Problem::Invalid, &format!("the document is not as it should be: {error}")))
 }
 
 pub(crate) const fn status(problem: Problem) -> StatusCode {
     match problem {
+        Problem::Invalid => StatusCode::BAD_REQUEST,
         Problem::NotFound => StatusCode::NOT_FOUND,
         Problem::Refused => StatusCode::CONFLICT,
         Problem::Fault => StatusCode::INTERNAL_SERVER_ERROR,

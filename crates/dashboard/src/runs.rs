@@ -311,9 +311,11 @@ pub struct Refusal {
 /// Kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
+    /// The body of the request is no valid document.
+    Invalid,
     /// There is no such run or folder.
     NotFound,
-    /// The present state does not permit the action.
+    /// The request lacks something, or the present state does not permit the action.
     Refused,
     /// The server has a fault.
     Fault,

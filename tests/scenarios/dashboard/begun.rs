@@ -90,7 +90,7 @@ fn settings_that_allow_everything_do_not_allow_it_here() {
     world.user_settings("[permissions]\napprove = \"all\"\n");
     let dashboard = Asked::start(&world);
     let (status, refused) = dashboard.ask("POST", "/api/v1/runs", r#"{"goal": "x", "approve": "all"}"#);
-    assert_eq!(status, 409, "{refused}");
+    assert_eq!(status, 400, "{refused}");
     let run = dashboard.begin(&json!({"goal": "run the command", "mode": "direct"}));
     dashboard.question(&run);
     dashboard.answer(&run, &json!({"text": "no"}));

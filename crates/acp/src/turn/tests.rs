@@ -1,5 +1,5 @@
 use aime_durable::Recorded;
-use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_from_facts};
+use aime_orchestrator::{RunMachine, RunOutput, RunRequest, view_from_facts};
 use aime_progress_management::{CostByRole, ModelCost, ProgressEvent, RunStatus, Timestamp};
 use aime_tools::{Approval, PermissionRules, RuleLists};
 
@@ -21,6 +21,14 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
     seen
 }
 
+/// Returns a run that was suspended by a bound, with this next step.
+fn bounded(next: NextStep) -> RunView {
+    let mut seen = left(None, false, None);
+    let error = Some(RunFailure::new(FailureCode::BoundReached, "", Some(next)));
+    seen.output = Some(RunOutput { status: RunStatus::Executing, error });
+    seen
+}
+
 // Requirement: 8.26
 #[test]
 fn a_prompt_begins_answers_or_goes_on() {
@@ -34,6 +42,8 @@ fn a_prompt_begins_answers_or_goes_on() {
         (Some(left(None, true, None)), Next::Start),
         (Some(left(Some(C::GoalNotReached), true, None)), Next::Start),
         (Some(left(Some(C::BoundReached), false, None)), Next::Start),
+        (Some(bounded(NextStep::RaiseBound { bound: "tokens".to_owned(), run: None })), Next::Start),
+        (Some(bounded(NextStep::AwaitQuota { run: None })), Next::Say),
         (Some(left(Some(C::WaitingForHuman), false, Some("q"))), answer),
         (Some(left(Some(C::WaitingForHuman), false, None)), Next::Say),
         (Some(left(Some(C::Interrupted), false, None)), Next::Say),
@@ -47,6 +57,20 @@ fn a_prompt_begins_answers_or_goes_on() {
         let stricter = SessionChoices { approval: Approval::ReadOnly, ..SessionChoices::default() };
         assert_eq!(next(last.as_ref(), stricter), Next::Start, "{expected:?}");
     }
+}
+
+/// A stricter mode must hold for what follows; a freer one holds from the next run on.
+#[test]
+fn a_freer_mode_leaves_an_answer_to_its_question() {
+    let answer = Next::Answer(QuestionId::new("q").unwrap());
+    let mut waiting = left(Some(FailureCode::WaitingForHuman), false, Some("q"));
+    for (approval, expected) in
+        [(Approval::Edits, answer.clone()), (Approval::All, answer), (Approval::Ask, Next::Start), (Approval::ReadOnly, Next::Start)]
+    {
+        assert_eq!(next(Some(&waiting), SessionChoices { approval, mode: None }), expected, "{approval:?}");
+    }
+    waiting.is_over = true;
+    assert_eq!(next(Some(&waiting), SessionChoices { approval: Approval::All, mode: None }), Next::Start);
 }
 
 /// The journal keeps images of goals only.
@@ -83,7 +107,7 @@ fn a_prompt_goes_on_with_a_run_that_has_ended_where_its_lead_remembers() {
 
 #[test]
 fn a_turn_ends_in_the_words_of_the_protocol() {
-    let result = |code: Option<FailureCode>| RunResult {
+    let result = |code: Option<FailureCode>, next: Option<NextStep>| RunResult {
         schema: String::new(),
         run_id: RunId::new("run").unwrap(),
         status: RunStatus::Completed,
@@ -98,23 +122,32 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         usage: ModelCost::default(),
         usage_by: CostByRole::default(),
         duration_ms: 0,
-        error: code.map(|code| RunFailure { hint: Some("do this".into()), ..RunFailure::new(code, "so it is", None) }),
+        error: code.map(|code| RunFailure { hint: Some("do this".into()), ..RunFailure::new(code, "so it is", next) }),
         notes: Vec::new(),
     };
     let message = |text: &str| Some(text.to_owned());
-    for (code, bound, expected) in [
+    let raise = |bound: &str| Some(NextStep::RaiseBound { bound: bound.to_owned(), run: None });
+    for (code, next, expected) in [
         (None, None, Ending::Stop(StopReason::EndTurn, None)),
         (Some(FailureCode::WaitingForHuman), None, Ending::Stop(StopReason::EndTurn, None)),
         (Some(FailureCode::Interrupted), None, Ending::Stop(StopReason::Cancelled, None)),
         (Some(FailureCode::Cancelled), None, Ending::Stop(StopReason::Cancelled, None)),
-        (Some(FailureCode::BoundReached), Some("tokens"), Ending::Stop(StopReason::MaxTokens, message("so it is"))),
-        (Some(FailureCode::BoundReached), Some("steps"), Ending::Stop(StopReason::MaxTurnRequests, message("so it is"))),
-        (Some(FailureCode::BoundReached), Some("money"), Ending::Stop(StopReason::EndTurn, message("so it is"))),
+        (Some(FailureCode::BoundReached), raise("tokens"), Ending::Stop(StopReason::MaxTokens, message("so it is"))),
+        (Some(FailureCode::BoundReached), raise("tool_calls"), Ending::Stop(StopReason::MaxTurnRequests, message("so it is"))),
+        (Some(FailureCode::BoundReached), raise("actors"), Ending::Stop(StopReason::MaxTurnRequests, message("so it is"))),
+        (Some(FailureCode::BoundReached), Some(NextStep::AllowSteps {}), Ending::Stop(StopReason::MaxTurnRequests, message("so it is"))),
+        (Some(FailureCode::BoundReached), raise("money"), Ending::Stop(StopReason::EndTurn, message("so it is"))),
+        (Some(FailureCode::BoundReached), raise("time"), Ending::Stop(StopReason::EndTurn, message("so it is"))),
+        (
+            Some(FailureCode::BoundReached),
+            Some(NextStep::AwaitQuota { run: None }),
+            Ending::Stop(StopReason::EndTurn, message("so it is\n(do this)")),
+        ),
         (Some(FailureCode::GoalNotReached), None, Ending::Stop(StopReason::EndTurn, message("so it is\n(do this)"))),
         (Some(FailureCode::ModelUnavailable), None, Ending::Fault("so it is\n(do this)".to_owned())),
         (Some(FailureCode::Internal), None, Ending::Fault("so it is\n(do this)".to_owned())),
     ] {
-        assert_eq!(ending(&result(code), bound), expected, "{code:?}");
+        assert_eq!(ending(&result(code, next.clone())), expected, "{code:?} {next:?}");
     }
 }
 

@@ -155,7 +155,7 @@ pub(crate) async fn start(State(shared): State<Shared>, body: Bytes) -> Response
 pub(super) fn new_run(body: &[u8]) -> Result<NewRun, Refusal> {
     fn word<T: serde::de::DeserializeOwned>(body: &[u8], name: &str) -> Result<Option<T>, Refusal> {
         let read = fields(body, name).next().map(|word| serde_json::from_value(Value::String(word))).transpose();
-        read.map_err(|error| Refusal { problem: Problem::Refused, message: format!("{name}: {error}"), hint: None })
+        read.map_err(|error| Refusal { problem: Problem::Invalid, message: format!("{name}: {error}"), hint: None })
     }
     Ok(NewRun {
         goal: fields(body, "goal").next().unwrap_or_default(),

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::harness::World;
 
 /// Request of each operation, and the required status.
-const ASKED: [(&str, &str, &str, u16); 28] = [
+const ASKED: [(&str, &str, &str, u16); 31] = [
     ("describe", "/openapi.json", "", 200),
     ("list", "/runs", "", 200),
     ("start", "/runs", r#"{"goal": "Cross the river", "mode": "complex", "approve": "ask"}"#, 201),
     ("start", "/runs", r#"{"goal": " "}"#, 409),
-    ("start", "/runs", r#"{"goal": "x", "approve": "all"}"#, 409),
-    ("start", "/runs", r#"{"goal": "x", "unattended": true}"#, 409),
+    ("start", "/runs", r#"{"goal": "x", "approve": "all"}"#, 400),
+    ("start", "/runs", r#"{"goal": "x", "unattended": true}"#, 400),
     ("start", "/runs", r#"{"goal": "x", "folder": "elsewhere"}"#, 404),
     ("look", "/runs/river", "", 200),
     ("look", "/runs/other", "", 404),
@@ -22,15 +22,18 @@ const ASKED: [(&str, &str, &str, u16); 28] = [
     ("act", "/runs/river/answer", r#"{"text": "yes", "question": "q1", "resume": true}"#, 200),
     ("act", "/runs/river/resume", "", 200),
     ("act", "/runs/river/tell", r#"{"text": ""}"#, 409),
+    ("act", "/runs/river/tell", r#"{"text": 1}"#, 400),
     ("act", "/runs/other/pause", "", 404),
     ("plan", "/plans", r#"{"goal": "Cross the river"}"#, 201),
     ("plan", "/plans", r#"{"goal": ""}"#, 409),
+    ("plan", "/plans", r#"{"goal": "Cross"#, 400),
     ("drafts", "/plans", "", 200),
     ("draft", "/plans/bridge", "", 200),
     ("draft", "/plans/other", "", 404),
     ("review", "/plans/bridge/run", r#"{"plan": {"tasks": []}}"#, 200),
     ("review", "/plans/bridge/comment", r#"{"text": "by boat"}"#, 200),
     ("review", "/plans/bridge/comment", r#"{"text": " "}"#, 409),
+    ("review", "/plans/bridge/comment", "by boat", 400),
     ("review", "/plans/other/drop", "", 404),
     ("search", "/search?q=river", "", 200),
     ("search", "/search?q=+", "", 409),
