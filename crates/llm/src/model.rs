@@ -51,6 +51,11 @@ pub trait ChatModel: Send + Sync {
         None
     }
 
+    /// Returns the address of its server, if it has one, without a user name and a password.
+    fn address(&self) -> Option<&str> {
+        None
+    }
+
     /// Answers in parts. The last part of a stream that ends well is [`StreamPart::Done`]; an error ends the stream.
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>>;
 

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Maximum number of searches of the web that a request over Messages allows.
+pub(crate) const MAX_SEARCHES: u32 = 5;
+
 /// Form of requests and answers on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -33,6 +36,14 @@ impl Protocol {
     #[must_use]
     pub const fn searches_the_web(self) -> bool {
         matches!(self, Self::Responses | Self::Messages | Self::Gemini)
+    }
+
+    /// Returns the number of searches that a request is expected to be billed for: the most where it bounds them, else one.
+    pub(crate) const fn expected_searches(self) -> u32 {
+        match self {
+            Self::Messages => MAX_SEARCHES,
+            Self::Responses | Self::Chat | Self::Gemini => 1,
+        }
     }
 
     /// Returns the protocol of a full address that someone pasted, and the address without its last part.

@@ -76,13 +76,18 @@ impl<'a> Claude<'a> {
         }
     }
 
-    /// Returns true if the model refuses forced calls and binds its thinking to the prompt
-    /// (<https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>).
+    /// Returns true if the model binds its thinking to the prompt (<https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>).
     pub(crate) fn binds(self) -> bool {
         match self.family {
             "fable" | "mythos" => self.version >= (5, 1),
             _ => self.version >= (5, 5),
         }
+    }
+
+    /// Returns true if the model refuses forced calls, as all that bind their thinking but Haiku do: the list of what changes with Haiku
+    /// 5.5 has no forced calls (<https://platform.claude.com/docs/en/models/haiku-5-5/migration-guide>).
+    pub(crate) fn refuses_forced_calls(self) -> bool {
+        self.binds() && self.family != "haiku"
     }
 
     /// Returns the maximum number of tokens in an answer (<https://platform.claude.com/docs/en/about-claude/models/overview>).

@@ -140,7 +140,7 @@ fn abilities_of_names() {
     use Effort::{High, Low, Max, Medium, Minimal, None as Off, XHigh};
     // Images, sampling, forced tool choice, prompt caching, efforts.
     type Abilities<'a> = (&'a str, [bool; 4], &'a [Effort]);
-    let rows: [Abilities<'_>; 28] = [
+    let rows: [Abilities<'_>; 29] = [
         ("gpt-4o", [true, true, true, true], &[]),
         ("gpt-5-mini", [true, false, true, true], &[Minimal, Low, Medium, High]),
         ("gpt-5.6-luna", [true, false, true, true], &[Off, Low, Medium, High, XHigh, Max]),
@@ -154,6 +154,7 @@ fn abilities_of_names() {
         ("claude-haiku-4-5", [true, true, true, true], &[Off, Low, Medium, High]),
         ("claude-opus-4-6", [true, true, true, true], &[Off, Low, Medium, High, Max]),
         ("claude-opus-4-7", [true, false, true, true], &[Off, Low, Medium, High, XHigh, Max]),
+        ("claude-opus-5", [true, false, true, true], &[Off, Low, Medium, High, XHigh, Max]),
         ("claude-opus-5-5", [true, false, false, true], &[Low, Medium, High, XHigh, Max]),
         ("claude-sonnet-6", [true, false, false, true], &[Low, Medium, High]),
         ("gemini-2.5-flash", [true, true, true, true], &[Off, Low, Medium, High]),

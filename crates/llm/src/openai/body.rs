@@ -82,6 +82,18 @@ impl Body {
         let open_form = request.format == ResponseFormat::Text;
         Ok(Self { head, tools, settings, open_form, bound: writing.bound })
     }
+
+    /// Adds members of the caller. They replace settings, but neither the head nor the tools: a body with two members of one name has no
+    /// defined meaning.
+    pub(super) fn add(&mut self, members: &[(String, Value)]) {
+        let has_tools = self.tools.is_some();
+        for (name, value) in members {
+            let is_written = self.head.iter().any(|(written, _)| written == name) || (has_tools && name == "tools");
+            if !is_written {
+                self.settings.insert(name.clone(), value.clone());
+            }
+        }
+    }
 }
 
 impl Serialize for Body {

@@ -211,10 +211,19 @@ impl Dialect {
             images: ImagesForm::Anywhere,
         };
         let facts = model_facts(None, model);
+        let claude = claude_version(model);
+        let before_adaptive = claude.is_some_and(|version| version < (4, 6));
+        let thinking = if before_adaptive { ThinkingForm::Budget } else { ThinkingForm::Adaptive };
+        let by_budget = match protocol {
+            Protocol::Messages => before_adaptive,
+            Protocol::Gemini => model.rsplit('/').next().is_some_and(|name| name.starts_with("gemini-2.5")),
+            Protocol::Responses | Protocol::Chat => false,
+        };
         let optional = Optional {
             temperature: facts.sampling,
             seed: true,
-            tool_choice: true,
+            // Models of other makers refuse a forced call only while they think, or only on the servers of their makers.
+            tool_choice: facts.forced_tool_choice || protocol != Protocol::Messages || claude.is_none(),
             stream_options: !mistral,
             strict: true,
             effort: true,
@@ -230,12 +239,8 @@ impl Dialect {
             form,
             tools: ToolForms::default(),
             optional,
-            efforts: if facts.efforts.is_empty() { effort::ALL_EFFORTS.to_vec() } else { facts.efforts },
-            thinking: if claude_version(model).is_some_and(|version| version < (4, 6)) {
-                ThinkingForm::Budget
-            } else {
-                ThinkingForm::Adaptive
-            },
+            efforts: effort::accepted_efforts(&facts.efforts, by_budget),
+            thinking,
             thinking_switched: false,
             foreign_thinking: ForeignThinking::Refused,
             schema_as_tool: false,

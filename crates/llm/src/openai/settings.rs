@@ -39,7 +39,8 @@ pub struct OpenAiSettings {
     pub images: Option<bool>,
     /// Further request headers.
     pub headers: Vec<(String, SecretString)>,
-    /// Further members of the body of each request; they take precedence over those of the client.
+    /// Further members of the body of each request. They take precedence over those of the client, except for the model, the messages, the
+    /// system text and the tools.
     pub extra_body: Vec<(String, Value)>,
     /// Timeouts of a request.
     pub timeouts: Timeouts,

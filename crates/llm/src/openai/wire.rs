@@ -223,7 +223,7 @@ impl Wire {
             reason: format!("the request cannot be written: {error}"),
         })?;
         let mut body = body;
-        body.settings.extend(self.extra_body.iter().cloned());
+        body.add(&self.extra_body);
         let turns = || {
             request.messages.iter().filter_map(|message| match message.as_ref() {
                 Message::Assistant { content, tool_calls, native } => Some((content, tool_calls, native)),
@@ -297,6 +297,10 @@ impl ChatModel for Wire {
 
     fn protocol(&self) -> Option<Protocol> {
         Some(self.learned().dialect.protocol)
+    }
+
+    fn address(&self) -> Option<&str> {
+        Some(&self.shown_url)
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

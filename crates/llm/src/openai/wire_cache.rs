@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::dialect::{Dialect, MessageForm, ToolForm, ToolForms};
 use super::form::{Writing, parameters, simplified};
 use super::{chat, gemini, messages, responses};
+use crate::protocol::MAX_SEARCHES;
 use crate::{ChatRequest, Message, Protocol, ToolDefinition};
 
 /// The most bytes that are kept for later requests. Beyond that, messages are written anew each time: many small conversations at once would
@@ -154,7 +155,7 @@ impl WireCache {
 fn hosted_search(protocol: Protocol) -> serde_json::Result<Option<WrittenTools>> {
     let tool = match protocol {
         Protocol::Responses => json!({"type": "web_search"}),
-        Protocol::Messages => json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 5}),
+        Protocol::Messages => json!({"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES}),
         Protocol::Gemini => json!({"googleSearch": {}}),
         Protocol::Chat => return Ok(None),
     };

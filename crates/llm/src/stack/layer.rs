@@ -48,6 +48,10 @@ impl<L: Layer> ChatModel for L {
         self.inner().protocol()
     }
 
+    fn address(&self) -> Option<&str> {
+        self.inner().address()
+    }
+
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         self.pass_stream(request)
     }
@@ -73,6 +77,10 @@ impl<M: ChatModel + ?Sized> ChatModel for std::sync::Arc<M> {
 
     fn protocol(&self) -> Option<Protocol> {
         (**self).protocol()
+    }
+
+    fn address(&self) -> Option<&str> {
+        (**self).address()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

@@ -11,7 +11,7 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 
 use super::layer::Layer;
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, RequestTokens, StreamPart, Usage, estimate_tokens};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, Protocol, RequestTokens, StreamPart, Usage, estimate_tokens};
 
 /// Expected usage of an attempt, as far as it is known in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +22,7 @@ pub struct TryEstimate {
     pub max_output_tokens: Option<u32>,
     /// The model's prices, if they are known.
     pub prices: Option<Prices>,
-    /// Searches of the web that the provider is asked to make, at least.
+    /// Searches of the web that the provider may make: the most where the request bounds them, else one.
     pub searches: u32,
 }
 
@@ -80,7 +80,7 @@ impl Metered {
     fn begin(&self, request: &ChatRequest) -> Result<MeteredAttempt<'_>, ModelError> {
         let input_tokens = self.counted.lock().unwrap_or_else(PoisonError::into_inner).count(request);
         let prices = self.inner.prices();
-        let searches = u32::from(request.web_search);
+        let searches = if request.web_search { self.inner.protocol().map_or(1, Protocol::expected_searches) } else { 0 };
         let wanted = TryEstimate { input_tokens, max_output_tokens: request.max_output_tokens, prices, searches };
         let reserved = self.meter.reserve(wanted).map_err(|OutOfBudget { bound, detail }| ModelError::OutOfBudget {
             model: self.inner.name().to_owned(),

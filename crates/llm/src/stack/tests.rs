@@ -184,6 +184,36 @@ async fn what_was_begun_and_given_up_is_booked_by_estimate() {
     assert_eq!(*ledger.booked.lock().unwrap(), [TryCost { usage: Usage::new(5, 5), cost_usd: 5.0 }]);
 }
 
+/// A model behind a server of this protocol.
+struct Served(Protocol);
+
+impl ChatModel for Served {
+    fn name(&self) -> &str {
+        "served"
+    }
+
+    fn protocol(&self) -> Option<Protocol> {
+        Some(self.0)
+    }
+
+    fn stream(&self, _: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        in_one_part(async { Ok(ChatResponse::text("served", "hi")) })
+    }
+}
+
+#[tokio::test]
+async fn all_searches_of_a_request_are_reserved() {
+    for (protocol, searches) in [(Protocol::Messages, 5), (Protocol::Responses, 1), (Protocol::Gemini, 1)] {
+        let ledger = Arc::new(Ledger::default());
+        let model = ModelStack::of(Served(protocol)).build(&redactor()).metered(Arc::clone(&ledger) as Arc<dyn Meter>);
+        for web_search in [true, false] {
+            model.complete(ChatRequest { web_search, ..ask("hi") }).await.unwrap();
+        }
+        let wanted: Vec<u32> = ledger.wanted.lock().unwrap().iter().map(|wanted| wanted.searches).collect();
+        assert_eq!(wanted, [searches, 0], "{protocol:?}");
+    }
+}
+
 /// Answers through [`ChatModel::complete`] in another way than in parts, and holds what no default does.
 struct CustomModel;
 
@@ -204,6 +234,10 @@ impl ChatModel for CustomModel {
         Some(Protocol::Gemini)
     }
 
+    fn address(&self) -> Option<&str> {
+        Some("http://odd.example/v1")
+    }
+
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         in_one_part(async move { Ok(ChatResponse::text("odd", format!("streamed {:?}", request.max_output_tokens))) })
     }
@@ -222,6 +256,7 @@ async fn no_layer_hides_the_model_within() {
     assert_eq!((model.name(), stack.name()), ("odd", "odd"));
     assert_eq!(model.prices().map(|prices| prices.input), Some(3.0));
     assert_eq!((model.protocol(), stack.protocol()), (Some(Protocol::Gemini), Some(Protocol::Gemini)));
+    assert_eq!(model.address(), Some("http://odd.example/v1"));
     assert_eq!((model.limits(), stack.limits()), (limits, limits));
     assert_eq!(model.complete(ask("hi")).await.unwrap().content, "whole Some(4)");
     let plain = stacked().build(&redactor());

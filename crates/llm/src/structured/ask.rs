@@ -13,7 +13,7 @@ use crate::{
 use super::{
     InvalidAnswer, Structured, StructuredError, StructuredRequest, StructuredUsage, Tier, Tiers,
     prompt::{cut, format, messages},
-    tiers::refuses_format,
+    tiers::{is_of_fallback, refuses_format},
 };
 
 /// Asks a model for JSON of a given form.
@@ -53,15 +53,16 @@ pub async fn ask<T>(
     let mut refused: Vec<InvalidAnswer> = Vec::new();
     let mut natives: Vec<Option<Arc<NativeTurn>>> = Vec::new();
     let mut unreadable = Unreadable::default();
+    let key = Tiers::key(model);
     for attempt in 1..=request.tries.max(1) {
-        let (tier, response) = match answer(model, tiers, unreadable.below, (&request, &refused, &natives)).await {
+        let (tier, response) = match answer(model, (tiers, &key), unreadable.below, (&request, &refused, &natives)).await {
             Ok(answer) => answer,
             Err(source) => return Err(StructuredError::Model { name: request.name, source, refused, spent }),
         };
         spent.add(&response);
         let faults = match read(&response, &checker) {
             Ok(mut read) => {
-                unreadable.read(tiers, model.name(), tier);
+                unreadable.read(tiers, &key, tier);
                 match accept(&mut read, &request, &checker, &judge) {
                     Ok(value) => return Ok(Structured { value, repairs: read.repairs, refused, spent }),
                     Err(faults) => faults,
@@ -101,10 +102,10 @@ impl Unreadable {
         }
     }
 
-    fn read(&mut self, tiers: &Tiers, model: &str, tier: Tier) {
+    fn read(&mut self, tiers: &Tiers, key: &str, tier: Tier) {
         self.in_row = 0;
         if self.below.take() == Some(tier) {
-            tiers.set(model, tier);
+            tiers.set(key, tier);
         }
     }
 }
@@ -112,11 +113,11 @@ impl Unreadable {
 /// Returns one answer, at the highest tier that the server accepts, or at `below`.
 async fn answer(
     model: &Model,
-    tiers: &Tiers,
+    (tiers, key): (&Tiers, &str),
     below: Option<Tier>,
     (request, refused, natives): (&StructuredRequest, &[InvalidAnswer], &[Option<Arc<NativeTurn>>]),
 ) -> Result<(Tier, ChatResponse), ModelError> {
-    let mut tier = below.unwrap_or_default().max(tiers.of(model.name()));
+    let mut tier = below.unwrap_or_default().max(tiers.of(key));
     loop {
         let chat = ChatRequest {
             messages: messages(request, tier, refused, natives),
@@ -127,13 +128,12 @@ async fn answer(
         };
         match model.complete(chat).await {
             Ok(response) => return Ok((tier, response)),
-            Err(error) if refuses_format(&error) => match tiers.refused(model.name(), tier) {
-                Some(lower) => {
-                    tracing::debug!(model = model.name(), ?tier, ?lower, %error, "the server cannot hold to this form");
-                    tier = lower;
-                }
-                None => return Err(error),
-            },
+            Err(error) if refuses_format(&error) => {
+                let lower = if is_of_fallback(&error, model) { tier.lower() } else { tiers.refused(key, tier) };
+                let Some(lower) = lower else { return Err(error) };
+                tracing::debug!(model = model.name(), ?tier, ?lower, %error, "the server cannot hold to this form");
+                tier = lower;
+            }
             Err(error) => return Err(error),
         }
     }

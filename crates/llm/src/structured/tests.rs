@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{StructuredError, StructuredRequest, Tier, Tiers, ask};
 use crate::{
-    ChatRequest, FinishReason, Message, ModelError, ResponseFormat, Usage,
+    ChatRequest, FinishReason, Message, ModelError, ModelStack, Redactor, ResponseFormat, Usage,
     scripted::{Reply, ScriptedModel, When},
 };
 
@@ -118,6 +118,18 @@ async fn tiers_are_lowered_without_a_try_and_remembered() {
     assert_eq!(formats(&model)[4..], ["text"]);
     assert_eq!(tiers.of("other"), Tier::Schema);
     insta::assert_snapshot!(shown(&model.requests()[3]));
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_fallback_lowers_no_other_question() {
+    let first = ScriptedModel::new("m").on(When::any(), [Reply::status(503, "down")]);
+    let other = ScriptedModel::new("other")
+        .on(When::schema("aime_plan"), [Reply::status(400, "json_schema is not supported")])
+        .on(When::any(), [good()]);
+    let tiers = Tiers::new();
+    let model = ModelStack::of(first).or_else([ModelStack::of(other.clone())]).build(&Redactor::default());
+    ask(&model, &tiers, request(), judge).await.unwrap();
+    assert_eq!((formats(&other), tiers.of("m")), (vec!["schema", "json"], Tier::Schema));
 }
 
 #[tokio::test]

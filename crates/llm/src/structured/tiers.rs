@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::ModelError;
+use crate::{ChatModel, Model, ModelError};
 
 /// Way to request JSON from a model, the most reliable first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +31,7 @@ impl Tier {
     }
 }
 
-/// Abilities of models that were found out, by name. Shared by all callers, so that each server is probed once.
+/// Abilities of models that were found out, by [key](Self::key). Shared by all callers, so that each server is probed once.
 #[derive(Debug, Default)]
 pub struct Tiers {
     known: Mutex<HashMap<String, Tier>>,
@@ -44,23 +44,32 @@ impl Tiers {
         Self::default()
     }
 
-    /// Returns the current tier of the model.
+    /// Returns the key of a model: its name, with the address of its server if it has one, since two servers of a model may differ.
     #[must_use]
-    pub fn of(&self, model: &str) -> Tier {
-        self.lock().get(model).copied().unwrap_or_default()
+    pub fn key(model: &Model) -> String {
+        match model.address() {
+            Some(address) => format!("{} at {address}", model.name()),
+            None => model.name().to_owned(),
+        }
     }
 
-    /// Sets how the model is asked, as from a configuration.
-    pub fn set(&self, model: &str, tier: Tier) {
-        self.lock().insert(model.to_owned(), tier);
+    /// Returns the current tier of the model with this key.
+    #[must_use]
+    pub fn of(&self, key: &str) -> Tier {
+        self.lock().get(key).copied().unwrap_or_default()
     }
 
-    /// Records that the server refused a request at `tier`, so that the model is asked at a lower one from now on.
+    /// Sets how the model with this key is asked, as from a configuration.
+    pub fn set(&self, key: &str, tier: Tier) {
+        self.lock().insert(key.to_owned(), tier);
+    }
+
+    /// Records that the server refused a request at `tier`, so that the model with this key is asked at a lower one from now on.
     /// Returns `None` if there is no lower one.
-    pub(super) fn refused(&self, model: &str, tier: Tier) -> Option<Tier> {
+    pub(super) fn refused(&self, key: &str, tier: Tier) -> Option<Tier> {
         let lower = tier.lower()?;
         let mut known = self.lock();
-        let entry = known.entry(model.to_owned()).or_default();
+        let entry = known.entry(key.to_owned()).or_default();
         // Another request may have lowered it further meanwhile.
         *entry = lower.max(*entry);
         Some(*entry)
@@ -70,6 +79,15 @@ impl Tiers {
         // The record is consistent after every change, so a panic elsewhere does no harm.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns true if a fallback of the model refused a request, so that the refusal tells nothing of the model itself.
+pub(super) fn is_of_fallback(error: &ModelError, model: &Model) -> bool {
+    let refusing = match error.root() {
+        ModelError::Refused { model, .. } | ModelError::Server { model, .. } => Some(model.as_str()),
+        _ => None,
+    };
+    matches!(error, ModelError::AllFailed { .. }) || refusing.is_some_and(|name| name != model.name())
 }
 
 /// Returns true if a server refuses the requested response format, and not the request as such.

@@ -174,8 +174,8 @@ fn both_samplings(asked: &RuleContext<'_>) -> Option<Refusal> {
 /// The newest models do not support forced calls. Words: <https://github.com/can1357/oh-my-pi/issues/12939>; models:
 /// <https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>.
 fn forced_call(asked: &RuleContext<'_>) -> Option<Refusal> {
-    let forced = claude(asked)?.binds() && is_forced(asked.request.body);
-    forced.then(|| refuse("tool_choice: type \"tool\" and \"any\" are not supported for this model."))
+    let refused = claude(asked)?.refuses_forced_calls() && is_forced(asked.request.body);
+    refused.then(|| refuse("tool_choice: type \"tool\" and \"any\" are not supported for this model."))
 }
 
 /// Words: <https://github.com/can1357/oh-my-pi/issues/341>.

@@ -11,6 +11,13 @@ use crate::{Effort, Protocol};
 pub(super) const ALL_EFFORTS: [Effort; 7] =
     [Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max];
 
+/// Returns the efforts that a model accepts, in rising order: those that the catalog lists, or all if it lists none. A budget of thinking
+/// may be any number of tokens, so for models that take one the list only tells whether they can go without thinking.
+pub(super) fn accepted_efforts(listed: &[Effort], by_budget: bool) -> Vec<Effort> {
+    let is_accepted = |effort: &Effort| listed.is_empty() || listed.contains(effort) || (by_budget && *effort != Effort::None);
+    ALL_EFFORTS.into_iter().filter(is_accepted).collect()
+}
+
 impl Dialect {
     /// Returns the effort that a request asks for in place of the wanted one: the nearest that the model accepts, and the higher of two
     /// that are equally near. Thinking is switched off only on demand.
@@ -158,6 +165,27 @@ mod tests {
         }
         let silent = Dialect { efforts: vec![Off], ..claude("m") };
         assert_eq!((silent.nearest_effort(Low), silent.nearest_effort(Off)), (None, Some(Off)));
+    }
+
+    #[test]
+    fn a_budget_may_be_any_effort_but_none() {
+        use Effort::{High, Low, Max, Medium, Minimal, None as Off, XHigh};
+        let cases = [
+            (Protocol::Messages, "claude-sonnet-4-5", Max, Some(Max)),
+            (Protocol::Messages, "claude-sonnet-4-5", Minimal, Some(Minimal)),
+            (Protocol::Messages, "claude-3-7-sonnet-20250219", XHigh, Some(XHigh)),
+            (Protocol::Messages, "claude-haiku-4-5", Off, Some(Off)),
+            (Protocol::Messages, "claude-opus-4-6", XHigh, Some(Max)),
+            (Protocol::Chat, "anthropic/claude-sonnet-4.5", Max, Some(High)),
+            (Protocol::Gemini, "gemini-2.5-flash", Off, Some(Off)),
+            (Protocol::Gemini, "models/gemini-2.5-pro", Off, Some(Minimal)),
+            (Protocol::Gemini, "gemini-2.5-pro", Medium, Some(Medium)),
+            (Protocol::Gemini, "gemini-3-pro", Minimal, Some(Low)),
+        ];
+        for (protocol, model, wanted, sent) in cases {
+            let dialect = Dialect::new(Provider::Other, protocol, model, true);
+            assert_eq!(dialect.nearest_effort(wanted), sent, "{wanted:?} of {model}");
+        }
     }
 
     #[test]

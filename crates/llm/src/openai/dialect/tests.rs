@@ -339,6 +339,22 @@ fn reasoning_is_asked_for_unless_the_model_has_none() {
 }
 
 #[test]
+fn a_claude_that_refuses_forced_calls_gets_none() {
+    let cases = [
+        (Protocol::Messages, "claude-sonnet-5-5", false),
+        (Protocol::Messages, "claude-fable-5-1", false),
+        (Protocol::Messages, "claude-haiku-5-5", true),
+        (Protocol::Messages, "claude-opus-5", true),
+        (Protocol::Messages, "claude-sonnet-4-5", true),
+        (Protocol::Messages, "kimi-k2.6", true),
+        (Protocol::Chat, "anthropic/claude-sonnet-5.5", true),
+    ];
+    for (protocol, model, expected) in cases {
+        assert_eq!(Dialect::new(Provider::Other, protocol, model, true).optional.tool_choice, expected, "{model}");
+    }
+}
+
+#[test]
 fn opaque_state_that_is_refused_is_left_out() {
     for words in
         ["Invalid `signature` in `thinking` block", "The encrypted content gAAA could not be verified.", "Item with id 'rs_1' not found."]

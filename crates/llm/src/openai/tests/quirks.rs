@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{ask, client, parts, serve};
 use crate::{
-    ChatModel, ChatRequest, FinishReason, Message, ModelError, ModelStack, OpenAiSettings, Redactor, StreamPart, ToolCall, ToolDefinition,
+    ChatModel, ChatRequest, FinishReason, Message, ModelError, ModelStack, OpenAiSettings, Redactor, StreamPart, StructuredRequest, Tiers,
+    ToolCall, ToolDefinition,
 };
 
 fn tool(name: &str, parameters: Value) -> ToolDefinition {
@@ -62,6 +63,20 @@ async fn a_refused_schema_is_simplified_and_then_left_out() {
     let (answer, requests) = answered([grammar, Reply::text("fine")], offering(two())).await;
     assert_eq!((answer.unwrap().content, requests.len()), ("fine".to_owned(), 2));
     assert!(!requests[1]["tools"].to_string().contains("maxLength"), "no tool is named: all are simplified");
+}
+
+#[tokio::test]
+async fn a_refused_form_is_of_one_server() {
+    let refusing = Script::new()
+        .on(When::schema("answer"), [refusal("response_format.type 'json_schema' is not supported")])
+        .on(When::any(), [Reply::json(json!({}))]);
+    let servers = [ScriptedServer::start(refusing).await, serve([Reply::json(json!({}))]).await];
+    let tiers = Tiers::new();
+    for server in &servers {
+        let question = StructuredRequest::new("answer", json!({"type": "object"}), vec![Arc::new(Message::user("Which?"))]);
+        crate::ask(&client(server, |_| {}), &tiers, question, |_| Ok(())).await.unwrap();
+    }
+    assert_eq!(servers[1].requests()[0]["response_format"]["type"], "json_schema", "the same model elsewhere");
 }
 
 #[tokio::test]

@@ -76,6 +76,17 @@ async fn headers() {
     assert!(received["user-agent"].starts_with("aime/"));
 }
 
+#[tokio::test]
+async fn further_members_replace_settings_alone() {
+    let server = serve([Reply::text("fine")]).await;
+    let further = [("model", json!("other")), ("tools", json!([])), ("seed", json!(2)), ("user", json!("me"))];
+    let model = client(&server, |settings| settings.extra_body = further.map(|(name, value)| (name.to_owned(), value)).to_vec());
+    model.complete(ChatRequest { tools: tools(), seed: Some(1), ..ask("hello") }).await.unwrap();
+    let body = server.requests().remove(0);
+    assert_eq!((&body["model"], body["tools"].as_array().map(Vec::len)), (&json!("m"), Some(2)));
+    assert_eq!((&body["seed"], &body["user"]), (&json!(2), &json!("me")));
+}
+
 /// Returns a server that refuses the fields, each with OpenAI's words for it.
 fn refusing(fields: &[&str]) -> Script {
     fields.iter().fold(Script::new(), |script, field| {

@@ -384,6 +384,7 @@ fn models() {
             "tool_choice: type \"tool\" and \"any\" are not supported for this model.",
         ),
         ("a free call of the newest", forced("claude-fable-5-1", json!({"type": "auto"})), ""),
+        ("a forced call of Haiku 5.5", forced("claude-haiku-5-5", any.clone()), ""),
         ("a named call with thinking", with(forced("claude-sonnet-4-6", named), "/thinking", adaptive.clone()), not_with_thinking),
         ("any call with thinking", with(forced("claude-sonnet-4-6", any), "/thinking", adaptive), not_with_thinking),
     ];
