@@ -22,7 +22,7 @@ use crate::{
 
 pub use self::delegated::Delegated;
 use self::{
-    gather::{gather, note},
+    gather::{gather, note, with_denied},
     skills::{Preloaded, preload},
 };
 
@@ -270,8 +270,9 @@ impl ActorFactory {
     /// Makes the actor for a task: chooses the profile, gathers its tools, renders its prompts. Pure.
     ///
     /// The actor gets the tools of its profile and of the task's bundles, minus those that the profile or the task denies, plus the
-    /// coordination tools. An actor of a read-only profile gets no tool that can change something, even if the task asks for it. A
-    /// delegated actor is one level deeper than its parent and never gets more than the parent has: tools, steps, approval mode and rules.
+    /// coordination tools. Rules deny the denied tools of MCP servers as well, because `mcp_call_tool` calls tools by name. An actor of a
+    /// read-only profile gets no tool that can change something, even if the task asks for it. A delegated actor is one level deeper than
+    /// its parent and never gets more than the parent has: tools, steps, approval mode and rules.
     ///
     /// # Errors
     /// [`ComposeError`] names the task and the reason.
@@ -304,7 +305,8 @@ impl ActorFactory {
         let budget = u64::from(limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } =
             preload(&self.skills, profile, task.skills.iter().chain(context.skills), budget, &mut selection.reasons);
-        let rules = context.rules;
+        let rules = delegated.map_or_else(|| context.rules.clone(), |delegated| context.rules.at_most(&delegated.caller.spec.rules));
+        let rules = with_denied(rules, profile, task);
         // Each report of an external agent is a step, and it bounds its own requests.
         let most_steps = if profile.agent { AGENT_STEPS } else { context.max_steps.unwrap_or(class.max_steps) };
         let max_steps = profile.max_steps.map_or(most_steps, |own| own.min(most_steps)).max(1);
@@ -333,7 +335,7 @@ impl ActorFactory {
                 max_steps: standing.max_steps.map_or(max_steps, |most| most.min(max_steps)),
                 created_at: context.created_at,
                 approval: standing.approval.map_or(context.approval, |most| most.narrower(context.approval)),
-                rules: delegated.map_or_else(|| rules.clone(), |delegated| rules.at_most(&delegated.caller.spec.rules)),
+                rules,
             },
             execution: context.execution,
             call: delegated.map(|delegated| delegated.call.to_owned()),

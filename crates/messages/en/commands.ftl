@@ -68,6 +68,8 @@ memory-forgotten = forgotten: {$what}
 memory-recalled = recalled {$times}
 memory-learnt = learnt
 memory-how-often = recalled
+memory-origin = origin
+memory-origin-unknown = unknown
 memory-many = { $number ->
     [one] {$number} memory has a name that begins
    *[other] {$number} memories have names that begin

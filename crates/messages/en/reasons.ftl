@@ -287,6 +287,7 @@ private-versions-kept = versions that are not in the working folder are kept in 
 private-folders-stay = the private folders of the run stay in {$folder}: {$reason}
 private-not-merged = the changes of the task cannot be merged with the working folder: {$reason}
 words-unused = changed nothing in the plan: {$text}
+words-unread = not read by the actor of the task {$task}: {$text}
 hook-failed-after-end = the hook {$hook} at {$point} failed: {$reason}
 hook-blocks-after-end = the hook {$hook} at {$point} could not block, because it was called too late: {$reason}
 

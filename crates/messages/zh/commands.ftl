@@ -65,6 +65,8 @@ memory-forgotten = 已忘记：{$what}
 memory-recalled = 想起 {$times}
 memory-learnt = 记下
 memory-how-often = 想起
+memory-origin = 来源
+memory-origin-unknown = 未知
 memory-many = 有 {$number} 条记忆的名称以 {$name} 开头
 memory-more = 请把名称写得更长些
 

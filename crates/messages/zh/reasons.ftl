@@ -242,6 +242,7 @@ private-versions-kept = 不在工作文件夹中的版本保存在 {$folder}
 private-folders-stay = 运行的私有文件夹留在 {$folder}：{$reason}
 private-not-merged = 无法把任务的更改合并到工作文件夹：{$reason}
 words-unused = 没有改变计划：{$text}
+words-unread = 任务 {$task} 的执行者没有读到：{$text}
 hook-failed-after-end = {$point} 处的钩子 {$hook} 失败：{$reason}
 hook-blocks-after-end = {$point} 处的钩子 {$hook} 调用得太晚，无法阻止：{$reason}
 

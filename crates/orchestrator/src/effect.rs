@@ -46,6 +46,9 @@ pub enum RunEffect {
         /// The origins of untrusted texts from which the call and the criteria of the task may come.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         origins: Vec<Origin>,
+        /// True if a person handed over the call with the plan. A hook may change the call, which is then decided again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        handed_over: bool,
         /// The result of the call, if an earlier attempt made it and was cut off during its checks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<Box<Conclusion>>,

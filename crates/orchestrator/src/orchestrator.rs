@@ -3,7 +3,7 @@
 mod execute;
 mod plan;
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, io, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_messages::{Message, message};
@@ -74,6 +74,9 @@ pub enum OrchestratorError {
         /// Reason.
         why: Message,
     },
+    /// Planning has no place for the conversation of the lead.
+    #[error("planning has no temporary folder")]
+    NoTemporaryFolder(#[source] io::Error),
     /// The journal does not fit this version of aime.
     #[error("run {run} cannot be replayed: {reason}")]
     Unreplayable {

@@ -49,7 +49,7 @@ pub struct RunResult {
     /// Cost of the model calls by requester.
     #[serde(default)]
     pub usage_by: CostByRole,
-    /// Duration from the start to the last event, in milliseconds.
+    /// Duration from the start to the last progress, in milliseconds.
     pub duration_ms: u64,
     /// Reason why the goal was not reached, or why the run was suspended.
     pub error: Option<RunFailure>,
@@ -185,7 +185,7 @@ impl RunResult {
         Self {
             schema: RESULT_SCHEMA.to_owned(),
             run_id,
-            status: RunStatus::Failed,
+            status: failure.code.status(),
             answer: String::new(),
             plan_version: 0,
             plan: None,
@@ -203,16 +203,23 @@ impl RunResult {
     }
 }
 
-/// Returns the messages of people that changed nothing in an ended run, because they came too late or the planner found
-/// no usable patch. A message that an actor received or a decision used counts as processed.
+/// Returns the messages of people that nobody used in an ended run: those to the run that came too late or for which the
+/// planner found no usable patch, and those to a task whose actor did not read them. A message that an actor received or
+/// a decision used counts as processed.
 fn unused_words(state: &ProgressState, output: &RunOutput) -> Vec<Message> {
     let ended = match &output.error {
         None => output.status == RunStatus::Completed,
         Some(error) => error.code == FailureCode::GoalNotReached,
     };
     let messages = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
-    let messages = messages.filter(|evidence| evidence.task.is_none());
-    messages.map(|evidence| message!("words-unused", text = Message::text(&evidence.content))).collect()
+    let unused = messages.map(|evidence| {
+        let text = Message::text(&evidence.content);
+        match &evidence.task {
+            Some(task) => message!("words-unread", task, text),
+            None => message!("words-unused", text),
+        }
+    });
+    unused.collect()
 }
 
 impl fmt::Display for FailureCode {
@@ -233,6 +240,16 @@ impl FailureCode {
             Self::Cancelled => "cancelled",
             Self::Interrupted => "interrupted",
             Self::Internal => "internal",
+        }
+    }
+
+    /// Returns the status of a run that ended or was suspended for this reason.
+    const fn status(self) -> RunStatus {
+        match self {
+            Self::WaitingForHuman => RunStatus::WaitingForHuman,
+            Self::Cancelled => RunStatus::Cancelled,
+            Self::Interrupted => RunStatus::Interrupted,
+            Self::GoalNotReached | Self::ModelUnavailable | Self::BoundReached | Self::Internal => RunStatus::Failed,
         }
     }
 

@@ -134,8 +134,9 @@ impl RunRunner {
         let id = issue.id;
         match issue.effect {
             // Each future is boxed, so that none reserves the size of the largest.
-            RunEffect::CallTool { spec, call, result, origins, .. } => {
-                Box::pin(self.call_tool(id, &spec, (call, result.map(|result| *result)), &origins, context)).await
+            RunEffect::CallTool { spec, call, result, origins, handed_over, .. } => {
+                let result = result.map(|result| *result);
+                Box::pin(self.call_tool(id, &spec, (call, result), (&origins, handed_over), context)).await
             }
             RunEffect::Recall => Box::pin(self.recall(id, context)).await,
             RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,

@@ -54,8 +54,8 @@ pub enum Reflect {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// The first task that may write works in the working folder. Others that run at the same time have a private copy of it, which
-    /// is merged back when the task's actor has ended.
+    /// A task that may write has a private copy of the working folder if others may write at the same time, and works in the working
+    /// folder otherwise. The copy is merged back when the task has ended.
     #[default]
     Auto,
     /// All tasks share the working folder.
@@ -155,7 +155,7 @@ pub struct RunSettings {
     /// Actions that actors may take without asking.
     pub approval: Approval,
     /// True if the tool tasks of a plan that a person handed over need no further approval. Tool tasks that a replan
-    /// adds or changes still need it.
+    /// adds or changes still need it, and those whose parameters refer to a result with untrusted text.
     pub plan_approved: bool,
     /// True if no person is there. aime then asks for no consent, and a question that only a person can answer leaves the
     /// run waiting.

@@ -102,7 +102,7 @@ pub enum ProgressEvent {
     Routed {
         /// The chosen mode.
         mode: PlanMode,
-        /// Source of the choice: `flag`, `strategy`, `bypass`, `rules`, `model`, `plan_file`.
+        /// Source of the choice: `lead`, `flag`, `strategy`, `bypass`, `rules`, `model`, `plan_file`.
         by: String,
         /// Score by the rules, if they decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -450,7 +450,7 @@ pub enum ProgressEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Message>,
     },
-    /// The run was stopped on request, or a resume found that it had been stopped.
+    /// The run was stopped on request.
     RunInterrupted {
         /// Reason for the stop.
         reason: Message,

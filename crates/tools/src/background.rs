@@ -69,8 +69,8 @@ impl BackgroundProcesses {
     }
 
     async fn end(&self, wanted: impl Fn(&Running) -> bool, context: &ToolContext) {
-        let (gone, kept): (Vec<Arc<Running>>, Vec<_>) = self.locked().drain(..).partition(|running| wanted(running));
-        self.locked().extend(kept);
+        // In one step, so that other actors never miss their processes in the list.
+        let gone: Vec<Arc<Running>> = self.locked().extract_if(.., |running| wanted(running)).collect();
         for running in gone {
             running.process.stop().await;
             running.protection_notes(context).await;

@@ -131,13 +131,15 @@ impl<'a> Permissions<'a> {
     /// Decides on one call of the tool with this spec. Precedence: deny rules, read-only mode, ask rules, allow rules, the mode. Untrusted
     /// texts that the caller has read may then turn "allow" into "ask". Pure.
     ///
-    /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question.
+    /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question. A call that has
+    /// another tool called is decided by [`ToolSpec::for_call`].
     #[must_use]
     pub fn decide(&self, spec: &ToolSpec, call: CheckedCall) -> Permission {
         if call.tool != spec.name() {
             return Permission::Deny { reason: format!("a call of `{}` is not a call of `{}`", call.tool, spec.name()) };
         }
-        let proposed = ProposedCall::new(self.approval, self.rules, spec, &call.parameters);
+        let spec = spec.for_call(&call.parameters);
+        let proposed = ProposedCall::new(self.approval, self.rules, &spec, &call.parameters);
         let decided = match decide_permission(proposed) {
             PermissionDecision::Ask { .. } if self.handed_over => PermissionDecision::Allow,
             decided => decided,

@@ -58,7 +58,8 @@ pub use mcp::{
     McpSettings, McpTool, McpTransport, NamePatternError, NamePatterns,
 };
 pub use permission::{
-    PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, changes_repository, nearest_tool, tool_names,
+    PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, changes_repository, nearest_tool, runtime_tool_names,
+    tool_names,
 };
 pub use protected::{PlaceChange, PlaceOutcome, ProtectedPlaces, WatchedProgram};
 pub use registry::ToolRegistry;

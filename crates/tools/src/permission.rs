@@ -16,7 +16,7 @@ mod tests;
 
 pub use self::{
     act::changes_repository,
-    rule::{PermissionRule, RuleError, nearest_tool, tool_names},
+    rule::{PermissionRule, RuleError, nearest_tool, runtime_tool_names, tool_names},
     rules::{PermissionRules, RuleLists, RulesFolderError},
 };
 pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::RuleMatch, shell::CommandText, shell::written_files};

@@ -164,7 +164,7 @@ async fn with_diagnostics(
 fn denied(spec: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
     let name = spec.name();
     let by_rule = context.rules.denies(name, parameters).map(|rule| format!("`{name}` is denied here by the rule `{rule}`"));
-    let by_mode = || read_only_denies(spec, parameters).filter(|_| context.read_only);
+    let by_mode = || read_only_denies(&spec.for_call(parameters), parameters).filter(|_| context.read_only);
     by_rule.or_else(by_mode).map(ToolError::Denied)
 }
 

@@ -17,6 +17,8 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// Maximum length in bytes of a word in a call that is treated as a path, and maximum number of such words.
 const MAX_NAME: usize = 1_000;
 const MAX_NAMED: usize = 50;
+/// The tool that calls other tools of MCP servers.
+const CALL_TOOL: &str = "mcp_call_tool";
 /// Folders that the search skips, because they hold generated or third-party files.
 const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv", "venv", "__pycache__"];
 
@@ -50,10 +52,13 @@ pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
     }
 }
 
-/// Collects the secrets in the files that a call names: as a parameter, or as a word of a command or of code.
+/// Collects the secrets in the files that a call names: as a parameter, or as a word of a command or of code. A tool that calls another one
+/// has that tool's parameters in a parameter of its own.
 pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext) {
-    let whole = parameters.values().flat_map(texts_of).filter(|text| text.len() < MAX_NAME && is_credential_file(text));
-    let words = key_files_named(parameters).filter(|word| word.len() < MAX_NAME);
+    let all = || std::iter::once(parameters).chain(inner(parameters));
+    let texts = all().flat_map(|given| given.values()).flat_map(texts_of);
+    let whole = texts.filter(|text| text.len() < MAX_NAME && is_credential_file(text));
+    let words = all().flat_map(key_files_named).filter(|word| word.len() < MAX_NAME);
     for path in whole.chain(words).take(MAX_NAMED) {
         learn(&context.folder, Path::new(path.trim()), &context.redactor);
     }
@@ -89,6 +94,11 @@ fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str
     texts.flat_map(key_files_in)
 }
 
+/// Returns the parameters of the tool that a call of another tool hands on.
+fn inner(parameters: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    parameters.get("parameters").and_then(Value::as_object)
+}
+
 /// Returns the words of a text that look like credential files.
 fn key_files_in(text: &str) -> impl Iterator<Item = &str> {
     let parts = |c: char| {
@@ -107,6 +117,7 @@ pub(crate) fn key_file_read(tool: &str, parameters: &Map<String, Value>, existin
     let mut code = Vec::new();
     match (tool, text("command"), text("code")) {
         ("grep", ..) => drop(named.remove("pattern")),
+        (CALL_TOOL, ..) => named.extend(inner(parameters).cloned().into_iter().flatten()),
         ("bash", Some(command), _) => {
             let parts = CommandText::split(command);
             named.insert("command".to_owned(), parts.shell.into());

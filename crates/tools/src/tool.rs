@@ -1,6 +1,6 @@
 //! Interface of a tool: its spec, its call, its result.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use aime_llm::{Image, ToolDefinition};
 use aime_messages::nearest_first;
@@ -75,6 +75,9 @@ pub struct ToolSpec {
     /// Origin of the tool's results.
     #[serde(default, skip_serializing_if = "is_touched")]
     pub source: Source,
+    /// Tools that change nothing, of those that a call may name in its parameter `name` to have them called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
     /// Simpler definition, for the models whose class asks for it, if any.
     #[serde(skip)]
     pub(crate) simple: Option<Arc<ToolDefinition>>,
@@ -104,6 +107,7 @@ impl ToolSpec {
             alternatives: Vec::new(),
             hosts: None,
             source: Source::Touched,
+            reads: Vec::new(),
             simple: None,
             needs: Vec::new(),
             checker: SchemaCheck::default(),
@@ -143,6 +147,16 @@ impl ToolSpec {
             properties.retain(|name, _| !parameters.contains(&name.as_str()));
         }
         spec
+    }
+
+    /// Returns the spec that decides on a call with these parameters: a call that has another tool called is as read-only as that tool.
+    #[must_use]
+    pub fn for_call(&self, parameters: &Map<String, Value>) -> Cow<'_, Self> {
+        let named = parameters.get("name").and_then(Value::as_str);
+        if named.is_some_and(|named| self.reads.iter().any(|known| known == named)) {
+            return Cow::Owned(Self { read_only: true, idempotent: true, ..self.clone() });
+        }
+        Cow::Borrowed(self)
     }
 
     /// Returns true if a call with unknown outcome may be repeated.

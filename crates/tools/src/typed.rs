@@ -107,6 +107,13 @@ where
         self.with(|spec| spec.source = source)
     }
 
+    /// Sets the tools that change nothing, of those that a call may name in its parameter `name` to have them called.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub(crate) fn calls_reading(self, names: Vec<String>) -> Self {
+        self.with(|spec| spec.reads = names)
+    }
+
     /// Declares that the tool reads the URL in its parameter `url`, without consent at hosts that match these patterns.
     #[cfg(feature = "web")]
     #[must_use]

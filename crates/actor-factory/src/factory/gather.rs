@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use aime_progress_management::TaskSpec;
-use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of};
+use aime_tools::{
+    DELEGATE_TASK, LOAD_SKILL, PermissionRule, PermissionRules, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of,
+};
 
 use super::{ActorContext, ComposeError};
 use crate::{Profile, SmallModel, history::ASK_HUMAN, prompts::ToolNote, select::needed_bundles};
@@ -12,6 +14,8 @@ use crate::{Profile, SmallModel, history::ASK_HUMAN, prompts::ToolNote, select::
 const COORDINATION: &str = "coordination";
 const TERMINATE: &str = "terminate";
 const BASH: &str = "bash";
+/// Prefix of the names of the tools of MCP servers.
+const OF_SERVERS: &str = "mcp__";
 /// Tools for commands that `bash` left running.
 const OF_BACKGROUND: [&str; 2] = ["bash_output", "bash_kill"];
 
@@ -110,6 +114,25 @@ pub(super) fn gather(
         reasons.push(format!("`{}` is without {servers_left_out} tools {reason}", profile.name));
     }
     Ok(specs)
+}
+
+/// Adds deny rules for the tools of MCP servers that the profile or the task denies: `mcp_call_tool` calls tools that are not in the
+/// actor's list.
+pub(super) fn with_denied(rules: PermissionRules, profile: &Profile, task: &TaskSpec) -> PermissionRules {
+    // In a rule, `*` has a meaning at any place.
+    let is_rule = |entry: &&String| entry.starts_with(OF_SERVERS) && !entry.strip_suffix('*').unwrap_or(entry.as_str()).contains('*');
+    let entries = profile.denied_tools.iter().chain(&task.denied_tools).filter(is_rule);
+    let denied: Vec<PermissionRule> = entries.filter_map(|entry| entry.parse().ok()).collect();
+    if denied.is_empty() {
+        return rules;
+    }
+    let mut lists = rules.lists().clone();
+    for rule in denied {
+        if !lists.deny.contains(&rule) {
+            lists.deny.push(rule);
+        }
+    }
+    rules.with_lists(lists)
 }
 
 impl Profile {

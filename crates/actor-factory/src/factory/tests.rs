@@ -407,6 +407,33 @@ fn a_task_adds_tools_and_skills_and_denies_tools() {
     assert_eq!(spec.skills, ["bake"]);
 }
 
+/// `mcp_call_tool` calls tools that are not in the actor's list.
+#[test]
+fn a_denied_tool_of_a_server_is_denied_on_demand() {
+    let mut profiles = ProfileCatalog::builtin();
+    let text = "name = \"clerk\"\ndescription = \"d\"\nprompt = \"p\"\ndenied_tools = [\"mcp__mail__*\", \"bash\"]\n";
+    profiles.add_toml(text, "clerk.toml").unwrap();
+    let factory = ActorFactory::new(profiles, Prompts::builtin().unwrap());
+    let asked = TaskSpec {
+        profile: Some("clerk".to_owned()),
+        denied_tools: vec!["mcp__git__push".to_owned(), "python".to_owned()],
+        ..task("Write report.md")
+    };
+    let tools = builtin();
+    let context = || ActorContext::new("g", &tools, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(0));
+    let parent = factory.compose(&asked, &context()).unwrap().input;
+    let delegated = Some(Delegated { caller: &parent, call: "report/1/2/1", profile: Some("sisyphus"), frame: "" });
+    let child = factory.compose(&task("Write a part"), &ActorContext { delegated, ..context() }).unwrap().input;
+    let cases = [("mcp__git__push", true), ("mcp__git__log", false), ("mcp__mail__send", true), ("mcp__files__read", false)];
+    for spec in [&parent.spec, &child.spec] {
+        for (tool, is_denied) in cases {
+            let parameters = [("name".to_owned(), tool.into())].into_iter().collect();
+            assert_eq!(spec.rules.denies("mcp_call_tool", &parameters).is_some(), is_denied, "{} {tool}", spec.profile);
+        }
+        assert_eq!(spec.rules.lists().deny.len(), 2, "tools of the list need no rule");
+    }
+}
+
 // Requirement: 4.4
 #[test]
 fn a_spec_holds_the_skills_that_stand_in_its_profile() {

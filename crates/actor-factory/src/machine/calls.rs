@@ -68,7 +68,8 @@ impl ActorMachine {
         }
         let call = call.clone();
         let Some(handled_by) = self.tool_spec(&call.name).map(|tool| tool.handled_by) else { return };
-        let changes = self.tool_spec(&call.name).is_some_and(|tool| !harmless(tool)) && handled_by != Executor::Run;
+        let acts = self.tool_spec(&call.name).is_some_and(|tool| !harmless(&tool.for_call(&call.parameters)));
+        let changes = acts && handled_by != Executor::Run;
         if changes && let Some(fault) = self.must_not_write() {
             return self.finish(index, fault.to_owned(), CallOutcome::Error, 0, out);
         }
@@ -158,7 +159,8 @@ impl ActorMachine {
         let read_only = tool.is_some_and(|tool| tool.read_only && matches!(tool.touches, ToolScope::Nothing | ToolScope::Files));
         let changes_files = tool.is_some_and(|tool| !tool.read_only && tool.touches == ToolScope::Files);
         let seen = if changes_files { self.seen.clone() } else { SeenFiles::new() };
-        out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only, seen });
+        let origins = self.origins.clone();
+        out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only, seen, origins });
     }
 
     pub(super) fn ask(&mut self, index: usize, question: String, kind: QuestionKind, out: &mut Outbox<Self>) {
@@ -246,7 +248,8 @@ impl ActorMachine {
         if let (CallOutcome::Cancelled | CallOutcome::InDoubt, Some(turn)) = (outcome, &mut self.turn) {
             turn.broken = true;
         }
-        let looks = self.call_mut(index).map(|call| call.name.clone()).and_then(|name| self.tool_spec(&name)).is_some_and(harmless);
+        let call = self.turn.as_ref().and_then(|turn| turn.calls.get(index));
+        let looks = call.is_some_and(|call| self.tool_spec(&call.name).is_some_and(|tool| harmless(&tool.for_call(&call.parameters))));
         if looks {
             self.count_read(&text);
         }

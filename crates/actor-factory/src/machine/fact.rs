@@ -205,6 +205,9 @@ pub enum ActorEffect {
         /// Versions of the files that the actor has seen, for a call that may change files.
         #[serde(default, skip_serializing_if = "SeenFiles::is_empty")]
         seen: SeenFiles,
+        /// Origins of the untrusted texts that the actor has read. A hook may change the call, which is then decided again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        origins: Vec<Origin>,
     },
     /// Let another actor do a part of the work. Answered by [`ActorFact::ToolEnded`]. The other actor has its own journal, named by `call`:
     /// if the effect is issued again after a stop or a crash, that actor continues from its journal.

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use aime_messages::{Describe, Message, message};
+use aime_messages::{Describe, Message, message, nearest};
 use aime_sandbox::{Confinement, ConfinementSettings, ProcessEnd, ProcessRequest, run};
-use aime_tools::{nearest_tool, tool_names};
+use aime_tools::{runtime_tool_names, tool_names};
 use futures::future::BoxFuture;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
@@ -49,6 +49,12 @@ pub enum HookSettingsError {
         /// The tool with the nearest name.
         near: Option<&'static str>,
     },
+    /// A pattern that matches only tools whose calls hooks do not see.
+    #[error("{}", self.describe())]
+    UnseenTool {
+        /// The pattern.
+        pattern: String,
+    },
 }
 
 impl Describe for HookSettingsError {
@@ -56,6 +62,7 @@ impl Describe for HookSettingsError {
         match self {
             Self::EmptyCommand => message!("hook-empty"),
             Self::Pattern { pattern, reason } => message!("hook-pattern", pattern = format!("{pattern:?}"), reason),
+            Self::UnseenTool { pattern } => message!("hook-unseen", pattern = format!("{pattern:?}")),
             Self::UnknownTool { pattern, near } => {
                 let hint = near.map_or_else(|| message!("hook-list"), |near| message!("hook-near", near));
                 message!("hook-no-tool", pattern = format!("{pattern:?}"), hint)
@@ -89,7 +96,7 @@ impl ToolPatterns {
         set.build().map(|set| Self(Some(set))).map_err(|error| fault("", &error))
     }
 
-    /// Checks that each pattern can match a tool: a built-in one, or one of an MCP server.
+    /// Checks that each pattern can match a tool whose calls hooks see: a built-in one, or one of an MCP server.
     ///
     /// # Errors
     ///
@@ -97,9 +104,14 @@ impl ToolPatterns {
     pub fn check_names<P: AsRef<str>>(patterns: &[P]) -> Result<(), HookSettingsError> {
         for pattern in patterns.iter().map(AsRef::as_ref) {
             let of_this = Self::new(&[pattern])?;
-            if !may_be_of_servers(pattern) && !tool_names().any(|name| of_this.fit(Some(name))) {
-                return Err(HookSettingsError::UnknownTool { pattern: pattern.to_owned(), near: nearest_tool(pattern) });
+            let fits = |name: &str| of_this.fit(Some(name));
+            if may_be_of_servers(pattern) || runtime_tool_names().any(fits) {
+                continue;
             }
+            if tool_names().any(fits) {
+                return Err(HookSettingsError::UnseenTool { pattern: pattern.to_owned() });
+            }
+            return Err(HookSettingsError::UnknownTool { pattern: pattern.to_owned(), near: nearest(pattern, runtime_tool_names()) });
         }
         Ok(())
     }

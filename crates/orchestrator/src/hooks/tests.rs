@@ -245,6 +245,19 @@ fn a_command_is_asked_for_the_tools_that_its_patterns_fit() {
 }
 
 #[test]
+fn a_pattern_must_fit_a_tool_that_hooks_see() {
+    let fault = |pattern: &str| ToolPatterns::check_names(&[pattern]).err().map(|error| error.to_string());
+    for pattern in ["bash", "write_*", "{todo,bash}", "mcp_call_tool", "mcp__git__*", "*"] {
+        assert_eq!(fault(pattern), None, "{pattern}");
+    }
+    for pattern in ["delegate_task", "terminate", "todo", "ask_human", "t*"] {
+        let fault = fault(pattern).unwrap();
+        assert!(fault.starts_with(&format!("{pattern:?} matches only tools that aime answers itself. ")), "{fault}");
+    }
+    assert_eq!(fault("write_fil").unwrap(), "\"write_fil\" matches no tool, so the hook would never run: did you mean `write_file`?");
+}
+
+#[test]
 fn what_no_hook_can_be_made_of_is_told() {
     let made = |settings| CommandHook::new(settings, ".", Arc::default()).map(|hook| hook.name().to_owned());
     assert_eq!(made(settings(HookPoint::Stop, " \n")), Err(HookSettingsError::EmptyCommand));

@@ -79,14 +79,19 @@ impl RunMachine {
     /// Requests a check of the criteria of the plan, and of those of tasks that may be outdated, once for each version of the plan. Returns
     /// whether it does.
     pub(super) fn verify(&mut self, out: &mut Out) -> bool {
-        let is_reflected = self.input.reflects(&self.state.strategic.success_criteria);
-        let due = !self.criteria.were_looked_at() && (is_reflected || self.may_be_outdated());
+        let due = self.must_verify();
         if due {
             self.phase = Phase::Verifying;
             let id = self.effects.next_id("verify");
             self.issue(id, RunEffect::Verify { state: Box::new(self.state.get().clone()) }, EffectPurpose::Verify, out);
         }
         due
+    }
+
+    /// Returns whether criteria are to be checked that nobody has checked since the last change of the plan.
+    pub(super) fn must_verify(&self) -> bool {
+        let is_reflected = self.input.reflects(&self.state.strategic.success_criteria);
+        !self.criteria.were_looked_at() && (is_reflected || self.may_be_outdated())
     }
 
     /// Returns whether a task may have changed files after the criteria of another one were checked.

@@ -336,7 +336,7 @@ impl RunMachine {
         self.lead_has_read(&rest.origins);
         self.withdraw_need_of_lead(out);
         if rest.gave_up {
-            return self.lead_gave_up(wake.kind, out);
+            return self.lead_gave_up(out);
         }
         match &rest.conclusion {
             Some(conclusion) if rest.commands.iter().all(changes_nothing) => {
@@ -358,9 +358,13 @@ impl RunMachine {
     /// Handles a conclusion of the lead, which ends the run or the lead's own work.
     fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
         if conclusion.cause == Some(FailureCause::Model) {
-            // A plan of tool tasks needs no model, so its results answer the goal.
-            if self.is_done_by_tools() {
-                return self.answered(None, out);
+            // A plan of tool tasks needs no model, so its results answer the goal, unless a criterion failed.
+            if self.is_done_by_tools() && self.undone().is_none() && self.criteria.failure().is_none() {
+                if !self.must_verify() {
+                    return self.answered(None, out);
+                }
+                self.set_status(RunStatus::Executing, None, out);
+                return self.advance(out);
             }
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
@@ -372,7 +376,7 @@ impl RunMachine {
         }
         let must_plan = self.state.version == 0 && self.input.lead.is_some_and(|lead| lead.must_plan);
         if must_plan && conclusion.cause == Some(FailureCause::Steps) {
-            return self.lead_gave_up(WakeKind::Begin, out);
+            return self.lead_gave_up(out);
         }
         if self.input.plan_only {
             let message = message!("lead-no-plan", text = conclusion.text());
@@ -430,7 +434,7 @@ impl RunMachine {
     /// Handles an answer of the lead without commands.
     fn record_lead_message(&mut self, wake: &Wake, text: &str, out: &mut Out) {
         match wake.kind {
-            _ if self.state.version == 0 => self.lead_gave_up(wake.kind, out),
+            _ if self.state.version == 0 => self.lead_gave_up(out),
             WakeKind::Done => {
                 self.lead.ending = Some(Conclusion::new(Outcome::Success, text));
                 self.advance(out);
@@ -449,7 +453,7 @@ impl RunMachine {
     }
 
     /// Handles a lead that makes no plan, or fails to use its tools correctly: rules plan the rest of the run.
-    fn lead_gave_up(&mut self, kind: WakeKind, out: &mut Out) {
+    fn lead_gave_up(&mut self, out: &mut Out) {
         self.lead.gave_up = true;
         self.emit(ProgressEvent::LeadGaveUp {}, out);
         if self.works_itself() {
@@ -457,14 +461,12 @@ impl RunMachine {
             let error = "the lead cannot keep to its tools".to_owned();
             self.conclude(&main, &super::tasks::failure(error, None), out);
         }
-        match self.state.version {
-            0 => self.choose_route(out),
-            _ if kind == WakeKind::Done => self.answered(None, out),
-            _ => {
-                self.set_status(RunStatus::Executing, Some(&message!("lead-rules-plan")), out);
-                self.advance(out);
-            }
+        if self.state.version == 0 {
+            return self.choose_route(out);
         }
+        self.set_status(RunStatus::Executing, Some(&message!("lead-rules-plan")), out);
+        // At the end of a run, too, the tasks and criteria decide how it ends.
+        self.advance(out);
     }
 
     fn report_lead_route(&mut self, mode: PlanMode, why: &str, category: &str, out: &mut Out) {

@@ -1,6 +1,6 @@
 //! The sources of untrusted texts. Everything that is made from a text carries its origins.
 
-use aime_progress_management::{Conclusion, Origin, TaskId, TaskKind, TaskSpec, references_in};
+use aime_progress_management::{Conclusion, Origin, Reference, ReferencePart, TaskId, TaskKind, TaskSpec, references_in};
 
 use super::RunMachine;
 use crate::brief::replaced;
@@ -26,6 +26,15 @@ impl RunMachine {
             Origin::merge(&mut origins, self.state.trigger_index().0.origins());
         }
         origins
+    }
+
+    /// Returns whether the parameters of a task refer to a result with untrusted text.
+    pub(super) fn inserts_untrusted(&self, spec: &TaskSpec) -> bool {
+        let is_untrusted = |reference: &Reference| {
+            let known = self.state.tasks.get(&reference.task).filter(|_| reference.part != ReferencePart::Status);
+            known.and_then(|known| known.conclusion.as_ref()).is_some_and(|conclusion| !conclusion.origins.is_empty())
+        };
+        references_in(&spec.parameters).iter().any(is_untrusted)
     }
 
     /// Returns the origins of the prompt for a first plan.

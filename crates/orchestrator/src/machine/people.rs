@@ -188,14 +188,18 @@ impl RunMachine {
     }
 
     /// Takes in an unsolicited message. A message to the run is evidence for which the plan is reviewed at once. A
-    /// message to one actor goes to that actor, and the planner reads it at its next replan.
+    /// message to one actor goes to that actor, and the planner reads it at its next replan. After the end of the run
+    /// nobody acts on it, and the result lists it.
     pub(super) fn accept_person_message(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
         self.people.add_message(id, task, text);
-        if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
+        if self.state.evidence.iter().any(|known| known.id == *id) {
             return;
         }
         let task = task.filter(|task| self.state.tasks.contains_key(*task)).cloned();
         self.user_input(id.clone(), task.clone(), text, out);
+        if self.phase == Phase::Over {
+            return;
+        }
         self.words_answer_needs(task.as_ref(), out);
         self.go_on_after_amendment(out);
         self.advance(out);

@@ -176,7 +176,7 @@ impl RunMachine {
         let Some(spec) = self.state.tasks.get(task).map(|known| Arc::clone(&known.spec)) else { return };
         if let Some(FinishedCall { call, result }) = self.executions.finished_call(task).cloned() {
             let origins = self.origins_of_call(refers(&spec));
-            let effect = RunEffect::CallTool { spec, call, read_only: true, origins, result: Some(result) };
+            let effect = RunEffect::CallTool { spec, call, read_only: true, origins, handed_over: false, result: Some(result) };
             return self.issue(id, effect, EffectPurpose::Task(task.clone()), out);
         }
         let name = spec.tool.clone().unwrap_or_default();
@@ -193,10 +193,12 @@ impl RunMachine {
             Ok(checked) => checked,
             Err(error) => return self.cannot_begin(task, Message::text(error), None, out),
         };
+        // The text of others in its parameters was not a part of the plan.
+        let handed_over = self.was_handed_over(&spec) && !self.inserts_untrusted(&spec);
         let permissions = Permissions {
             trust: self.input.settings.trust.as_ref(),
             origins: &origins,
-            handed_over: self.was_handed_over(&spec),
+            handed_over,
             ..Permissions::new(self.input.settings.approval, &rules)
         };
         let call = match permissions.decide(&tool_spec, checked) {
@@ -227,7 +229,8 @@ impl RunMachine {
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
         let read_only = is_repeatable(&tool_spec);
-        self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, EffectPurpose::Task(task.clone()), out);
+        let effect = RunEffect::CallTool { spec, call, read_only, origins, handed_over, result: None };
+        self.issue(id, effect, EffectPurpose::Task(task.clone()), out);
     }
 
     /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model

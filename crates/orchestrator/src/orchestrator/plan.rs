@@ -3,9 +3,10 @@
 use std::{convert::Infallible, future::pending, sync::Arc};
 
 use aime_durable::{
-    Commit, DriveError, EmbeddedHost, JournalError, Machine, MemoryStream, NewRun, Recorded, Resume, Sink, UnixMillis, drive,
+    Commit, DriveError, EmbeddedHost, Journal, JournalError, Machine, MemoryStream, NewRun, Recorded, Resume, Sink, UnixMillis, drive,
 };
 use aime_progress_management::{LiveStore, ModelCost, Plan, ProgressEvent, RunId, Timestamp};
+use tempfile::TempDir;
 use tokio::sync::{OnceCell, mpsc};
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
@@ -31,7 +32,7 @@ impl Orchestrator {
     /// Plans a goal without executing the plan. It recalls, routes and plans as [`run`](Self::run) does, with the same
     /// prompts, hooks, bounds and kept plans.
     ///
-    /// It leaves no traces: it writes no journal (the lead's conversation is deleted at the end), no snapshot and no memory, and it keeps no plan for later runs. Hooks
+    /// It leaves no traces: it writes no journal (the lead's conversation is in a temporary one), no snapshot and no memory, and it keeps no plan for later runs. Hooks
     /// at `stop` are not called, and file changes by hooks are not recorded for an undo. It cannot wait for a person: a question to somebody
     /// who is not there is answered with the request to decide.
     ///
@@ -57,30 +58,28 @@ impl Orchestrator {
         let conversation = conversation.filter(|_| input.lead.is_some());
         let position = conversation.as_ref().map(LeadConversation::position);
         let input = RunInput { conversation: position, comments: Some(self.parts.redactor.text(comments).into_owned()), ..input };
-        self.plan_from(input, conversation, control).await
+        self.plan_from(input, conversation.as_ref(), control).await
     }
 
     async fn plan_from(
         &self,
         input: RunInput,
-        conversation: Option<LeadConversation>,
+        conversation: Option<&LeadConversation>,
         control: RunControl,
     ) -> Result<PlanResult, OrchestratorError> {
         let (run, bounds, revises) = (input.run.clone(), input.settings.bounds.clone(), input.comments.is_some());
         let at = self.parts.clock.now();
-        // The lead's conversation is a stream of a run, which is deleted at the end.
-        let scratch = input.lead.is_some().then_some(&self.parts.journal);
-        if let Some(journal) = scratch {
-            let new = NewRun { id: run.as_str(), at, machine_version: RunMachine::VERSION, title: &input.goal, status: "planning" };
-            journal.create_run(new).await?;
-            if let Some(conversation) = conversation {
-                conversation.write(journal, run.as_str()).await?;
-            }
-        }
+        let scratch = match input.lead {
+            Some(_) => Some(ScratchJournal::create(&input, at, conversation).await?),
+            None => None,
+        };
         let (live, answers) = (Arc::<LiveStore>::default(), Arc::<Answers>::default());
         // There are no actors, so no actor journal can fail.
         let (broken, _) = mpsc::unbounded_channel();
         let mut parts = self.parts.clone();
+        if let Some(scratch) = &scratch {
+            parts.journal = scratch.journal.clone();
+        }
         parts.hold_to(&input);
         parts.programs.forget(&run);
         let runner = RunRunner {
@@ -116,11 +115,10 @@ impl Orchestrator {
             never = stopping => match never {},
         };
         host.close().await;
-        let mut conversation = None;
-        if let Some(journal) = scratch {
-            conversation = LeadConversation::read(journal, run.as_str())?;
-            journal.delete_run(run.as_str()).await?;
-        }
+        let conversation = match &scratch {
+            Some(scratch) => LeadConversation::read(&scratch.journal, run.as_str())?,
+            None => None,
+        };
         let ended = ended.map_err(|error| match error {
             DriveError::Host(error) => OrchestratorError::Journal(error),
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
@@ -143,6 +141,27 @@ impl Orchestrator {
             result.plan = Err(error);
         }
         Ok(result)
+    }
+}
+
+/// The journal of a lead's conversation. It is deleted with its folder, also if the planning fails or is given up.
+struct ScratchJournal {
+    journal: Journal,
+    _folder: TempDir,
+}
+
+impl ScratchJournal {
+    /// Creates the journal with the run to which the conversation belongs, and with the conversation so far.
+    async fn create(input: &RunInput, at: UnixMillis, conversation: Option<&LeadConversation>) -> Result<Self, OrchestratorError> {
+        let folder = tempfile::tempdir().map_err(OrchestratorError::NoTemporaryFolder)?;
+        let journal = Journal::at_first_write(folder.path().join("aime.db"))?;
+        let run = input.run.as_str();
+        let new = NewRun { id: run, at, machine_version: RunMachine::VERSION, title: &input.goal, status: "planning" };
+        journal.create_run(new).await?;
+        if let Some(conversation) = conversation {
+            conversation.write(&journal, run).await?;
+        }
+        Ok(Self { journal, _folder: folder })
     }
 }
 

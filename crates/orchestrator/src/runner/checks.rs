@@ -2,7 +2,7 @@
 
 use aime_messages::{Message, message};
 use aime_progress_management::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
-use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall, streams_of};
+use aime_tools::{Approval, Permission, PermissionRules, Permissions, ToolError, ToolOutput, ValidatedCall, streams_of};
 use serde_json::{Map, Value};
 
 use super::{Context, RunRunner, on_bound, private::PrivateWorkspace};
@@ -50,19 +50,19 @@ impl RunRunner {
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
-        let seconds = u64::from(self.input.settings.check_seconds);
-        let call = match self.permit_check(check, (open.owner, seconds), author) {
+        let (seconds, by) = (u64::from(self.input.settings.check_seconds), (open.owner, author));
+        let call = match self.permit_check(check, seconds, by) {
             Ok(call) => call,
             Err(reason) => return CriterionResult { reason, ..open },
         };
         let how = CheckMethod::Executed;
-        let first = match self.run_once(check, call.clone(), (task, place), context).await {
+        let first = match self.run_once(check, (call.clone(), by), (task, place), context).await {
             Outcome::Ran { holds: true, evidence } => return CriterionResult { how, passed: Some(true), reason: evidence, ..open },
             Outcome::TookTooLong(reason) => return CriterionResult { how, passed: Some(false), reason, ..open },
             Outcome::NotRun(reason) => return CriterionResult { reason, ..open },
             Outcome::Ran { holds: false, evidence } => evidence,
         };
-        match self.run_once(check, call, (task, place), context).await {
+        match self.run_once(check, (call, by), (task, place), context).await {
             Outcome::Ran { holds: true, evidence } => {
                 let reason = message!("check-flaky", first, evidence);
                 CriterionResult { how, passed: None, reason, ..open }
@@ -75,20 +75,24 @@ impl RunRunner {
         }
     }
 
-    /// Decides if a command may be run. A criterion of a person or the project implies consent; any other needs
+    /// Returns the permissions of a command. A criterion of a person or the project implies consent; any other needs
     /// permission like a tool call.
-    fn permit_check(&self, check: &CommandCheck, (owner, seconds): (Owner, u64), author: &Author) -> Result<ValidatedCall, Message> {
-        let tool = self.parts.tools.get(BASH).ok_or_else(|| message!("check-no-bash"))?;
-        let settings = &self.input.settings;
-        let rules = in_force(&self.input.rules, &author.consents);
-        let named = owner.needs_consent();
-        let permissions = Permissions {
+    fn permissions_of_check<'a>(&'a self, (owner, author): (Owner, &'a Author), rules: &'a PermissionRules) -> Permissions<'a> {
+        let (settings, named) = (&self.input.settings, owner.needs_consent());
+        Permissions {
             approval: if named { Approval::All } else { settings.approval },
-            rules: &rules,
+            rules,
             trust: settings.trust.as_ref().filter(|_| !named),
             origins: &author.origins,
             handed_over: named,
-        };
+        }
+    }
+
+    /// Decides if a command may be run.
+    fn permit_check(&self, check: &CommandCheck, seconds: u64, by: (Owner, &Author)) -> Result<ValidatedCall, Message> {
+        let tool = self.parts.tools.get(BASH).ok_or_else(|| message!("check-no-bash"))?;
+        let rules = in_force(&self.input.rules, &by.1.consents);
+        let permissions = self.permissions_of_check(by, &rules);
         let parameters = Map::from_iter([
             ("command".to_owned(), Value::from(check.command.as_str())),
             ("timeout_seconds".to_owned(), Value::from(seconds)),
@@ -111,10 +115,10 @@ impl RunRunner {
         author: &Author,
         context: &Context,
     ) -> Option<bool> {
-        let seconds = seconds.min(u64::from(self.input.settings.check_seconds));
-        let call = self.permit_check(check, (owner, seconds), author).ok()?;
+        let (seconds, by) = (seconds.min(u64::from(self.input.settings.check_seconds)), (owner, author));
+        let call = self.permit_check(check, seconds, by).ok()?;
         self.budget.count_tool_call().ok()?;
-        match self.run_counted(check, call, (Some(task), place), context).await {
+        match self.run_counted(check, (call, by), (Some(task), place), context).await {
             Outcome::Ran { holds, .. } => Some(holds),
             Outcome::TookTooLong(_) | Outcome::NotRun(_) => None,
         }
@@ -123,7 +127,7 @@ impl RunRunner {
     async fn run_once(
         &self,
         check: &CommandCheck,
-        call: ValidatedCall,
+        call: (ValidatedCall, (Owner, &Author)),
         of: (Option<&TaskId>, Option<&PrivateWorkspace>),
         context: &Context,
     ) -> Outcome {
@@ -139,7 +143,7 @@ impl RunRunner {
     async fn run_counted(
         &self,
         check: &CommandCheck,
-        mut call: ValidatedCall,
+        (mut call, by): (ValidatedCall, (Owner, &Author)),
         (task, place): (Option<&TaskId>, Option<&PrivateWorkspace>),
         context: &Context,
     ) -> Outcome {
@@ -147,7 +151,9 @@ impl RunRunner {
         let tool_context = self.tool_context(context.cancel.clone(), &folder).with_whole_results();
         let tool_context = place.map_or(tool_context.clone(), |place| place.context(tool_context));
         let asking = self.asking(&context.facts, task);
-        let (called, effects) = self.call_without_effects(place, asking, &mut call, tool_context).await;
+        let rules = in_force(&self.input.rules, &by.1.consents);
+        let permissions = self.permissions_of_check(by, &rules);
+        let (called, effects) = self.call_without_effects(place, asking, &mut call, tool_context, permissions).await;
         let (exit, printed) = match called {
             Ok(ToolOutput { value, .. }) => {
                 let text = |stream: &str| value.get(stream).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use aime_messages::{Describe, Message, message};
 use aime_progress_management::{Check, CheckMethod, Criterion, FileChange, FileChangeKind, FileCheck, FileFact, TaskId};
 use aime_sandbox::ConfinedFolder;
-use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{Permissions, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use aime_undo::PathComparison;
 use tokio::time::Instant;
 
@@ -25,10 +25,11 @@ impl RunRunner {
         asking: HookCaller,
         call: &mut ValidatedCall,
         tool_context: ToolContext,
+        permissions: Permissions<'_>,
     ) -> (Result<ToolOutput, ToolError>, Vec<String>) {
         let asking = asking.of_check();
         let Some(place) = place else {
-            let called = self.call_with_hooks(&asking, call, tool_context).await;
+            let called = self.call_with_hooks(&asking, call, tool_context, permissions).await;
             let folder = self.parts.tool_context.working_folder();
             return (called, self.kept_files.discard_effects(asking.task(), folder, asking.facts()).await);
         };
@@ -36,7 +37,7 @@ impl RunRunner {
             Ok(state) => state,
             Err(error) => return (Err(ToolError::NotBegun(format!("not run: {error}"))), Vec::new()),
         };
-        let called = self.call_with_hooks(&asking, call, tool_context).await;
+        let called = self.call_with_hooks(&asking, call, tool_context, permissions).await;
         let changed = match place.private().discard_effects(&state).await {
             Ok(changed) => changed,
             Err(error) => return (called, vec![format!("its changes of files could not be put back: {error}")]),

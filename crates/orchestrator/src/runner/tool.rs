@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aime_durable::{EffectId, FactSender};
 use aime_messages::Message;
 use aime_progress_management::{Conclusion, FailureCause, Origin, Outcome, QuestionId, TaskId, TaskSpec};
-use aime_tools::{AskPerson, ToolContext, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{AskPerson, Permissions, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use super::{
     private::{PrivateWorkspace, TaskWorkspace, check_of_call},
     verify::CheckedWork,
 };
-use crate::{RunFact, RunMachine};
+use crate::{RunFact, RunMachine, settings::in_force};
 
 /// Maximum number of characters of a text in a task's summary.
 const SUMMARY_CHARS: usize = 500;
@@ -28,14 +28,14 @@ impl RunRunner {
         id: EffectId,
         spec: &TaskSpec,
         (call, result): (ValidatedCall, Option<Conclusion>),
-        origins: &[Origin],
+        (origins, handed_over): (&[Origin], bool),
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
         let made = match result {
             // Boxed, as all that most calls do not need: a large future is copied with each call.
             Some(result) => Box::pin(self.place_left_by(&spec.id, execution_of(&id))).await.map(|private| (call, result, private)),
-            None => self.make_call(&id, spec, call, origins, context).await,
+            None => self.make_call(&id, spec, call, (origins, handed_over), context).await,
         };
         let (call, mut conclusion, private) = match made {
             Ok(made) => made,
@@ -68,7 +68,7 @@ impl RunRunner {
         id: &EffectId,
         spec: &TaskSpec,
         mut call: ValidatedCall,
-        origins: &[Origin],
+        (origins, handed_over): (&[Origin], bool),
         context: &Context,
     ) -> Result<(ValidatedCall, Conclusion, Option<PrivateWorkspace>), Message> {
         let begun = Instant::now();
@@ -93,8 +93,12 @@ impl RunRunner {
             let output_folder = tool_context.output_folder.clone();
             tool_context = ToolContext { output_folder, ..private.context(tool_context) };
         }
+        let consents = self.live.get(&self.run).map(|state| state.consents.clone()).unwrap_or_default();
+        let (settings, rules) = (&self.input.settings, in_force(&self.input.rules, &consents));
+        let trust = settings.trust.as_ref();
+        let permissions = Permissions { trust, origins, handed_over, ..Permissions::new(settings.approval, &rules) };
         let asking = self.asking(&context.facts, Some(&spec.id));
-        let made = Box::pin(self.call_with_hooks(&asking, &mut call, tool_context));
+        let made = Box::pin(self.call_with_hooks(&asking, &mut call, tool_context, permissions));
         let conclusion = conclusion(match &turn {
             Some(turn) => turn.call(made).await,
             None => made.await,

@@ -9,7 +9,7 @@ use aime_orchestrator::{
     RunResult,
 };
 use aime_progress_management::{CallOutcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskStatus};
-use aime_tools::Approval;
+use aime_tools::{Approval, RuleLists};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -166,25 +166,47 @@ async fn parameters_that_a_hook_made_unfit_are_not_used() {
     assert!(output.contains("the hook guard changed the parameters so that they do not fit"), "{output}");
 }
 
+/// A hook is the user's own program: the plan that a person handed over covers what it makes of a call, and a deny rule holds.
 #[tokio::test]
-async fn a_hook_gives_no_consent_in_a_persons_place() {
-    // The person who handed over the plan has consented to its call, but not to another one.
-    for (change, expected) in [(false, RunStatus::Completed), (true, RunStatus::Failed)] {
+async fn a_changed_call_keeps_the_permissions_of_the_original_one() {
+    for (command, expected) in [("echo two > log", RunStatus::Completed), ("rm -f log", RunStatus::Failed)] {
         let bench = Bench::new(
             ScriptedModel::new("m").on(When::contains("The plan now:"), [Reply::text("no idea")]).on(When::plain(), [Reply::text("ok")]),
         );
-        let (hooks, _) = hooks(&[HookPoint::BeforeTool], move |_| match change {
-            true => HookAnswer::Change(json!({"parameters": {"command": "echo two > log"}})),
-            false => HookAnswer::Continue,
-        });
+        let (hooks, _) = hooks(&[HookPoint::BeforeTool], move |_| HookAnswer::Change(json!({"parameters": {"command": command}})));
         let plan = plan(json!([{"id": "a", "kind": "tool", "tool": "bash", "parameters": {"command": "echo one > log"}}]));
         let mut request = bench.request("Write a line", Some(plan));
         (request.settings.approval, request.settings.plan_approved) = (Approval::Edits, true);
-        let result = orchestrator(&bench, hooks).run(request).await.unwrap();
+        let rules = RuleLists { deny: vec!["bash(rm *)".parse().unwrap()], ..RuleLists::default() };
+        let builder = bench.builder().model(bench.model.clone()).hooks(hooks).tool_context(bench.context().with_rules(rules));
+        let result = builder.build().unwrap().run(request).await.unwrap();
         assert_eq!(result.status, expected, "{result:#?}");
-        assert_eq!(bench.log().len(), usize::from(!change));
-        assert!(!change || result.tasks[0].error.as_ref().unwrap().to_string().contains("needs a person's consent"), "{result:#?}");
+        let log = if expected == RunStatus::Completed { vec!["two".to_owned()] } else { Vec::new() };
+        assert_eq!(bench.log(), log);
     }
+}
+
+#[tokio::test]
+async fn a_changed_call_is_judged_by_what_its_actor_has_read() {
+    let read = |path: &str| Reply::call("read_file", json!({"path": path}));
+    let model = ScriptedModel::new("m")
+        .on(When::tool("read_file").and_turn(0), [read("README.md")])
+        .on(When::tool("read_file").and_turn(1), [read("a.txt")])
+        .on(When::tool("read_file"), [done("it is read")])
+        .on(When::plain(), [Reply::text("It is read.")]);
+    let bench = Bench::new(model);
+    for name in ["README.md", "a.txt", ".env"] {
+        std::fs::write(bench.path(name), "KEY=1\n").unwrap();
+    }
+    let (hooks, _) = hooks(&[HookPoint::BeforeTool], |event| match &event.payload {
+        HookPayload::Tool { parameters, .. } if parameters["path"] == "a.txt" => {
+            HookAnswer::Change(json!({"parameters": {"path": ".env"}}))
+        }
+        _ => HookAnswer::Continue,
+    });
+    run(&bench, hooks, plan(json!([{"id": "read", "kind": "actor", "description": "Read the files"}]))).await;
+    let seen = format!("{:?}", bench.model.requests()[2]);
+    assert!(seen.contains("a call that needs a person's consent"), "{seen}");
 }
 
 // Requirement: 8.16

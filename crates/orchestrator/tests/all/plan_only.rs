@@ -5,14 +5,14 @@ use std::sync::Arc;
 use aime_dynamic_planner::{Fallback, PlannerSettings, Prompts};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    FailureCode, Hook, HookAnswer, HookError, HookEvent, HookPoint, Hooks, KeptPlans, ModelUse, OrchestratorBuilder, PlanResult,
+    FailureCode, Hook, HookAnswer, HookError, HookEvent, HookPoint, Hooks, KeptPlans, ModelUse, OrchestratorBuilder, PlanResult, PlanRoute,
     PublishedEvent, RunFailure, RunRequest,
 };
 use aime_progress_management::{PlanMode, ProgressEvent, RunStatus};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::bench::{Bench, control, done};
+use crate::bench::{Bench, control, done, wait_for_events};
 
 const GOAL: &str = "Write a line";
 
@@ -108,6 +108,25 @@ async fn it_can_be_stopped() {
     let result = builder(&bench).build().unwrap().plan(request(&bench), control).await.unwrap();
     let failure = failure(result);
     assert_eq!((failure.code, failure.hint), (FailureCode::Interrupted, None));
+}
+
+/// Its conversation is in no journal of runs, whether the planning ends or is given up.
+#[tokio::test]
+async fn a_lead_that_only_plans_leaves_no_run() {
+    let submitted = json!({"tasks": [{"id": "line", "description": "Write it", "dependencies": []}]});
+    let bench = Bench::new(ScriptedModel::new("m").on(When::tool("submit_plan"), [Reply::call("submit_plan", submitted)]));
+    let mut request = request(&bench);
+    request.settings.route = PlanRoute::Auto;
+    let (orchestrator, (control, events)) = (builder(&bench).build().unwrap(), control());
+    tokio::select! {
+        biased;
+        () = wait_for_events(events, 1) => {}
+        result = orchestrator.plan(request.clone(), control) => panic!("it was not given up: {result:?}"),
+    }
+    assert!(bench.journal.runs().unwrap().is_empty());
+    let (result, _) = plan(builder(&bench), request).await;
+    assert!(result.plan.is_ok() && result.conversation.is_some(), "{result:?}");
+    assert!(bench.journal.runs().unwrap().is_empty());
 }
 
 /// Refuses every plan.

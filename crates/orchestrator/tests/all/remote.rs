@@ -325,6 +325,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
         call: bench.call(tool, parameters),
         read_only: false,
         origins: Vec::new(),
+        handed_over: false,
         result: None,
     };
     let outcome = async |effect: RunEffect| match effects.run(issue(&id, &effect, true), pending(), |_| {}).await {
@@ -352,7 +353,8 @@ async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let made = driven.apart().make_actor(id, order, Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
     let id = EffectId::new("middle/1/1/1");
     let call = bench.call("append", json!({"line": "two"}));
-    let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false, seen: std::collections::BTreeMap::new() };
+    let (seen, origins) = (std::collections::BTreeMap::new(), Vec::new());
+    let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false, seen, origins };
     let fact = driven.apart().act(made.input, (issue(&id, &effect, true), Some(0)), CancellationToken::new(), |_| {}).await;
     let ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, text, .. } = &fact else { panic!("{fact:?}") };
     assert!(text.contains("It was begun") && text.contains("Its output is lost"), "its actor learns what is known of it: {text}");

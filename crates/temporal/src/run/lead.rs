@@ -1,6 +1,6 @@
 //! A wake of the lead: an activity composes its message, a child workflow goes on with the conversation, and an activity checks the result.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 
 use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput, LEAD_PREFIX, LeadRest, last_wake};
 use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
@@ -176,9 +176,15 @@ pub(super) async fn seek_lead(ctx: &WorkflowContext<RunWorkflow>, input: RunInpu
         return input;
     }
     let mut options = queues.options(Capability::Planner, &EffectId::new("lead"), WorkflowCancellationToken::new());
-    options.schedule_to_start_timeout.get_or_insert(END_WITHIN);
+    options.schedule_to_start_timeout = Some(seek_timeout(queues));
     let policy = ctx.execute_activity(Effects::lead, input.clone(), options).await;
     input.led_by(policy.ok().flatten())
+}
+
+/// Returns the time that the search for a lead waits for a worker. The run has done nothing yet, so nothing is lost if the host of the
+/// working folder is only slow.
+pub(super) fn seek_timeout(queues: &Queues) -> Duration {
+    queues.schedule_to_start_timeout(Capability::Planner).map_or(END_WITHIN, |timeout| timeout.min(END_WITHIN))
 }
 
 /// Returns the lead's commands if its conversation pauses.

@@ -3,7 +3,7 @@
 use aime_orchestrator::{Bounds, FailureCode, RunFailure, RunOutput};
 use aime_progress_management::{ConflictKind, EvidenceId, MergeConflict, PlanId, QuestionId, RunStatus};
 
-use super::{suspended::resume_facts, *};
+use super::{lead::seek_timeout, suspended::resume_facts, *};
 use crate::resumes_run;
 
 fn resumed(bounds: Option<Bounds>) -> RunFact {
@@ -24,6 +24,15 @@ fn stop() -> RunFact {
 
 fn cancelled_task() -> RunFact {
     RunFact::CancelRequested { task: Some(TaskId::new("a").unwrap()), reason: "no".into(), message: None }
+}
+
+/// A run with a place but without a planner begins as soon as any other.
+#[test]
+fn a_lead_is_sought_for_a_minute_at_most() {
+    let placed = |lost_after_s| Queues { place: Some("build-7".to_owned()), lost_after_s, ..Queues::default() };
+    for (queues, seconds) in [(Queues::default(), 60), (placed(None), 60), (placed(Some(900)), 60), (placed(Some(5)), 5)] {
+        assert_eq!(seek_timeout(&queues), Duration::from_secs(seconds), "{queues:?}");
+    }
 }
 
 #[test]

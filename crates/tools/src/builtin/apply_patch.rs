@@ -16,12 +16,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::{
-    parse::Section,
+    parse::{Hunk, Section},
     place::{Applied, Counts},
 };
 use super::{
     files::{blocking, counted, editing, name, no_text, read},
-    tolerant::Ignored,
+    tolerant::{BYTE_ORDER_MARK, Ignored},
 };
 use crate::{SeenFile, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, secrets::admit};
 
@@ -71,7 +71,8 @@ pub(crate) struct PatchPath {
 /// Returns every path that a patch names. All of them count as written. Empty for an invalid patch, which changes nothing.
 pub(crate) fn patch_paths(patch: &str) -> Vec<PatchPath> {
     let of_section = |section: Section| match section {
-        Section::Add { path, .. } | Section::Delete { path } => vec![PatchPath { path, reads: false }],
+        Section::Add { path, .. } => vec![PatchPath { path, reads: false }],
+        Section::Delete { path, hunks } => vec![PatchPath { path, reads: !hunks.is_empty() }],
         Section::Update { path, to, .. } => {
             let to = to.map(|path| PatchPath { path, reads: false });
             std::iter::once(PatchPath { path, reads: true }).chain(to).collect()
@@ -177,19 +178,25 @@ impl Planned<'_> {
                 self.put(&path, content.clone());
                 Ok(FileResult { did: "added", path, from: None, counts, ignored: Ignored::default(), windows: false })
             }
-            Section::Delete { .. } => {
+            Section::Delete { hunks, .. } => {
                 match self.current(&path)? {
                     Some(bytes) => self.context.must_have_seen(&path, &bytes, "deleted")?,
                     // Return the error of `read`, which suggests similar names.
                     None => drop(read(self.context, section.path())?),
                 }
+                if !hunks.is_empty() {
+                    let left = self.applied(&path, section.path(), hunks)?.text;
+                    if !left.trim_start_matches(BYTE_ORDER_MARK).is_empty() {
+                        return failed(format!(
+                            "`{path}` has lines that the diff does not remove; use `*** Delete File` to delete it with all that it holds"
+                        ));
+                    }
+                }
                 self.files.entry(path.clone()).or_default().after = None;
                 Ok(FileResult { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default(), windows: false })
             }
             Section::Update { to, hunks, .. } => {
-                let text = self.text(&path, section.path())?;
-                let applied = place::apply(&text, hunks).map_err(|why| ToolError::Failed(format!("`{path}`: {why}")))?;
-                let Applied { text: changed, counts, ignored, windows } = applied;
+                let Applied { text: changed, counts, ignored, windows } = self.applied(&path, section.path(), hunks)?;
                 if changed.contains('\0') {
                     return failed(format!("`{path}` would hold a NUL byte; apply_patch writes text only"));
                 }
@@ -208,6 +215,12 @@ impl Planned<'_> {
                 Ok(FileResult { did: "moved", path: to, from: Some(path), counts, ignored, windows })
             }
         }
+    }
+
+    /// Returns the text of a file after its hunks.
+    fn applied(&mut self, path: &str, asked: &str, hunks: &[Hunk]) -> Result<Applied, ToolError> {
+        let text = self.text(path, asked)?;
+        place::apply(&text, hunks).map_err(|why| ToolError::Failed(format!("`{path}`: {why}")))
     }
 
     fn put(&mut self, path: &str, content: String) {

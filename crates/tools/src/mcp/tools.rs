@@ -102,8 +102,19 @@ pub(super) fn source_of(all: &All) -> Source {
     Source::Servers { trusted: trusted.collect(), all: all.servers.iter().all(|server| server.settings.trusted) }
 }
 
+/// Returns the tools that the user has declared read-only, by their names for models.
+fn reading_tools(all: &All) -> Vec<String> {
+    let names = all.names();
+    let of_server = |server: &Arc<Server>| {
+        let offer = server.offer().unwrap_or_default();
+        let reading = offer.tools.iter().filter(|tool| server.settings.read_only.fit(&tool.name));
+        reading.filter_map(|tool| names.name(&server.settings.name, &tool.name).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    all.servers.iter().flat_map(of_server).collect()
+}
+
 /// Creates a tool that serves all servers. It counts as read-only if `reads` is not empty and the user has declared those requests
-/// read-only for every server.
+/// read-only for every server. A tool without `reads` calls a tool of a server, and a call of it is as read-only as that tool.
 pub(super) fn for_all<P, C>(
     name: &str,
     description: &str,
@@ -117,9 +128,11 @@ where
 {
     let read_only = !reads.is_empty() && all.servers.iter().all(|server| reads.iter().all(|name| server.settings.read_only.fit(name)));
     let limit = all.servers.iter().map(|server| server.settings.total_limit).max().unwrap_or_default();
-    let touches = all.servers.first().map_or(ToolScope::Network, |server| listed::touches(&server.settings));
+    let has_program = all.servers.iter().any(|server| listed::touches(&server.settings) == ToolScope::Processes);
+    let touches = if has_program { ToolScope::Processes } else { ToolScope::Network };
+    let reading = if reads.is_empty() { reading_tools(all) } else { Vec::new() };
     let shared = Arc::clone(all);
     let tool = TypedTool::new(name, description, move |parameters, context| act(Arc::clone(&shared), parameters, context));
-    let tool = tool.touches(touches).time_limit(limit.saturating_add(BEHIND)).of_source(source_of(all));
+    let tool = tool.touches(touches).time_limit(limit.saturating_add(BEHIND)).of_source(source_of(all)).calls_reading(reading);
     if read_only { Arc::new(tool.read_only()) } else { Arc::new(tool) }
 }

@@ -88,6 +88,14 @@ impl CallPath {
         text_of(self.inside.as_deref().unwrap_or(&self.whole))
     }
 
+    /// Returns the text with which a rule matches this path alone, if the path is known. A name without `/` would match in every folder,
+    /// and `*` and `?` would match other names.
+    pub(super) fn alone_in_rule(&self) -> Option<String> {
+        let place = self.known_place()?;
+        let text = if place.contains('/') { place } else { text_of(&self.whole)? };
+        (!text.contains(['*', '?'])).then_some(text)
+    }
+
     /// Returns the path relative to the working folder, if it is known.
     pub(super) fn known_inside(&self) -> Option<String> {
         self.inside.as_deref().and_then(text_of)

@@ -2,7 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{act::Act, rule::PermissionRule, shell::SimpleCommand, sign::text_of};
+use super::{
+    act::Act,
+    rule::PermissionRule,
+    shell::SimpleCommand,
+    sign::{MatchCertainty, text_of},
+};
+use crate::secrets::key_file_read;
 
 /// Maximum number of rules from one answer.
 const MAX_RULES: usize = 5;
@@ -21,7 +27,8 @@ const LOOKING: [&str; 15] =
 const RUNNING_ALL: [&str; 12] = ["bash", "bun", "deno", "env", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh"];
 
 /// Returns the rules that would allow a call from now on. `allowed` tells which parts of the call are already allowed. Empty if no rule
-/// could allow the call narrowly: code, a command with unknown parts, a page without a host.
+/// could allow the call narrowly: code, a command with unknown parts, a page without a host, a search in a file of keys. A rule for a call
+/// that names a file of keys allows no other such file.
 pub(super) fn to_remember(
     tool: &str,
     parameters: &Map<String, Value>,
@@ -30,10 +37,17 @@ pub(super) fn to_remember(
 ) -> Vec<PermissionRule> {
     let rule = |text: String| text.parse::<PermissionRule>().ok();
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
+    let names_keys = key_file_read(tool, parameters, None).is_some();
     match tool {
         // Each code has different effects.
         "python" => Vec::new(),
-        "bash" => of_parts(acts, allowed).unwrap_or_default(),
+        "bash" => of_parts(acts, allowed, names_keys).unwrap_or_default(),
+        // Reading needs consent only for a file of keys.
+        "read_file" => of_reads(acts, allowed).unwrap_or_default(),
+        "grep" | "glob" | "list_dir" => Vec::new(),
+        "write_file" | "edit_file" | "apply_patch" => rule(tool.to_owned()).into_iter().collect(),
+        // No rule describes the files of another tool.
+        _ if names_keys => Vec::new(),
         "web_fetch" => acts
             .iter()
             .find_map(|act| if let Act::Host(Some(host)) = act { rule(format!("web_fetch({host})")) } else { None })
@@ -50,17 +64,30 @@ pub(super) fn to_remember(
     }
 }
 
-fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<PermissionRule>> {
+/// Returns a rule for each file that a call of `read_file` reads.
+fn of_reads(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<PermissionRule>> {
+    of_each(acts, allowed, |act| match act {
+        Act::Reads { path, .. } => path.alone_in_rule().map(|path| format!("read_file({path})")),
+        _ => None,
+    })
+}
+
+/// Returns a rule for each part of a shell command. With `exact`, a rule for a command contains all of its words.
+fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool, exact: bool) -> Option<Vec<PermissionRule>> {
+    of_each(acts, allowed, |act| match act {
+        Act::Command(command) => of_command(command, exact),
+        Act::Writes { path, .. } => path.known_inside().filter(|path| !path.contains(['*', '?'])).map(|path| format!("write_file({path})")),
+        _ => None,
+    })
+}
+
+/// Returns a rule for each effect that is not allowed yet; `None` if one of them has no narrow rule, or if there are too many.
+fn of_each(acts: &[Act], allowed: impl Fn(&Act) -> bool, rule_of: impl Fn(&Act) -> Option<String>) -> Option<Vec<PermissionRule>> {
     let mut rules: Vec<PermissionRule> = Vec::new();
     for act in acts.iter().filter(|act| !matches!(act, Act::Call { .. }) && !allowed(act)) {
-        let rule = match act {
-            Act::Command(command) => of_command(command)?,
-            Act::Writes { path, .. } => path.known_inside().map(|path| format!("write_file({path})"))?,
-            _ => return None,
-        };
-        let rule: PermissionRule = rule.parse().ok()?;
+        let rule: PermissionRule = rule_of(act)?.parse().ok()?;
         // The rule must allow exactly this, in spite of special characters in it.
-        if rule.fit(act, false) != super::sign::MatchCertainty::Certain {
+        if rule.fit(act, false) != MatchCertainty::Certain {
             return None;
         }
         if !rules.contains(&rule) {
@@ -70,8 +97,8 @@ fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<Permissi
     (rules.len() <= MAX_RULES).then_some(rules)
 }
 
-/// Returns the beginning of a command if it describes the effect, or else the complete command.
-fn of_command(command: &SimpleCommand) -> Option<String> {
+/// Returns the beginning of a command if it describes the effect and the command need not be `exact`, or else the complete command.
+fn of_command(command: &SimpleCommand, exact: bool) -> Option<String> {
     if command.sets {
         return None;
     }
@@ -83,6 +110,7 @@ fn of_command(command: &SimpleCommand) -> Option<String> {
             && word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_:".contains(sign))
     };
     let count = match rest.first().filter(plain) {
+        _ if exact => 0,
         _ if LOOKING.contains(&program.as_str()) => 1,
         Some(second) if WITH_SUBCOMMANDS.contains(&program.as_str()) => {
             let third = rest.get(1).filter(plain).filter(|third| !RUNNING_ALL.contains(&third.as_str()));

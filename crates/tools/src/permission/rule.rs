@@ -12,7 +12,7 @@ use super::{
     path::PathPattern,
     sign::{MatchCertainty, Piece, fit, known_signs},
 };
-use crate::names::quoted;
+use crate::{DELEGATE_TASK, names::quoted};
 
 /// Tools that a rule can name, besides those of MCP servers and of embedding programs.
 const TOOLS: [(&str, Argument); 21] = [
@@ -48,6 +48,11 @@ const OF_SERVERS: &str = "mcp__";
 /// Returns the names of the built-in tools, including those behind features of this crate.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().map(|(name, _)| *name).chain(FREE)
+}
+
+/// Returns the names of the built-in tools that the runtime carries out. The actor itself answers the calls of the others.
+pub fn runtime_tool_names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(name, _)| *name).filter(|name| *name != DELEGATE_TASK)
 }
 
 /// Returns the tool name that is most similar to a misspelt one.

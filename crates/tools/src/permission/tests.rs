@@ -2,7 +2,7 @@ mod properties;
 
 use serde_json::{Map, Value, json};
 
-use super::{PermissionRule, PermissionRules, RuleError, RuleLists};
+use super::{PermissionRule, PermissionRules, RuleError, RuleLists, RuleMatch};
 use crate::{
     Approval, ToolScope, ToolSpec,
     approval::{PermissionDecision, ProposedCall, decide_permission},
@@ -226,6 +226,8 @@ fn what_a_patch_names_is_under_the_rules_of_paths() {
         (json!({"patch": "--- a/Cargo.lock\n+++ b/Cargo.lock\n@@ -1 +1 @@\n-a\n+b\n"}), "deny"),
         (patch(&update("secret/key")), "deny"),
         (patch(&update("notes.md")), "ask"),
+        // An error on lines that do not fit would show the file.
+        (json!({"patch": "--- a/notes.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"}), "ask"),
         // An invalid patch changes nothing.
         (json!({"patch": "Cargo.lock"}), "allow"),
     ];
@@ -238,6 +240,8 @@ fn what_a_patch_names_is_under_the_rules_of_paths() {
 fn rules_and_hooks_know_every_tool_that_is_built_in() {
     for spec in builtin().all_specs() {
         assert!(super::tool_names().any(|name| name == spec.name()), "{}", spec.name());
+        let is_hooked = super::runtime_tool_names().any(|name| name == spec.name());
+        assert_eq!(is_hooked, !spec.handled_by.is_inside(), "{}", spec.name());
     }
 }
 
@@ -354,6 +358,37 @@ fn always_stands_for_little_more_than_what_was_asked() {
             assert_eq!(word(&decision(Approval::ReadOnly, &remembered, tool, given.clone())), "deny", "{tool} {given}");
             let denied = remembered.with_lists(RuleLists { deny: vec![tool.parse().unwrap()], ..RuleLists::default() });
             assert_eq!(word(&decision(Approval::All, &denied, tool, given)), "deny");
+        }
+    }
+}
+
+/// An actor that may read one file of keys after it has read untrusted text must ask for the next one.
+#[test]
+fn always_for_one_file_of_keys_allows_no_other() {
+    let none = rules(&[], &[], &[]);
+    let table = [
+        ("read_file", json!({"path": "deploy/.env"}), "read_file(deploy/.env)"),
+        ("read_file", json!({"path": ".env"}), "read_file(/base/it/.env)"),
+        ("read_file", json!({"path": "/root/.ssh/id_ed25519"}), "read_file(/root/.ssh/id_ed25519)"),
+        ("read_file", json!({"paths": ["a/.env", "b/.env"]}), "read_file(a/.env) read_file(b/.env)"),
+        ("read_file", json!({"path": "a/*.key"}), ""),
+        ("grep", json!({"pattern": "KEY", "path": ".env"}), ""),
+        ("bash", json!({"command": "cat .env"}), "bash(cat .env)"),
+        ("bash", json!({"command": "cat a.txt"}), "bash(cat *)"),
+        ("mcp__files__read", json!({"path": ".env"}), ""),
+        ("mcp_call_tool", json!({"name": "mcp__files__read", "parameters": {"path": ".env"}}), ""),
+        ("mcp_read_resource", json!({"server": "files", "uri": "file:///base/it/.env"}), ""),
+        ("write_file", json!({"path": ".env"}), "write_file"),
+    ];
+    for (tool, given, expected) in table {
+        let always = none.to_remember(Approval::Edits, tool, &parameters(given.clone()));
+        let texts: Vec<String> = always.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.join(" "), expected, "{tool} {given}");
+        let after = none.clone().with_remembered(&always);
+        let verdict = |path: &str| after.evaluate(Approval::All, "read_file", &parameters(json!({"path": path})));
+        assert_eq!([verdict("sub/.env"), verdict("id_rsa")], [RuleMatch::Silent, RuleMatch::Silent], "{tool} {given}");
+        if tool == "read_file" && !always.is_empty() {
+            assert_eq!(after.evaluate(Approval::All, tool, &parameters(given)), RuleMatch::Allowed);
         }
     }
 }

@@ -93,6 +93,7 @@ pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLim
         }
         folders = below;
     }
+    scan.places.unreached.extend(folders);
     scan.places
 }
 
@@ -178,10 +179,11 @@ impl Scan<'_> {
             self.keep(&path.join(name));
         }
         self.all_in(&path.join("hooks"));
+        let worktrees = path.join("worktrees");
         if depth > 3 {
+            self.places.unreached.extend([worktrees, path.join("modules")]);
             return;
         }
-        let worktrees = path.join("worktrees");
         for (name, _) in self.entries(&worktrees) {
             self.keep(&worktrees.join(&name).join("commondir"));
             self.keep(&worktrees.join(&name).join("config.worktree"));
@@ -199,6 +201,8 @@ impl Scan<'_> {
                         .filter(|(_, facts)| facts.kind == EntryKind::Folder)
                         .map(|(name, _)| (module.join(name), parts + 1)),
                 );
+            } else {
+                self.places.unreached.insert(module);
             }
         }
     }

@@ -226,6 +226,19 @@ async fn files_beyond_the_limits_of_a_scan_stay() {
     }
 }
 
+/// The command makes a repository of a folder whose hooks no scan has reached.
+#[tokio::test]
+async fn files_below_the_deepest_folders_stay() {
+    let (folder, context) = place();
+    let repository = format!("{}bare", "d/".repeat(14));
+    let hook = folder.path().join(&repository).join("hooks/update");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "mine").unwrap();
+    fs::write(folder.path().join("run.sh"), format!("cd {repository}; mkdir objects refs; echo x > HEAD\n")).unwrap();
+    let message = call(&context, "bash", hidden("x")).await;
+    assert!(hook.exists() && !message.contains("put back"), "{message}");
+}
+
 #[tokio::test]
 async fn files_of_a_former_cache_stay() {
     let (folder, context) = place();

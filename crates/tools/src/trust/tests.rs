@@ -1,7 +1,8 @@
+use aime_llm::ToolDefinition;
 use serde_json::json;
 
 use super::*;
-use crate::{PermissionRules, RuleLists, approval::decide_permission, builtin};
+use crate::{Permission, PermissionRules, Permissions, RuleLists, approval::decide_permission, builtin};
 
 fn parameters(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
@@ -91,6 +92,36 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
             };
             assert_eq!(word(&after), expected, "{context}");
         }
+    }
+}
+
+/// A call of a tool that calls others has the rights of the tool that it names.
+#[test]
+fn a_call_on_demand_is_as_read_only_as_its_tool() {
+    let parameters_of = json!({"type": "object"}).into();
+    let definition = ToolDefinition { name: "mcp_call_tool".to_owned(), description: String::new(), parameters: parameters_of };
+    let mut spec = ToolSpec::new(definition);
+    (spec.touches, spec.reads) = (ToolScope::Processes, vec!["mcp__git__log".to_owned()]);
+    spec.source = Source::Servers { trusted: Vec::new(), all: false };
+    let (log, push) = (json!({"name": "mcp__git__log"}), json!({"name": "mcp__git__push"}));
+    let keys = json!({"name": "mcp__git__log", "parameters": {"path": ".env"}});
+    let (trust, rules) = (Trust::default(), no_rules());
+    for (approval, origins, given, expected) in [
+        (Approval::All, &[Origin::Files][..], &log, "allow"),
+        (Approval::All, &[Origin::Files], &push, "ask"),
+        (Approval::All, &[Origin::Files], &keys, "ask"),
+        (Approval::Edits, &[], &log, "allow"),
+        (Approval::Edits, &[], &push, "ask"),
+        (Approval::ReadOnly, &[], &log, "allow"),
+        (Approval::ReadOnly, &[], &push, "deny"),
+    ] {
+        let permissions = Permissions { trust: Some(&trust), origins, ..Permissions::new(approval, &rules) };
+        let decided = match permissions.decide(&spec, spec.check_read(parameters(given.clone())).unwrap()) {
+            Permission::Allow(_) => "allow",
+            Permission::Ask(_) => "ask",
+            Permission::Deny { .. } => "deny",
+        };
+        assert_eq!(decided, expected, "{approval:?} {given}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The lead: its wakes, and the effects of its commands.
 
+mod ending;
 mod replans;
 
 use aime_actor_factory::LeadRest;

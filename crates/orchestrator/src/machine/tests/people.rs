@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use aime_progress_management::{Owner, PlanChange, ProgressEvent, QuestionId, RunId, Significance, TaskChange, TriggerKind};
+use aime_progress_management::{
+    Conclusion, Origin, Outcome, Owner, PlanChange, ProgressEvent, QuestionId, RunId, Significance, TaskChange, TriggerKind,
+};
 use aime_tools::Approval;
 use serde_json::json;
 
 use super::{
-    build::{add, id, parameters, plan},
+    build::{add, conclusion, id, parameters, plan},
     replans::evidence,
     world::World,
 };
-use crate::{NextStep, RunFact, RunInput};
+use crate::{KnownContext, NextStep, RunFact, RunInput, RunResult};
 
 fn asks(world: &mut World, task: &str, question: &str) {
     let fact = RunFact::ActorAsked {
@@ -338,6 +340,28 @@ fn an_approved_plan_says_nothing_of_what_a_model_adds() {
     assert_eq!(world.open(), "ask-approval");
 }
 
+/// A person who hands over a plan has not seen the text of others that a result puts into a command.
+#[test]
+fn a_call_with_text_of_others_was_not_handed_over() {
+    let table = [
+        // Columns: origins of the result, command, effect that follows.
+        (vec![Origin::Files], "echo @{steps.a.result}", "ask-approval"),
+        (Vec::new(), "echo @{steps.a.result}", "b"),
+        (vec![Origin::Files], "echo @{steps.a.status}", "b"),
+        (vec![Origin::Files], "ls", "b"),
+    ];
+    for (origins, command, expected) in table {
+        let mut refers = plan("a; b=shell: a");
+        Arc::make_mut(&mut refers.tasks[1]).parameters = parameters(json!({"command": command}));
+        let mut world = World::given(|input| {
+            input.plan = Some(refers);
+            input.settings.plan_approved = true;
+        });
+        world.ends("a", Conclusion { origins, ..conclusion(Outcome::Success, None, None) });
+        assert_eq!(world.open(), expected, "{command}");
+    }
+}
+
 // Requirement: 12.1
 #[test]
 fn what_a_person_says_unasked_changes_the_plan_at_once() {
@@ -392,4 +416,28 @@ fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
     assert!(world.state().evidence[0].processed);
     world.send(message("person-2", "nobody"));
     assert_eq!(world.open(), "a replan", "what is said to nobody is said to the run");
+}
+
+#[test]
+fn what_nobody_read_is_told_at_the_end() {
+    let mut world = World::given(|input| {
+        input.has_memory = true;
+        input.plan = Some(plan("a"));
+    });
+    let said = |name: &str, task: Option<&str>, text: &str| RunFact::PersonSaid {
+        id: name.parse().unwrap(),
+        task: task.map(id),
+        text: text.to_owned(),
+    };
+    let recall = world.effect("recall");
+    world.send(RunFact::Recalled { id: recall, known: KnownContext::default() });
+    world.send(said("person-1", Some("a"), "slowly")).done("a");
+    assert_eq!((world.machine.is_over(), world.open()), (true, "remember".to_owned()), "the run has ended and is remembered");
+    world.send(said("person-2", None, "by boat"));
+    let remember = world.effect("remember");
+    world.send(RunFact::Remembered { id: remember, fault: None });
+    assert_eq!(world.ended(), "completed");
+    let result = RunResult::new("r1".parse().unwrap(), world.state(), world.output.as_ref().unwrap());
+    assert_eq!(result.notes, ["not read by the actor of the task a: slowly", "changed nothing in the plan: by boat"]);
+    world.replayed();
 }

@@ -11,8 +11,8 @@ use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, Model
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
 use aime_messages::message;
-use aime_progress_management::{CallOutcome, QuestionId};
-use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ToolScope, UnfinishedOutput, ValidatedCall};
+use aime_progress_management::{CallOutcome, Origin, QuestionId};
+use aime_tools::{Permissions, SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ToolScope, UnfinishedOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -83,7 +83,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         None => revoked(id),
                     }
                 }
-                ActorEffect::Tool { call, seen, .. } => {
+                ActorEffect::Tool { call, seen, origins, .. } => {
                     let repeatable = self.input.spec.tool(call.tool()).is_some_and(|tool_spec| tool_spec.repeatable());
                     if reissued && !repeatable {
                         let known = Box::pin(self.interruption(id.as_str(), call.tool())).await;
@@ -93,7 +93,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     // Boxed, so that an actor waiting for its model need not reserve memory for a call.
-                    self.with_exclusive_lease(Box::pin(self.call_tool(id, call, seen, &context))).await
+                    self.with_exclusive_lease(Box::pin(self.call_tool(id, call, (seen, &origins), &context))).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
@@ -158,7 +158,13 @@ impl ActorRunner {
         true
     }
 
-    async fn call_tool(&self, id: EffectId, mut call: ValidatedCall, seen: SeenFiles, context: &Context) -> ActorFact {
+    async fn call_tool(
+        &self,
+        id: EffectId,
+        mut call: ValidatedCall,
+        (seen, origins): (SeenFiles, &[Origin]),
+        context: &Context,
+    ) -> ActorFact {
         let begun = Instant::now();
         let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
         let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
@@ -173,10 +179,12 @@ impl ActorRunner {
             tool_context = tool_context.with_person(runner.person(facts, task, self.attempt.execution));
         }
         let asking = self.attempt.asking();
+        let (spec, trust, place) = (&self.input.spec, self.input.trust.as_ref(), self.attempt.private.as_ref());
+        let permissions = Permissions { trust, origins, ..Permissions::new(spec.approval, &spec.rules) };
         let result = if leaves_nothing {
-            Box::pin(runner.call_without_effects(self.attempt.private.as_ref(), asking, &mut call, tool_context)).await.0
+            Box::pin(runner.call_without_effects(place, asking, &mut call, tool_context, permissions)).await.0
         } else {
-            runner.call_with_hooks(&asking, &mut call, tool_context).await
+            runner.call_with_hooks(&asking, &mut call, tool_context, permissions).await
         };
         match result {
             Ok(ToolOutput { text, value, references, images, seen }) => {

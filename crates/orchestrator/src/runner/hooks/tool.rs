@@ -20,12 +20,13 @@ use crate::{
 
 impl RunRunner {
     /// Makes one call. `call` is left as it was executed, because hooks may have changed its parameters within the
-    /// existing permissions. File changes of the call and of its hooks are recorded for the task.
+    /// `permissions` under which it was allowed. File changes of the call and of its hooks are recorded for the task.
     pub(in crate::runner) async fn call_with_hooks(
         &self,
         asking: &HookCaller,
         call: &mut ValidatedCall,
         context: ToolContext,
+        permissions: Permissions<'_>,
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let tool = call.tool().to_owned();
@@ -34,7 +35,7 @@ impl RunRunner {
         let is_private = self.is_private(&context);
         let known = self.parts.tools.get(&tool).map(|known| known.spec());
         if is_private && known.is_some_and(|known| works_in_shared_folder(known)) {
-            return Box::pin(self.call_in_shared_folder(asking, call, context)).await;
+            return Box::pin(self.call_in_shared_folder(asking, call, context, permissions)).await;
         }
         let mut context = if is_private { context } else { kept_files.watched(context, task, by) };
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
@@ -44,14 +45,14 @@ impl RunRunner {
             // A merge between the reading and the writing of a file would be overwritten.
             let _in_use =
                 if is_private || known.is_some_and(|known| known.read_only) { None } else { Some(kept_files.folder().act().await) };
-            let result = self.call_between(asking, call, &context).await;
+            let result = self.call_between(asking, call, &context, permissions).await;
             kept_files.report_changes(facts).await;
             report_protected_changes(asking, &tool, &context);
             return result;
         }
         let author = author(task, by).of_actor(context.guard.as_ref().map(WriteGuard::actor));
         let window = Box::pin(kept_files.open(author, facts)).await;
-        let result = self.call_between(asking, call, &context).await;
+        let result = self.call_between(asking, call, &context, permissions).await;
         Box::pin(kept_files.close(window, facts)).await;
         report_protected_changes(asking, &tool, &context);
         result
@@ -63,6 +64,7 @@ impl RunRunner {
         asking: &HookCaller,
         call: &mut ValidatedCall,
         context: ToolContext,
+        permissions: Permissions<'_>,
     ) -> Result<ToolOutput, ToolError> {
         let turn = match &asking.task {
             Some(task) => Some(self.turn(task, (&asking.facts, &context.cancel)).await.map_err(|_| ToolError::Cancelled)?),
@@ -71,13 +73,19 @@ impl RunRunner {
         let ToolContext { folder, originals, protected, confinement, .. } = self.parts.tool_context.clone();
         let context = ToolContext { folder, originals, protected, confinement, ..context };
         match &turn {
-            Some(turn) => turn.call(self.call_with_hooks(asking, call, context)).await,
-            None => self.call_with_hooks(asking, call, context).await,
+            Some(turn) => turn.call(self.call_with_hooks(asking, call, context, permissions)).await,
+            None => self.call_with_hooks(asking, call, context, permissions).await,
         }
     }
 
     /// Makes the call between its hooks.
-    async fn call_between(&self, asking: &HookCaller, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn call_between(
+        &self,
+        asking: &HookCaller,
+        call: &mut ValidatedCall,
+        context: &ToolContext,
+        permissions: Permissions<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         self.within_reach(call.tool(), context)?;
         self.alone_in_repository(asking, call, context)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
@@ -85,7 +93,7 @@ impl RunRunner {
         }
         let private = self.is_private(context).then(|| asking.in_private_folder(context));
         let asking = private.as_ref().unwrap_or(asking);
-        let asked = context.cancel.run_until_cancelled(Box::pin(self.before_tool(asking, call))).await;
+        let asked = context.cancel.run_until_cancelled(Box::pin(self.before_tool(asking, call, permissions))).await;
         let changed_by = asked.ok_or(ToolError::Cancelled)??;
         let result = self.parts.tools.call(call.clone(), context).await;
         if matches!(result, Err(ToolError::Cancelled)) {
@@ -175,8 +183,13 @@ impl RunRunner {
     }
 
     /// Calls the hooks before a tool call. Returns the names of the hooks that changed the parameters, if any. A
-    /// changed call is validated and needs permission like a new one.
-    async fn before_tool(&self, asking: &HookCaller, call: &mut ValidatedCall) -> Result<Option<String>, ToolError> {
+    /// changed call is validated, and decided by its own parameters under the permissions of the original one.
+    async fn before_tool(
+        &self,
+        asking: &HookCaller,
+        call: &mut ValidatedCall,
+        permissions: Permissions<'_>,
+    ) -> Result<Option<String>, ToolError> {
         if !asking.at(HookPoint::BeforeTool) {
             return Ok(None);
         }
@@ -188,9 +201,8 @@ impl RunRunner {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
         let shown = Value::Object(checked.parameters().clone());
-        // A person's consent covers only the original call, and a hook cannot give consent in a person's place.
-        let Permission::Allow(allowed) = Permissions::new(self.input.settings.approval, &self.input.rules).decide(tool_spec, checked)
-        else {
+        // A person who was asked has consented to the original call only, and a hook cannot give consent in a person's place.
+        let Permission::Allow(allowed) = permissions.decide(tool_spec, checked) else {
             return Err(ToolError::Denied(format!(
                 "the hook {who} changed a call that needs a person's consent, and a changed call has none; make the call in the way that the hook wants: {shown}"
             )));

@@ -5,8 +5,8 @@
 pub(super) enum Section {
     /// Create the file.
     Add { path: String, content: String },
-    /// Delete the file.
-    Delete { path: String },
+    /// Delete the file. The hunks of a diff remove its lines; without hunks it may hold anything.
+    Delete { path: String, hunks: Vec<Hunk> },
     /// Change the file, and perhaps rename it.
     Update { path: String, to: Option<String>, hunks: Vec<Hunk> },
 }
@@ -14,7 +14,7 @@ pub(super) enum Section {
 impl Section {
     pub(super) fn path(&self) -> &str {
         match self {
-            Self::Add { path, .. } | Self::Delete { path } | Self::Update { path, .. } => path,
+            Self::Add { path, .. } | Self::Delete { path, .. } | Self::Update { path, .. } => path,
         }
     }
 }
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
             if let Some(path) = add {
                 sections.push(self.added(path)?);
             } else if let Some(path) = delete {
-                sections.push(Section::Delete { path });
+                sections.push(Section::Delete { path, hunks: Vec::new() });
             } else if let Some(path) = update {
                 let to = self.peek().and_then(|line| line.trim_start().strip_prefix(MOVE)).map(|to| to.trim().to_owned());
                 self.at += usize::from(to.is_some());
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
                     sections.push(Section::Update { path, to, hunks: Vec::new() });
                 }
             } else if line.starts_with("--- ") && self.ahead(1).starts_with("+++ ") {
-                let (old, new) = (name(line), name(self.ahead(1)));
+                let (old, new) = names(line, self.ahead(1), (renamed.0.as_deref(), renamed.1.as_deref()));
                 self.at += 2;
                 let hunks = self.hunks(true)?;
                 sections.push(self.file(old, new, hunks)?);
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
                 }
                 Ok(Section::Add { path, content })
             }
-            (Some(path), None) => Ok(Section::Delete { path }),
+            (Some(path), None) => Ok(Section::Delete { path, hunks }),
             (Some(path), Some(to)) => Ok(Section::Update { to: (to != path).then_some(to), path, hunks }),
             (None, None) => self.fault("a file that neither was nor will be"),
         }
@@ -304,14 +304,36 @@ fn head_of(head: &str) -> (Option<usize>, Option<String>) {
     }
 }
 
-/// Returns the path in `--- a/PATH` or `+++ b/PATH`; `None` for `/dev/null`.
-fn name(line: &str) -> Option<String> {
+/// Returns the paths in `--- a/PATH` and `+++ b/PATH`; `None` for `/dev/null`. In a diff without prefixes `a/` is a folder. `renamed` are
+/// the paths in the lines `rename from` and `rename to`, which never have prefixes.
+fn names(old: &str, new: &str, renamed: (Option<&str>, Option<&str>)) -> (Option<String>, Option<String>) {
+    let (old, new) = (path_in(old), path_in(new));
+    let (old, new) = match (old, new) {
+        _ if (old, new) == renamed => renamed,
+        (Some(path), None) => (path.strip_prefix("a/").or(old), None),
+        (None, Some(path)) => (None, path.strip_prefix("b/").or(new)),
+        (Some(one), Some(other)) => match one.strip_prefix("a/").zip(other.strip_prefix("b/")) {
+            Some((one, other)) => (Some(one), Some(other)),
+            // A reversed diff, or a prefix that a model has left out.
+            None if one != other && without_prefix(one) == without_prefix(other) => {
+                (Some(without_prefix(one)), Some(without_prefix(other)))
+            }
+            None => (old, new),
+        },
+        (None, None) => (None, None),
+    };
+    (old.map(str::to_owned), new.map(str::to_owned))
+}
+
+/// Returns the path in a line `--- PATH` or `+++ PATH` as written; `None` for `/dev/null`.
+fn path_in(line: &str) -> Option<&str> {
     let path = line.get(4..).unwrap_or_default();
     // A time may follow after a tab.
     let path = path.split('\t').next().unwrap_or_default().trim();
     let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
-    if path == "/dev/null" {
-        return None;
-    }
-    Some(path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path).to_owned())
+    (path != "/dev/null").then_some(path)
+}
+
+fn without_prefix(path: &str) -> &str {
+    path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)
 }

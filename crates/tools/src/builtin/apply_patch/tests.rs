@@ -119,13 +119,68 @@ fn unified_diffs_are_read_even_where_they_count_wrong() {
                diff --git a/come b/come\nnew file mode 100644\n--- /dev/null\n+++ b/come\n@@ -0,0 +1,2 @@\n+1\n+2\n\
                diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
     let hunk = Hunk { near: Some(1), lines: vec![(Sign::Remove, "a".into()), (Sign::Add, "b".into())], ..Hunk::default() };
+    let gone = Hunk { near: Some(1), lines: vec![(Sign::Remove, "x".into())], ..Hunk::default() };
     let expected = [
         Section::Update { path: "old".into(), to: Some("new".into()), hunks: vec![hunk] },
-        Section::Delete { path: "gone".into() },
+        Section::Delete { path: "gone".into(), hunks: vec![gone] },
         Section::Add { path: "come".into(), content: "1\n2\n".into() },
         Section::Update { path: "x".into(), to: Some("y".into()), hunks: vec![] },
     ];
     assert_eq!(parse(git).unwrap(), expected);
+}
+
+#[test]
+fn prefixes_of_a_diff_come_in_pairs() {
+    let table = [
+        // Columns: old path, new path, path that is changed, path to which it is moved.
+        ("a/lib.rs", "b/lib.rs", "lib.rs", None),
+        ("a/a/lib.rs", "b/a/lib.rs", "a/lib.rs", None),
+        ("a/old.rs", "b/new.rs", "old.rs", Some("new.rs")),
+        ("a/lib.rs", "a/lib.rs", "a/lib.rs", None),
+        ("b/lib.rs", "b/lib.rs", "b/lib.rs", None),
+        ("b/lib.rs", "a/lib.rs", "lib.rs", None),
+        ("lib.rs", "b/lib.rs", "lib.rs", None),
+        ("a/old.rs", "new.rs", "a/old.rs", Some("new.rs")),
+    ];
+    for (old, new, path, to) in table {
+        let sections = parse(&format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\n")).unwrap();
+        let [Section::Update { path: found, to: found_to, .. }] = sections.as_slice() else { panic!("{sections:?}") };
+        assert_eq!((found.as_str(), found_to.as_deref()), (path, to), "{old} {new}");
+    }
+    for (old, new, path) in [
+        ("a/gone", "/dev/null", "gone"),
+        ("b/gone", "/dev/null", "b/gone"),
+        ("/dev/null", "b/come", "come"),
+        ("/dev/null", "a/come", "a/come"),
+    ] {
+        let sections = parse(&format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n")).unwrap();
+        assert_eq!(sections.first().map(Section::path), Some(path), "{old} {new}");
+    }
+    // The paths of a rename without prefixes may look as if they had some.
+    let renamed = "rename from a/x\nrename to b/y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
+    let sections = parse(renamed).unwrap();
+    assert!(matches!(&sections[..], [Section::Update { path, to: Some(to), .. }] if path == "a/x" && to == "b/y"), "{sections:?}");
+}
+
+#[tokio::test]
+async fn a_diff_deletes_only_a_file_with_its_lines() {
+    let place = Place::new(&[("x", "one\ntwo\n"), ("y", "one\ntwo"), ("z", "one\ntwo\n")]);
+    let diff = |path: &str, lines: &str| json!({"patch": format!("--- a/{path}\n+++ /dev/null\n@@ -1,2 +0,0 @@\n{lines}")});
+    let table = [
+        ("-three\n", "Error: `x`: its lines are not in the file. "),
+        ("-one\n", "Error: `x` has lines that the diff does not remove; use `*** Delete File`"),
+        (" one\n-two\n", "Error: `x` has lines that the diff does not remove; "),
+    ];
+    for (lines, expected) in table {
+        let text = place.text("apply_patch", diff("x", lines)).await;
+        assert!(text.starts_with(expected), "{lines}: {text}");
+        assert_eq!(place.content("x"), "one\ntwo\n", "{lines}");
+    }
+    for (path, lines) in [("x", "-one\n-two\n"), ("y", "-one\n-two\n\\ No newline at end of file\n"), ("z", "")] {
+        let text = place.text("apply_patch", diff(path, lines)).await;
+        assert_eq!(text, format!("Changed 1 file:\ndeleted `{path}`"));
+        assert!(!place.root().join(path).exists(), "{path}");
+    }
 }
 
 #[test]

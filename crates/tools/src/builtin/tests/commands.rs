@@ -188,6 +188,20 @@ async fn background_commands_end_by_call_and_with_the_run() {
 }
 
 #[tokio::test]
+async fn other_commands_stay_listed_while_own_ones_end() {
+    let place = Place::new(&[]);
+    place.value("bash", json!({"command": "sleep 1000", "background": true})).await;
+    let processes = place.context.background.clone().unwrap();
+    let seen = processes.clone();
+    let reader = std::thread::spawn(move || (0..10_000).all(|_| seen.list().len() == 1));
+    while !reader.is_finished() {
+        processes.of_owner("another").end_own(&place.context).await;
+    }
+    assert!(reader.join().unwrap());
+    processes.end_all(&place.context).await;
+}
+
+#[tokio::test]
 async fn a_background_command_changes_no_protected_place() {
     let place =
         Place::new(&[(".envrc", "old"), ("run.sh", "while [ ! -e go ]; do sleep 0.02; done; echo evil > .envrc; echo > done; sleep 1000")]);

@@ -1,5 +1,7 @@
 //! Tests of many tools, and of tools that are added later.
 
+use aime_tools::{Approval, McpAbilities, McpTool, NamePatterns, Permission, PermissionRules, Permissions, RuleLists, ToolScope};
+
 use super::*;
 
 // Requirement: 8.9
@@ -51,4 +53,34 @@ async fn a_tool_that_comes_later_is_found_and_called() {
     assert_eq!(world.text("mcp__odd__change", json!({})).await, "changed");
     assert!(world.text("mcp_find_tools", json!({"query": "later"})).await.starts_with("mcp__odd__later\n"));
     assert_eq!(world.text("mcp_call_tool", call).await, "this is later");
+}
+
+#[tokio::test]
+async fn a_read_only_tool_is_read_only_on_demand() {
+    let world = World::with(&["--tools", "200"], |settings| settings.read_only = NamePatterns::new(["echo"]).unwrap()).await;
+    let spec = world.tools.spec("mcp_call_tool").unwrap();
+    let rules = PermissionRules::at("/work", RuleLists::default()).unwrap();
+    for (tool, is_allowed) in [("mcp__odd__echo", true), ("mcp__odd__sum", false)] {
+        let call = spec.check(object(json!({"name": tool, "parameters": {}}))).unwrap();
+        let decided = Permissions::new(Approval::ReadOnly, &rules).decide(spec, call);
+        assert_eq!(matches!(decided, Permission::Allow(_)), is_allowed, "{tool}: {decided:?}");
+    }
+}
+
+#[test]
+fn a_tool_for_all_servers_reaches_as_far_as_any_of_them() {
+    let api = || McpTransport::Http { url: "http://127.0.0.1:1".to_owned(), bearer: None, login: None, headers: BTreeMap::new() };
+    for (transports, expected) in
+        [([api(), stdio(&[])], ToolScope::Processes), ([stdio(&[]), api()], ToolScope::Processes), ([api(), api()], ToolScope::Network)]
+    {
+        let names = ["one", "two"];
+        let servers = names.into_iter().zip(transports).map(|(name, transport)| McpServerSettings::new(name, transport));
+        let settings = McpSettings { listed_tools: 0, ..McpSettings::new(servers.collect()) };
+        let tool = McpTool { name: "a".to_owned(), description: String::new(), parameters: json!({}) };
+        let offer = McpAbilities { tools: vec![tool], ..McpAbilities::default() };
+        let known = names.map(|name| (name.to_owned(), offer.clone())).into();
+        let place = McpPlace { working_folder: "/".into(), environment: Arc::new(environment()) };
+        let tools: ToolRegistry = McpServers::new(settings, &place, known).tools().into_iter().collect();
+        assert_eq!(tools.spec("mcp_call_tool").unwrap().touches, expected);
+    }
 }
