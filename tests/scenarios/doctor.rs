@@ -103,6 +103,14 @@ fn a_result_goes_back_and_two_roles_are_one_trial() {
 }
 
 #[test]
+fn a_role_of_a_tried_model_repeats_its_state() {
+    let both = "[models.default]\nmodel = \"m\"\nmax_retries = 0\n[models.planner]\nmodel = \"m\"\nmax_retries = 0\n";
+    let refused = Reply::status(401, json!({"error": {"message": "no key"}}), []);
+    assert_report(&ill(refused).settings(both).aime(["doctor"]).must(3), "broken", "model planner", &["as above"]);
+    assert_report(&well().settings(both).aime(["doctor"]).must(0), "absent", "model planner", &["as above"]);
+}
+
+#[test]
 fn strict_services_pass_with_reasoning() {
     for (service, provider, model, path, protocol) in [
         (Provider::Anthropic, "anthropic", "claude-opus-5", "", "over messages"),
@@ -200,7 +208,8 @@ fn a_model_that_cannot_be_had_is_told_with_its_hint() {
     let mut sealed = well().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
     sealed.set("OPENAI_BASE_URL", &sealed.server().url().replace("http://", "https://"));
     assert_report(&sealed.aime(["doctor"]).must(3), "broken", "model default", &["fix: ", "write http:// in place of https://"]);
-    let keyless = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
+    let mut keyless = World::alone();
+    keyless.user_settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
     assert_report(&keyless.aime(["doctor"]).must(3), "broken", "model", &["MY_KEY", "fix: "]);
 }
 

@@ -201,7 +201,8 @@ fn three_with_the_local_model_in_the_first_line() {
 
 #[test]
 fn three_without_a_key() {
-    let world = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
+    let mut world = World::alone();
+    world.user_settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
     world.aime(["run", "write out.txt"]).must(3).stderr_contains(&["MY_KEY", "hint"]);
     for form in ["json", "jsonl"] {
         let ended = world.aime(["run", "write out.txt", "--run-id", "r", "--output", form]).must(3).stderr_contains(&["MY_KEY"]);
@@ -434,6 +435,7 @@ fn a_hundred_and_thirty_before_the_run_begins() {
     let ended = running.wait().must(130);
     let result = ended.json();
     assert_eq!((&result["run_id"], &result["error"]["code"]), (&json!("r"), &json!("interrupted")), "{ended}");
+    assert_eq!(result["status"], "interrupted", "{ended}");
     assert!(world.server().requests().is_empty(), "nothing was begun");
 }
 

@@ -151,8 +151,14 @@ impl World {
             collect(&self.root.path().join(folder), &mut found);
         }
         // The temp folders of commands under way are no writing of the one that is looked at.
-        found.retain(|path, _| !self.is_of_commands(path));
+        found.retain(|path, _| !self.is_of_commands(path) && !self.is_of_offers(path));
         found
+    }
+
+    /// Returns true for the recorded offers of MCP servers, which no run can write, and for the folders that lead to them.
+    fn is_of_offers(&self, path: &Path) -> bool {
+        let offers = self.root.path().join("home/.local/state/aime/mcp-offers");
+        path.starts_with(&offers) || offers.starts_with(path)
     }
 
     fn is_of_commands(&self, path: &Path) -> bool {

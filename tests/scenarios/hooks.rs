@@ -70,6 +70,18 @@ fn a_hook_that_fails_is_told_of_and_blocks_only_where_it_is_required() {
     }
 }
 
+/// A hook that wraps commands wraps the checks of the project, too, which then run as they would without it.
+#[test]
+fn a_check_that_a_hook_changes_is_run() {
+    let change = "echo '{\"change\": {\"parameters\": {\"command\": \"test 2 = 2\"}}}'";
+    let settings = format!("[checks]\nsum = \"test 1 = 2\"\n[[hooks.before_tool]]\ntools = [\"bash\"]\ncommand = \"\"\"{change}\"\"\"\n");
+    let world = world(Script::new().on(When::tools(), [done("it is done")]), &settings);
+    let ended = world.aime(["run", "do it", "--mode", "direct", "--approve", "edits", "--unattended", "--output", "json"]).must(0);
+    let result = ended.json();
+    let checked = &result["criteria"][0];
+    assert_eq!((&checked["owner"], &checked["how"], &checked["holds"]), (&json!("project"), &json!("executed"), &json!(true)), "{ended}");
+}
+
 #[test]
 fn a_refused_task_is_tried_again_and_knows_why() {
     let settings = "[triggers]\nmax_retries = 1\n[[hooks.after_task]]\nname = \"tests\"\ncommand = \"test -f tested || { echo 'run the tests first' >&2; exit 2; }\"\n";

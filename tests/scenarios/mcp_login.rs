@@ -222,7 +222,7 @@ fn world(script: Script) -> (Authority, World) {
         "[permissions]\napprove = \"all\"\n[mcp.servers.weather]\nurl = \"{}\"\ntrusted = true\n",
         authority.at("/mcp")
     ));
-    let state = world.path("state").display().to_string();
+    let state = world.root().join("state").display().to_string();
     world.set("XDG_STATE_HOME", &state);
     (authority, world)
 }
@@ -258,7 +258,7 @@ fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
     let ended = log_in(&world).must(0).stderr_contains(&["logged in to weather"]);
     assert!(!has_token(&world, &ended.to_string()), "{ended}");
     assert_eq!(authority.record(), ["register \"aime\"", "authorize S256", "authorization_code true"]);
-    let file = world.path("state/aime/mcp/weather.json");
+    let file = world.root().join("state/aime/mcp/weather.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(fs::read_to_string(&file).unwrap().contains("access-1"));
     assert!(world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
@@ -325,7 +325,7 @@ fn a_login_that_is_refused_or_makes_no_sense_is_told() {
     let (authority, mut world) = world(Script::new());
     authority.known.lock().unwrap().refuses = true;
     log_in(&world).must(1).stderr_contains(&["the login at the MCP server `weather` failed: it was refused: access_denied"]);
-    assert!(!world.exists("state/aime/mcp/weather.json"));
+    assert!(!world.root().join("state/aime/mcp/weather.json").exists());
     world.user_settings("[mcp.servers.clock]\ncommand = \"sh\"\n[mcp.servers.gone]\nurl = \"http://127.0.0.1:9/mcp\"\n");
     world.aime(["mcp", "login", "clock"]).must(2).stderr_contains(&["asks for no login"]);
     world.aime(["mcp", "login", "nowhere"]).must(2).stderr_contains(&["there is no MCP server `nowhere`"]);
@@ -348,7 +348,7 @@ fn a_client_that_is_registered_beforehand_logs_in() {
     world.set("WEATHER_CLIENT", "our-client-secret");
     let ended = log_in(&world).must(0).stderr_contains(&["logged in to weather"]);
     assert!(!has_token(&world, &ended.to_string()), "{ended}");
-    let file = world.path("state/aime/mcp/weather.json");
+    let file = world.root().join("state/aime/mcp/weather.json");
     assert!(!fs::read_to_string(&file).unwrap().contains("our-client-secret"));
 
     // Its token is good for a second, and renewed with the secret.

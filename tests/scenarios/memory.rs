@@ -106,6 +106,8 @@ fn people_look_at_memories_find_them_and_forget_them() {
         assert!(shown.stdout.contains(learnt) && shown.stdout.contains("The goal was reached."), "{shown}");
         let document = world.aime(["memory", "show", &id, "--output", "json"]).must(0).json();
         assert_eq!((&document["title"], &document["run_id"], &document["kind"]), (&json!(goal), &json!(id), &json!("run")));
+        let origin = document["tags"][0].as_str().unwrap().strip_prefix("from ").unwrap();
+        assert!(shown.stdout.lines().any(|line| line.starts_with("origin ") && line.contains(origin)), "{shown}");
 
         world.aime(["memory", "forget", &id]).must(0).stderr_contains(&["forgotten"]);
         world.aime(["memory", "show", &id]).must(2).stderr_contains(&["there is no memory", "aime memory list"]);

@@ -85,9 +85,9 @@ fn a_named_model_is_that_providers() {
     let mut world = with_key("MISTRAL");
     world.set("AIME_MODEL", "ministral-9");
     let ended = world.aime(RUN).must(0);
-    assert!(first_line(&ended).ends_with("(AIME_MODEL names it, MISTRAL_API_KEY says where)"), "{ended}");
+    assert!(first_line(&ended).ends_with("(AIME_MODEL names it, MISTRAL_BASE_URL says where)"), "{ended}");
     let ended = world.aime(RUN.iter().chain(&["--model", "ministral-10"])).must(0);
-    assert!(first_line(&ended).ends_with("(--model names it, MISTRAL_API_KEY says where)"), "{ended}");
+    assert!(first_line(&ended).ends_with("(--model names it, MISTRAL_BASE_URL says where)"), "{ended}");
     let models: Vec<String> = world.server().requests().iter().map(|request| request["model"].as_str().unwrap().to_owned()).collect();
     assert!(models.contains(&"ministral-9".to_owned()) && models.last().unwrap() == "ministral-10", "{models:?}");
 }

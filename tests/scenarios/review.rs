@@ -4,7 +4,7 @@ use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
 use crate::{
-    harness::{World, actor, done, messages_text, plan},
+    harness::{World, actor, done, messages_text, plan, tool},
     lead::{grows_only_at_its_end, lead_requests, messages},
 };
 
@@ -17,7 +17,7 @@ fn world(editor: &str) -> World {
     world
 }
 
-const RUN: [&str; 7] = ["run", "go there", "--mode", "complex", "--review", "--output", "jsonl"];
+const RUN: [&str; 9] = ["run", "go there", "--mode", "complex", "--review", "--output", "jsonl", "--run-id", "r"];
 
 // Requirement: 12.7
 #[test]
@@ -29,7 +29,7 @@ fn what_the_editor_left_is_what_is_run() {
     assert_eq!(world.schema_requests("aime_plan").len(), 1, "it is planned once");
     assert!(messages_text(&world.schema_requests("aime_plan")[0]).contains("go there"));
     assert_eq!(ended.events("run_started")[0]["goal"], "go there");
-    assert!(!world.exists(".aime/review.json"));
+    assert!(!world.exists(".aime/review-r.json"));
 }
 
 #[test]
@@ -37,8 +37,28 @@ fn a_plan_that_was_broken_is_told_and_kept() {
     let world = world("sed -i 's/\"dependencies\": \\[\\]/\"dependencies\": [\"nowhere\"]/'");
     let ended = world.aime(RUN).must(2);
     assert!(ended.stderr.contains("nowhere") && ended.stderr.contains("--plan"), "{ended}");
-    assert!(world.read(".aime/review.json").contains("nowhere"), "nothing is lost");
+    assert!(world.read(".aime/review-r.json").contains("nowhere"), "nothing is lost");
     assert!(world.actor_requests("WALK-THERE").is_empty(), "nothing was begun");
+}
+
+#[test]
+fn reviews_at_once_have_a_file_each() {
+    let mut world = World::alone();
+    let waits = "f() { touch \"open-${1##*/}\"; for i in $(seq 600); do test -e \"close-${1##*/}\" && break; sleep 0.05; done; }; f";
+    world.set("EDITOR", waits);
+    let reviews = ["one", "two"].map(|run| {
+        let file = format!("{run}.json");
+        world.plan(&file, &plan(&[tool("write", "write_file", json!({"path": format!("{run}.txt"), "content": run}), &[])]));
+        let running = world.start(["run", "--plan", file.as_str(), "--review", "--run-id", run]);
+        world.wait_for_file(&format!("open-review-{run}.json"));
+        (run, running)
+    });
+    for (run, running) in reviews {
+        world.file(&format!("close-review-{run}.json"), "");
+        let ended = running.wait().must(0);
+        assert_eq!(world.read(&format!("{run}.txt")), run, "{ended}");
+        assert!(!world.exists(&format!(".aime/review-{run}.json")), "{ended}");
+    }
 }
 
 // Requirement: 12.7
@@ -72,7 +92,7 @@ fn commented(world: &World) {
     let shown = world.read("shown-0");
     assert!(shown.starts_with("# forecast: about ") && shown.contains("WALK-THERE"), "{shown}");
     assert!(world.read("shown-1").contains("RIDE-THERE"), "the changed plan is shown again");
-    assert!(!world.exists("shown-2") && !world.exists(".aime/review.json"));
+    assert!(!world.exists("shown-2") && !world.exists(".aime/review-r.json"));
 }
 
 // Requirement: 12.7

@@ -281,14 +281,15 @@ impl World {
 fn at_a_terminal_it_is_asked() {
     let world = furnished();
     run(&world, &[tool("clean", "bash", json!({"command": "rm -r src"}), &[])]);
-    for (answer, back) in [("n\n", false), ("\n", false), ("y\n", true)] {
-        let mut running = world.terminal("AIME runs undo r", (100, 24));
-        running.shows(&["Put these back? [y/N]"]);
+    let cases = [("", "n\n", false), ("", "\n", false), (" --output json", "n\n", false), (" --output json > undone.json", "y\n", true)];
+    for (form, answer, back) in cases {
+        let mut running = world.terminal(&format!("AIME runs undo r{form}"), (100, 24));
+        running.shows(&["recreate", "src/main.rs", "Put these back? [y/N]"]);
         running.types(answer);
         let ended = running.ends();
-        assert_eq!(world.exists("src/main.rs"), back, "{answer:?}: {}", ended.text);
-        assert!(ended.text.contains("recreate"), "{}", ended.text);
+        assert_eq!(world.exists("src/main.rs"), back, "{form} {answer:?}: {}", ended.text);
     }
+    assert!(world.read("undone.json").starts_with('{'), "the list is on standard error");
 }
 
 // Requirement: 8.25

@@ -56,12 +56,8 @@ impl Consents {
     /// Returns the store for a folder. There is none if the user has no state folder, or if that lies in the working folder, where runs
     /// write.
     pub fn of(environment: &Environment, folder: &Path) -> Option<Self> {
-        let base = environment.path("XDG_STATE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".local").join("state")))?;
-        let folder = folder.canonicalize().ok()?;
-        let within = |path: &Path| path.ancestors().find_map(|part| part.canonicalize().ok()).is_some_and(|real| real.starts_with(&folder));
-        let place = base.join("aime");
-        // If the folder does not exist yet, its nearest existing ancestor decides where it would be created.
-        (base.is_absolute() && !within(&place)).then(|| Self { file: place.join("permissions.json"), folder: folder.display().to_string() })
+        let file = environment.state_outside(folder)?.join("permissions.json");
+        Some(Self { file, folder: folder.canonicalize().ok()?.display().to_string() })
     }
 
     /// Returns the consents for this folder, oldest first.

@@ -46,6 +46,17 @@ impl Environment {
         self.variables.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
+    /// Returns the folder of aime's state, `$XDG_STATE_HOME/aime`. There is none if the user has no state folder, or if it is in this
+    /// working folder, where runs write.
+    pub(crate) fn state_outside(&self, folder: &Path) -> Option<PathBuf> {
+        let base = self.path("XDG_STATE_HOME").or_else(|| self.path("HOME").map(|home| home.join(".local").join("state")))?;
+        let folder = folder.canonicalize().ok()?;
+        let within = |path: &Path| path.ancestors().find_map(|part| part.canonicalize().ok()).is_some_and(|real| real.starts_with(&folder));
+        let place = base.join("aime");
+        // If the state folder does not exist yet, its nearest existing ancestor decides where it would be created.
+        (base.is_absolute() && !within(&place)).then_some(place)
+    }
+
     /// Returns true unless the variable is unset, empty, `0`, `false`, `no` or `off`.
     pub fn is_set(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str()))

@@ -104,8 +104,7 @@ pub fn choose(config: &Config, environment: &Environment, named: Option<NamedMod
         }
         (Some(NamedModel { name, source }), None) if !is_served && local::is_local(name) => (Some(local(name)), source),
         (Some(NamedModel { name, source }), Some(base)) => {
-            let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
-            (Some(named), message!("because-both", source, place = "[models.default]"))
+            (Some(renamed(base, name)), message!("because-both", source, place = "[models.default]"))
         }
         (Some(NamedModel { name, source }), None) => {
             let because = chosen.as_ref().map_or_else(|| source.clone(), |chosen| chosen.because_named(source.clone()));
@@ -122,6 +121,16 @@ pub fn choose(config: &Config, environment: &Environment, named: Option<NamedMod
     let mut models = config.models.clone();
     models.insert("default".to_owned(), default);
     Ok(Some(Choice { models, because }))
+}
+
+/// Returns the settings of a model with another name. They keep what concerns the server and the role. What describes the configured model
+/// is left out, unless the name means the same model.
+fn renamed(base: &ModelConfig, name: &str) -> ModelConfig {
+    let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
+    if model_name(&named) == model_name(base) {
+        return named;
+    }
+    ModelConfig { images: None, context_tokens: None, max_output_tokens: None, small: None, prices: None, ..named }
 }
 
 /// Returns the error for a missing model configuration.
@@ -207,15 +216,14 @@ pub fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, RunsError
     Ok(used(choice, setup)?.into_iter().filter(costs).collect())
 }
 
-/// Returns the address of a model's server, and whether a file sets it. The provider's default address counts as unset.
+/// Returns the address of a model's server, and whether a file sets it. An address on the provider's own server counts as unset.
 pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
     let served = ProviderDefaults::of(config.provider);
-    let own = served.map_or("", |served| served.address);
     let set = served.and_then(|served| environment.text(served.address_variable));
     match (&config.base_url, set) {
-        (Some(url), _) => (url.clone(), url.trim_end_matches('/') != own),
+        (Some(url), _) => (url.clone(), !is_own_address(config, url)),
         (None, Some(url)) => (url.to_owned(), false),
-        (None, None) => (own.to_owned(), false),
+        (None, None) => (served.map_or("", |served| served.address).to_owned(), false),
     }
 }
 
@@ -364,14 +372,14 @@ pub fn model_name(config: &ModelConfig) -> String {
     if config.model.is_empty() { usual() } else { config.model.clone() }
 }
 
-/// Returns true if a model is at its provider's own address.
+/// Returns true if a model is on its provider's own server.
 pub fn asks_for_a_key(config: &ModelConfig, environment: &Environment) -> bool {
     is_own_address(config, &server(config, environment).0)
 }
 
-/// Returns true if an address is the provider's own, which requires a key.
+/// Returns true if an address is on the provider's own server, which requires a key.
 fn is_own_address(config: &ModelConfig, url: &str) -> bool {
-    ProviderDefaults::of(config.provider).is_some_and(|served| served.address == url.trim_end_matches('/'))
+    ProviderDefaults::of(config.provider).is_some_and(|served| served.is_own_address(url))
 }
 
 /// Returns the key for a server. A provider's key never goes to a server that a file names, unless the file says so.

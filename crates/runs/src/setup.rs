@@ -244,6 +244,12 @@ impl Setup {
 
     /// Returns the tools.
     pub fn tools(&self) -> Arc<ToolRegistry> {
+        self.tools_with(None)
+    }
+
+    /// Returns the tools of a run with these models; without models, with the configured ones.
+    #[cfg_attr(not(feature = "web"), expect(unused_variables, reason = "only a search of the web depends on the models"))]
+    fn tools_with(&self, models: Option<&Models>) -> Arc<ToolRegistry> {
         let tools = &self.config.tools;
         let mut registry = builtin_with(&BuiltinSettings {
             bash_time_limit: Duration::from_secs(tools.bash_timeout_seconds),
@@ -254,7 +260,7 @@ impl Setup {
             registry.register(load_skill(skills.clone()));
         }
         #[cfg(feature = "web")]
-        for tool in self.web_tools() {
+        for tool in self.web_tools(models) {
             registry.register(tool);
         }
         for tool in self.servers_known().into_iter().flat_map(Servers::tools) {
@@ -436,21 +442,20 @@ impl Setup {
         self.builder_with(self.journal()?, models)
     }
 
-    /// Creates an orchestrator for planning only. It keeps nothing in the folder, so `.aime` is created only if documents must be indexed;
-    /// the lead's conversation is in a journal in `scratch`. A review of a former plan is added to prompts, and then no kept plan is used again.
+    /// Creates an orchestrator for planning only. It keeps nothing in the folder, so `.aime` is created only if documents must be indexed.
+    /// A review of a former plan is added to prompts, and then no kept plan is used again.
     pub fn planning_orchestrator(
         &self,
         models: Models,
         review: Option<String>,
         human: Arc<dyn HumanChannel>,
-        scratch: &Path,
     ) -> Result<Orchestrator, RunsError> {
         if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
             self.create_data_folder()?;
         }
         self.checked_data_folder()?;
-        // A plan by rules needs no journal, so none is made.
-        let journal = Journal::at_first_write(scratch.join("aime.db")).map_err(RunsError::internal)?;
+        // Planning writes nothing into the journal of runs, so none is made.
+        let journal = Journal::at_first_write(self.data_folder().join("aime.db")).map_err(RunsError::internal)?;
         let builder = self.builder_with(journal, Some(models))?.human(human);
         let builder = match review {
             Some(review) => builder.project(review).without_kept_plans(),
@@ -462,9 +467,10 @@ impl Setup {
     fn builder_with(&self, journal: Journal, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {
         let PromptOverrides { planning, acting, answer } = self.prompts()?;
         let actors = ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors);
+        let tools = self.tools_with(models.as_ref());
         let mut builder = models
             .map_or_else(OrchestratorBuilder::new, Orchestrator::builder)
-            .tools(self.tools())
+            .tools(tools)
             .tool_context(self.tool_context()?.with_rules(self.rules()))
             .redactor(self.redactor.clone())
             .journal(journal, self.data_folder())

@@ -22,6 +22,32 @@ use crate::{
 /// Width of the column with the checked thing.
 const WIDTH: usize = 18;
 
+/// State of a checked thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Works,
+    Broken,
+    Absent,
+}
+
+impl State {
+    const fn style(self) -> Style {
+        match self {
+            Self::Works => GREEN,
+            Self::Broken => RED,
+            Self::Absent => YELLOW,
+        }
+    }
+
+    fn word(self) -> String {
+        match self {
+            Self::Works => msg!("doctor-works"),
+            Self::Broken => msg!("doctor-broken"),
+            Self::Absent => msg!("doctor-absent"),
+        }
+    }
+}
+
 pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     let mut worst = 0;
     good("configuration", setup.sources.join(" < "));
@@ -132,21 +158,22 @@ fn describe(hook: &HookConfig) -> String {
 }
 
 fn good(what: &str, detail: impl Into<Message>) {
-    line(GREEN, &msg!("doctor-works"), what, &detail.into(), None);
+    line(State::Works, what, &detail.into(), None);
 }
 
 /// Reports a broken thing. A hint of the failure itself replaces `hint`.
 fn broken(what: &str, failure: &Failure, hint: Option<Message>) {
-    line(RED, &msg!("doctor-broken"), what, &failure.message, failure.hint.clone().or(hint));
+    line(State::Broken, what, &failure.message, failure.hint.clone().or(hint));
 }
 
 fn absent(what: &str, detail: impl Into<Message>, hint: Option<Message>) {
-    line(YELLOW, &msg!("doctor-absent"), what, &detail.into(), hint);
+    line(State::Absent, what, &detail.into(), hint);
 }
 
-fn line(style: Style, state: &str, what: &str, detail: &Message, hint: Option<Message>) {
+fn line(state: State, what: &str, detail: &Message, hint: Option<Message>) {
     let indent = format!("\n{}", " ".repeat(WIDTH + 10));
-    let state = column(&format!("{style}{state}{style:#}"), 8);
+    let (style, word) = (state.style(), state.word());
+    let state = column(&format!("{style}{word}{style:#}"), 8);
     let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), output::plain(&print(detail)).replace('\n', &indent));
     if let Some(hint) = hint {
         text.push_str(&format!("{indent}{}", msg!("doctor-hint", hint)));

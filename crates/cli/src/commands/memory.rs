@@ -104,6 +104,9 @@ fn show(StoredMemory { memory, recalled }: &StoredMemory) {
     row(msg!("head-goal"), &memory.title);
     row(msg!("memory-learnt"), &moment(memory.at).to_string());
     row(msg!("memory-how-often"), &times(*recalled));
+    let origins: Vec<&str> = memory.tags.iter().filter_map(|tag| tag.strip_prefix("from ")).collect();
+    let origin = if origins.is_empty() { msg!("memory-origin-unknown") } else { origins.join(", ") };
+    row(msg!("memory-origin"), &origin);
     output::result(&format!("\n{}", plain(&memory.text)));
 }
 

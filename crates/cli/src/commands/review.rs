@@ -1,9 +1,12 @@
 //! `aime run --review`: opens the plan in the person's editor before anything of it runs.
 
-use std::path::Path;
+use std::{
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
 
 use aime_messages::{Message, message};
-use aime_progress_management::{Owner, Plan};
+use aime_progress_management::{Owner, Plan, RunId};
 use aime_runs::{Review, Setup, write_whole};
 use aime_sandbox::run_at_terminal;
 
@@ -22,15 +25,19 @@ pub(super) enum ReviewOutcome {
     Commented(Box<Review>),
 }
 
-/// Opens the plan until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the named file.
-pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -> Result<ReviewOutcome, Failure> {
+/// Largest number of files of reviews with the same run.
+const MAX_FILES: u32 = 100;
+
+/// Opens the plan of a run until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the
+/// named file.
+pub(super) async fn review(plan: &Plan, run: &RunId, forecast: Option<&str>, setup: &Setup) -> Result<ReviewOutcome, Failure> {
     let editor = editor(setup)?;
-    let file = setup.create_data_folder()?.join("review.json");
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
-    let lost = |error: std::io::Error| Failure::usage(message!("plan-not-written", file = file.display(), error));
+    let not_written = |path: &Path, error: io::Error| Failure::usage(message!("plan-not-written", file = path.display(), error));
     let (how, comment) = (msg!("review-how"), msg!("review-comment"));
     let head: String = forecast.into_iter().chain([how.as_str(), comment.as_str()]).map(|line| format!("# {line}\n")).collect();
-    write_whole(&file, &format!("{head}{text}\n"), true).map_err(lost)?;
+    let folder = setup.create_data_folder()?;
+    let file = create_file(&folder, run, &format!("{head}{text}\n")).map_err(|error| not_written(&folder, error))?;
     loop {
         let ended = run_at_terminal(&editor, file.as_os_str()).await;
         let ended = ended.map_err(|error| Failure::usage(message!("no-editor-start", error)))?;
@@ -40,12 +47,13 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
         // `aime run --plan` reads what is left there.
         let stopped = |why: Message| match write_whole(&file, &body, true) {
             Ok(()) => stopped(why, &file),
-            Err(error) => lost(error),
+            Err(error) => not_written(&file, error),
         };
         if !ended.success() {
             return Err(stopped(message!("editor-ended", editor, how = ended)));
         }
         if body.trim().is_empty() {
+            drop(std::fs::remove_file(&file));
             return match comments.is_empty() {
                 true => Err(Failure { code: code::NOT_REACHED, ..Failure::usage(message!("plan-emptied")) }),
                 false => Ok(ReviewOutcome::Commented(Box::new(Review { plan: plan.clone(), comments }))),
@@ -67,6 +75,19 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
                     return Err(stopped(fault.message));
                 }
             }
+        }
+    }
+}
+
+/// Creates the file of a review, named after the run. It replaces no file: another review may be using it, or a person's edits are in it.
+fn create_file(folder: &Path, run: &RunId, text: &str) -> io::Result<PathBuf> {
+    let mut number = 1;
+    loop {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let file = folder.join(format!("review-{run}{suffix}.json"));
+        match write_whole(&file, text, false) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MAX_FILES => number += 1,
+            written => return written.map(|()| file),
         }
     }
 }
@@ -134,5 +155,14 @@ mod tests {
             ("{\n  \"goal\": \"> #\"\n}\n".to_owned(), "less\n\nand cheaper".to_owned())
         );
         assert_eq!(read("# how\n>\n"), (String::new(), String::new()), "an empty comment is none");
+    }
+
+    #[test]
+    fn a_review_replaces_no_file() {
+        let (folder, run): (_, RunId) = (tempfile::tempdir().unwrap(), "r".parse().unwrap());
+        for (text, name) in [("one", "review-r.json"), ("two", "review-r-2.json"), ("three", "review-r-3.json")] {
+            assert_eq!(create_file(folder.path(), &run, text).unwrap(), folder.path().join(name));
+        }
+        assert_eq!(std::fs::read_to_string(folder.path().join("review-r.json")).unwrap(), "one");
     }
 }

@@ -108,7 +108,7 @@ async fn reviewed(
     };
     loop {
         let forecast = models.map(|models| forecast_line(&plan, models, runs)).transpose()?;
-        let reviewed = review(&plan, forecast.as_deref(), runs.setup()).await;
+        let reviewed = review(&plan, &request.run, forecast.as_deref(), runs.setup()).await;
         // Ctrl-C in the editor is for the editor.
         while interruptions.try_recv().is_ok() {}
         match reviewed? {

@@ -61,7 +61,8 @@ async fn carry_out(
     let done = if plan.changes.is_empty() {
         None
     } else {
-        if form == Output::Text {
+        // A person who is asked needs the list, whatever the form of standard output.
+        if form == Output::Text || (!args.yes && output::can_type()) {
             output::alert(&listing(&plan, what, turns));
         }
         if !args.yes && !consent(&plan).await? {

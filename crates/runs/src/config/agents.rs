@@ -92,6 +92,7 @@ impl ProfileConfig {
                 found.push(ValueFault::value(key(wrong), seconds, range(1, MAX_TIMEOUT_SECONDS)));
             }
         }
+        found.extend(self.agent.network.fault(&key("network")));
         found
     }
 }

@@ -20,6 +20,9 @@ const MAX_RECALLED: usize = 20;
 const OF_THE_CONNECTION: [&str; 8] =
     ["connection", "content-encoding", "content-length", "content-type", "host", "te", "transfer-encoding", "upgrade"];
 
+/// Members of a body that each protocol writes itself, apart from its settings. A body would have them twice.
+const OF_THE_REQUEST: [&str; 7] = ["contents", "input", "messages", "model", "system", "systemInstruction", "tools"];
+
 /// A setting with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ValueFault {
@@ -218,6 +221,10 @@ fn of_model(section: &str, model: &ModelConfig) -> Vec<ValueFault> {
         }
     }
     found.extend(model.headers.iter().filter_map(|(name, value)| header_fault(&key("headers"), name, value)));
+    for name in model.extra_body.keys().filter(|name| OF_THE_REQUEST.contains(&name.as_str())) {
+        let key = key(&format!("extra_body.{name}"));
+        found.push(ValueFault::new(key.clone(), message!("body-member", setting = key)));
+    }
     found
 }
 

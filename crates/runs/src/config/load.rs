@@ -12,7 +12,7 @@ use super::{
     permissions::Permissions,
     places::beside,
     read::{explain, read_file, read_variable, typed},
-    redirected::{RedirectedModel, drop_additions, redirected_by},
+    redirected::{RedirectedModel, drop_additions, drop_keys, redirected_by},
 };
 use crate::Environment;
 
@@ -47,6 +47,8 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
 
     let own = documents.iter().filter(|(file, _)| file.owner != SettingsOwner::Project).map(|(_, document)| document);
     let trusted = own.chain(variables.iter().map(|(_, document)| document)).any(|document| places.is_trusted_by(document, environment));
+    let later = documents.iter().filter(|(file, _)| file.owner == SettingsOwner::Flag).map(|(_, document)| document);
+    let later: Vec<Value> = later.chain(variables.iter().map(|(_, document)| document)).cloned().collect();
     let mut sources = vec!["defaults".to_owned()];
     let mut notes = Vec::new();
     let mut redirected: Vec<RedirectedModel> = Vec::new();
@@ -59,6 +61,7 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
             notes.extend(permissions.narrow(&mut document, file.path));
             notes.extend(drop_safety(&mut document, file.path));
             notes.extend(drop_outside(&mut document, file.path, environment));
+            notes.extend(drop_keys(&mut document, &before, &later, file.path));
             redirected = redirected_by(&document, &before);
             notes.extend(drop_additions(&mut document, file.path));
         } else {

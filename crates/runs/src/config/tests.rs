@@ -299,6 +299,16 @@ fn a_value_that_cannot_stand_is_found_where_it_stands() {
 }
 
 #[test]
+fn members_that_a_request_has_are_refused() {
+    for name in ["model", "messages", "input", "system", "systemInstruction", "contents", "tools"] {
+        let message = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nextra_body = {{ user = \"u\", {name} = [] }}\n"));
+        let (place, fault) = message.split_once(": ").unwrap();
+        assert!(place.starts_with("work/aime.toml:3:"), "{message}");
+        assert_eq!(fault, format!("aime writes models.default.extra_body.{name} into the request itself: leave it out"));
+    }
+}
+
+#[test]
 fn the_address_of_a_server_is_one() {
     for (address, reason) in [
         ("localhost:8080", "it does not begin with http:// or https://"),
@@ -331,6 +341,17 @@ fn hosts_that_name_none_are_refused_at_their_place() {
     let world = World::new();
     world.file("work/aime.toml", "[web]\nallowed_hosts = [\"*\"]\nblocked_hosts = [\"[::1]\"]\nprivate_hosts = [\"127.0.0.1:8080\"]\n");
     world.load().unwrap();
+}
+
+#[test]
+fn network_hosts_of_programs_are_checked() {
+    for (section, more) in
+        [("sandbox", ""), ("mcp.servers.clock", "command = \"clock\"\n"), ("profiles.helper.agent", "command = \"my-agent\"\n")]
+    {
+        let message = fault_in("aime.toml", &format!("[{section}]\nnetwork = [\"docs.rs\", \"https://api.example.org\"]\n{more}"));
+        assert!(message.starts_with("work/aime.toml:2:") && message.contains(&format!("{section}.network")), "{message}");
+        assert!(message.contains("\"https://api.example.org\" is not a host") && message.contains("more than a host"), "{message}");
+    }
 }
 
 #[test]
@@ -504,38 +525,6 @@ fn a_file_that_is_named_is_ones_own_word() {
     let loaded = world.load().unwrap();
     assert_eq!(loaded.config.permissions.approve, Approval::All);
     assert!(loaded.notes.is_empty());
-}
-
-#[test]
-fn a_key_does_not_go_where_a_project_says() {
-    let own = "[models.default]\nmodel = \"m\"\nbase_url = \"https://mine.example/v1\"\napi_key_env = \"MY_KEY\"\n";
-    let key = |world: &World| world.config().models["default"].api_key_env.clone();
-    // The user sets key and server; the project sets another server.
-    let world = World::new();
-    world.file("config/aime/config.toml", own);
-    assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
-    world.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\n");
-    assert_eq!(key(&world), None);
-    let notes: Vec<String> = world.load().unwrap().notes.iter().map(ToString::to_string).collect();
-    assert!(notes.len() == 1 && notes[0].contains("MY_KEY") && notes[0].contains("aime.toml"), "{notes:?}");
-    // The variable sets only the key, so the server is still the project's.
-    let mut other = World::new();
-    other.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\n");
-    other.set("AIME__MODELS__DEFAULT__API_KEY_ENV", "MY_KEY");
-    assert_eq!(key(&other), None);
-    // The variables set the server as well.
-    other.set("AIME__MODELS__DEFAULT__BASE_URL", "https://mine.example/v1");
-    assert_eq!(key(&other).as_deref(), Some("MY_KEY"));
-    // A project may name a key for a server that it does not set.
-    let world = World::new();
-    world.file("work/aime.toml", "[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
-    assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
-    // A trusted folder may name both.
-    let world = World::new();
-    world.file("work/aime.toml", own);
-    assert_eq!(key(&world), None);
-    world.file("config/aime/config.toml", &format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")));
-    assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
 }
 
 /// Returns all faults of a project file, in a language.

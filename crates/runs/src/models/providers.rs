@@ -114,6 +114,19 @@ impl ProviderDefaults {
     pub fn key_variable(&self, environment: &Environment) -> &'static str {
         self.set_key(environment).or(self.keys.first().copied()).unwrap_or_default()
     }
+
+    /// Returns true if an address is on the provider's own server, whatever its path, so that the provider's key may go there.
+    pub fn is_own_address(&self, url: &str) -> bool {
+        secure_authority(url).zip(secure_authority(self.address)).is_some_and(|(other, own)| other.eq_ignore_ascii_case(own))
+    }
+}
+
+/// Returns the host of an `https` address, with its port unless that is the usual one. A user name stays part of it, so that no address
+/// with one equals a provider's own.
+fn secure_authority(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://").filter(|(scheme, _)| scheme.eq_ignore_ascii_case("https"))?;
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    Some(authority.strip_suffix(":443").unwrap_or(authority))
 }
 
 /// Provider that the environment chooses if no file names a model.
@@ -156,9 +169,9 @@ impl EnvironmentProvider {
         }
     }
 
-    /// Returns the reason for this provider if `source` names the model.
+    /// Returns the reason for this provider if `source` names the model. An address says where, else the key does.
     pub fn because_named(&self, source: Message) -> Message {
-        let (variable, later) = (self.variables.last().copied().unwrap_or_default(), self.later.join(", "));
+        let (variable, later) = (self.variables.first().copied().unwrap_or_default(), self.later.join(", "));
         match later.is_empty() {
             true => message!("because-both", source, place = variable),
             false => message!("because-both-first", source, variable = variable, variables = later),

@@ -63,6 +63,7 @@ fn it_is_said_why() {
         (&[key, other, last], None, "OPENAI_API_KEY is set, and comes before GOOGLE_API_KEY, MISTRAL_API_KEY"),
         (&[url, key, other], None, "OPENAI_BASE_URL and OPENAI_API_KEY are set, and come before MISTRAL_API_KEY"),
         (&[other, ("AIME_MODEL", "x")], None, "AIME_MODEL names it, MISTRAL_API_KEY says where"),
+        (&[url, key, ("AIME_MODEL", "x")], None, "AIME_MODEL names it, OPENAI_BASE_URL says where"),
         (&[other, last], Some("x"), "the flag names it, GOOGLE_API_KEY says where, and comes before MISTRAL_API_KEY"),
         (&[], Some("x"), "the flag"),
     ] {
@@ -96,6 +97,19 @@ fn the_catalog_fills_in_what_no_file_says() {
 }
 
 #[test]
+fn another_model_does_not_inherit_prices_and_limits() {
+    let files = "[models.default]\nmodel = \"gpt-5.6-luna\"\neffort = \"low\"\nmax_retries = 1\nimages = false\nsmall = true\n\
+                 context_tokens = 9000\nmax_output_tokens = 900\nprices = { input = 0.2, output = 1.2 }\n";
+    let environment = Environment::default();
+    let named = |name| choose(&config(files), &environment, Some(NamedModel::in_request(name))).unwrap().unwrap().models["default"].clone();
+    let kept = config(files).models["default"].clone();
+    assert_eq!(named("gpt-5.6-luna"), kept);
+    let server = ModelConfig { images: None, context_tokens: None, max_output_tokens: None, small: None, prices: None, ..kept };
+    assert_eq!(named("gpt-5.6-sol"), ModelConfig { model: "gpt-5.6-sol".to_owned(), ..server });
+    assert_eq!(prices(&named("gpt-5.6-sol"), &environment).map(|prices| prices.output), Some(20.0), "the catalog's");
+}
+
+#[test]
 fn other_roles_stay_beside_the_one_that_is_chosen() {
     let environment = Environment::default();
     let choice = choose(&config(FILES), &environment, Some(NamedModel::in_request("fast"))).unwrap().unwrap();
@@ -123,7 +137,9 @@ fn a_key_goes_only_where_it_belongs() {
     type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
     let deepseek = ("DEEPSEEK_API_KEY", "k");
     let of_deepseek = "[models.default]\nprovider = \"deepseek\"\n";
-    let table: [Row<'_>; 12] = [
+    let anthropic = ("ANTHROPIC_API_KEY", "k");
+    let of_anthropic = |url: &str| format!("[models.default]\nprovider = \"anthropic\"\nbase_url = {url:?}\n");
+    let table: [Row<'_>; 14] = [
         ("[models.default]\nmodel = \"m\"\n", &[openai], Some("OPENAI_API_KEY")),
         ("", &[openai, ("OPENAI_BASE_URL", "http://x/v1")], Some("OPENAI_API_KEY")),
         ("", &[("OPENAI_BASE_URL", "http://x/v1")], None),
@@ -137,6 +153,9 @@ fn a_key_goes_only_where_it_belongs() {
         (of_deepseek, &[openai, ("DEEPSEEK_BASE_URL", "http://x/v1")], None),
         (&format!("{of_deepseek}base_url = \"http://other.example/v1\"\n"), &[openai, deepseek], None),
         (&format!("{of_deepseek}base_url = \"https://api.openai.com/v1\"\n"), &[openai, deepseek], None),
+        // Its own server has any path.
+        (&of_anthropic("https://api.anthropic.com/v1"), &[anthropic], Some("ANTHROPIC_API_KEY")),
+        (&of_anthropic("http://api.anthropic.com/v1"), &[anthropic], None),
     ];
     for (files, variables, expected) in table {
         assert_eq!(key_of(files, variables), Ok(expected.map(ToOwned::to_owned)), "{files:?}");

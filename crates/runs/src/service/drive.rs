@@ -183,10 +183,9 @@ impl Runs {
         stop: CancellationToken,
         on_event: impl Fn(PublishedEvent),
     ) -> Result<PlanResult, RunsError> {
-        let scratch = tempfile::tempdir().map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         // Rules, or a lead whose conversation is lost, make the plan again.
         let lost = review.filter(|_| request.conversation.is_none());
-        let orchestrator = self.setup.planning_orchestrator(models, lost.map(Review::to_prompt), human, scratch.path())?;
+        let orchestrator = self.setup.planning_orchestrator(models, lost.map(Review::to_prompt), human)?;
         let (control, mut watched) = RunControl::new();
         let telling = async {
             while let Some(event) = watched.recv().await {

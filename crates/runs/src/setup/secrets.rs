@@ -36,13 +36,11 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
             .filter(|value| !is_ordinary(value)),
     );
     found.extend(telemetry::secrets(environment));
-    // Headers of servers often hold tokens, and appear in the user's own file.
-    found.extend(servers().flat_map(|server| server.headers.values()).map(|value| without_scheme(value).to_owned()));
-    // Their variables also hold addresses, folders and switches.
+    // Variables of servers also hold addresses, folders and switches.
     found.extend(servers().flat_map(|server| &server.env).filter_map(|(name, value)| secret_in(name, value)));
-    // Headers of models may also name a program or a team and its address, which legitimately occur in other texts.
-    let of_models = config.models.values().flat_map(|model| &model.headers);
-    let secret = of_models.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
+    // Headers often hold tokens, but also name a program or a team and its address, which legitimately occur in other texts.
+    let headers = servers().flat_map(|server| &server.headers).chain(config.models.values().flat_map(|model| &model.headers));
+    let secret = headers.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
     found.extend(secret.map(|(_, value)| without_scheme(value).to_owned()));
     found
 }
@@ -74,6 +72,8 @@ fn secret_in(name: &str, value: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     // Requirement: 14.4
@@ -115,20 +115,25 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_models_hold_secrets_unless_they_are_words_or_addresses() {
-        let mut config = Config::default();
+    fn headers_hold_secrets_unless_they_are_words_or_addresses() {
         let headers = [
             ("authorization", "Bearer a-token-of-7"),
             ("api-key", "staging"),
             ("http-referer", "https://example.org/aime"),
             ("x-proxy", "https://me:hunter22@example.org"),
             ("x-team", "hunter2!"),
-            ("x-title", "aime"),
+            ("x-title", "platform"),
         ];
-        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        config.models.insert("default".to_owned(), crate::config::ModelConfig { headers, ..Default::default() });
-        let found = secrets(&Environment::default(), &config);
-        assert_eq!(found, ["staging", "a-token-of-7", "https://me:hunter22@example.org", "hunter2!"]);
+        let headers: BTreeMap<_, _> = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let (mut of_a_model, mut of_a_server) = (Config::default(), Config::default());
+        let model = crate::config::ModelConfig { headers: headers.clone(), ..Default::default() };
+        of_a_model.models.insert("default".to_owned(), model);
+        let server = crate::config::McpServerConfig { headers, ..Default::default() };
+        of_a_server.mcp.servers.insert("tracker".to_owned(), server);
+        for config in [of_a_model, of_a_server] {
+            let found = secrets(&Environment::default(), &config);
+            assert_eq!(found, ["staging", "a-token-of-7", "https://me:hunter22@example.org", "hunter2!"]);
+        }
     }
 
     #[test]

@@ -314,12 +314,22 @@ fn what_the_project_says_is_read_from_the_project_alone() {
 #[cfg(feature = "web")]
 #[test]
 fn a_model_over_chat_completions_does_not_search() {
-    let world = |protocol: &str| {
-        World::new(&format!(
-            "[web.search]\nprovider = \"model\"\n[models.search]\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9/v1\"\nprotocol = \"{protocol}\"\n"
-        ))
+    let model = |role: &str, protocol: &str| {
+        format!("[models.{role}]\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9/v1\"\nprotocol = \"{protocol}\"\n")
     };
-    for (protocol, searches) in [("chat", false), ("responses", true), ("messages", true), ("gemini", true)] {
-        assert_eq!(world(protocol).setup().tools().get("web_search").is_some(), searches, "{protocol}");
+    let searches = |models: &str| {
+        let world = World::new(&format!("[web.search]\nprovider = \"model\"\n{models}"));
+        world.setup().tools().get("web_search").is_some()
+    };
+    for (protocol, expected) in [("chat", false), ("responses", true), ("messages", true), ("gemini", true)] {
+        assert_eq!(searches(&model("search", protocol)), expected, "{protocol}");
+        assert_eq!(searches(&model("default", protocol)), expected, "{protocol} by default");
     }
+    assert!(searches(&(model("default", "chat") + &model("search", "messages"))), "the role is asked");
+    let world = World::new("[web.search]\nprovider = \"model\"\n");
+    let setup = world.setup();
+    let config = toml::from_str::<Config>(&model("default", "chat")).unwrap();
+    let chosen = models::Choice { models: config.models, because: Message::text("") };
+    let of_run = models::build(&chosen, &setup).unwrap();
+    assert!(setup.tools_with(Some(&of_run)).get("web_search").is_none(), "the run has another default model");
 }

@@ -48,7 +48,8 @@ pub(crate) struct Call {
 impl Actors {
     pub(super) fn observe(&mut self, at: Timestamp, event: &ProgressEvent) {
         match event {
-            ProgressEvent::ActorCreated { task: Some(task), profile, model, .. } => {
+            // An actor that answers a call of another one leaves that call open.
+            ProgressEvent::ActorCreated { task: Some(task), call: None, profile, model, .. } => {
                 let actor = self.by_task.entry(task.clone()).or_default();
                 actor.profile.clone_from(profile);
                 actor.model.clone_from(model);

@@ -14,7 +14,7 @@ impl Screen {
     /// Handles a key that was pressed at this time. Returns an act for the program, if any.
     ///
     /// A key answers a question only if it was pressed after [`crate::render`] has drawn the question and is not a held key: the same key
-    /// within a second answers nothing.
+    /// within a second answers nothing. This holds also for the Enter key that sends an answer without words.
     pub fn press(&mut self, key: Key, at: Timestamp) -> Option<UserAction> {
         self.notice.clear();
         let before = self.last_key.replace((key.clone(), at));
@@ -32,17 +32,26 @@ impl Screen {
             Prompt::None => self.command(&key, held),
             Prompt::Sure(act) if matches!(key, Key::Char('y' | 'Y')) => self.unless_ended(act),
             Prompt::Sure(_) => None,
-            Prompt::Typing { to, line } => self.typed(to, line, key),
+            Prompt::Typing { to, line } => self.typed(to, line, key, held),
         }
     }
 
-    fn typed(&mut self, to: InputPurpose, mut line: Input, key: Key) -> Option<UserAction> {
+    fn typed(&mut self, to: InputPurpose, mut line: Input, key: Key, held: bool) -> Option<UserAction> {
         match key {
             Key::Escape => None,
             Key::Enter => {
                 let text = line.value().trim().to_owned();
-                let act = (!text.is_empty()).then(|| to.act(text))?;
-                let act = self.unless_ended(act)?;
+                if text.is_empty() {
+                    if !self.takes_empty_answer(&to) {
+                        return None;
+                    }
+                    if held {
+                        // The key that opened the line is still down.
+                        self.prompt = Prompt::Typing { to, line };
+                        return None;
+                    }
+                }
+                let act = self.unless_ended(to.act(text))?;
                 Some(self.noting(act))
             }
             key => {
@@ -51,6 +60,12 @@ impl Screen {
                 None
             }
         }
+    }
+
+    /// Returns true for the answer to an open question that a person may answer without words: the run goes on.
+    fn takes_empty_answer(&self, to: &InputPurpose) -> bool {
+        let InputPurpose::Answer(id) = to else { return false };
+        self.open_questions().any(|question| question.id == *id && matches!(question.kind.as_str(), "blocked" | "escalation"))
     }
 
     /// Returns the act of a prompt, unless the run or the task has ended while the prompt was open.

@@ -150,6 +150,27 @@ fn questions_are_answered_in_their_order_and_once() {
     assert!(screen.question().is_none(), "the answers are on their way");
 }
 
+#[test]
+fn an_empty_answer_lets_a_run_go_on() {
+    for (kind, goes_on) in [("blocked", true), ("escalation", true), ("question", false), ("criterion", false)] {
+        for keys in ["\n\n", "a  \n"] {
+            let mut screen = at_work();
+            asks(&mut screen, "q1", kind, "The key is missing.");
+            let acts = presses(&mut screen, keys);
+            assert_eq!(answered(&acts), if goes_on { vec![("q1", "")] } else { vec![] }, "{kind} {keys:?}");
+            assert_eq!(screen.question().is_none(), goes_on, "{kind} {keys:?}");
+        }
+    }
+    // A key that is held down opens the line and sends nothing.
+    let mut screen = at_work();
+    asks(&mut screen, "q1", "blocked", "The key is missing.");
+    for _ in 0..50 {
+        show(&mut screen);
+        assert_eq!(press_after(&mut screen, Key::Enter, 30), None);
+    }
+    assert_eq!(answered(&Vec::from_iter(press_after(&mut screen, Key::Enter, 1_000))), [("q1", "")]);
+}
+
 /// Returns a screen with two open approvals, of which the first has been drawn.
 fn asked_twice() -> Screen {
     let mut screen = at_work();

@@ -1,13 +1,13 @@
 //! Tries each model of a setup once.
 
-use aime_messages::message;
+use aime_messages::{Message, message};
 use aime_runs::{
     RunsError, Setup,
     config::ModelConfig,
     models::{self, TrialResult, TriedModel},
 };
 
-use super::{absent, broken, good};
+use super::{State, absent, broken, good, line};
 use crate::{
     failure::Failure,
     i18n::{msg, print},
@@ -25,7 +25,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         }
     };
     let mut worst = None;
-    let mut asked: Vec<ModelConfig> = Vec::new();
+    let mut asked: Vec<(ModelConfig, State)> = Vec::new();
     let mut opened = models::local::Opened::default();
     for (name, config) in &choice.models {
         let what = format!("model {name}");
@@ -42,25 +42,27 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         }
         // Roles with the same model are tried once.
         let same = models::as_asked(config, &setup.environment);
-        if asked.contains(&same) {
+        if let Some((_, state)) = asked.iter().find(|(known, _)| *known == same) {
             let place = models::place(config, &setup.environment);
-            good(&what, msg!("doctor-as-above", model = models::model_name(config), place));
+            let detail = Message::from(msg!("doctor-as-above", model = models::model_name(config), place));
+            line(*state, &what, &detail, None);
             continue;
         }
-        asked.push(same);
         let because = if name == "default" { format!(" ({})", print(&choice.because)) } else { String::new() };
         let tried = models::try_model(name, config, &choice, &mut opened, setup).await;
-        let failure = tried.map_or_else(Some, |tried| report(&what, tried, &because));
-        if let Some(failure) = failure.map(Failure::from) {
+        let state = tried.and_then(|tried| report(&what, tried, &because)).unwrap_or_else(|error| {
+            let failure = Failure::from(error);
             broken(&what, &failure, Some(message!("see-models")));
             worst = worst.or(Some(failure.code));
-        }
+            State::Broken
+        });
+        asked.push((same, state));
     }
     worst
 }
 
-/// Prints what a model can do. Returns the failure of one that cannot be used.
-fn report(what: &str, tried: TriedModel, because: &str) -> Option<RunsError> {
+/// Prints what a model can do, and returns its state. Fails for a model that cannot be used.
+fn report(what: &str, tried: TriedModel, because: &str) -> Result<State, RunsError> {
     let model = format!("{}{because}", print(&tried.model));
     match tried.result {
         TrialResult::Answers => good(what, model),
@@ -69,10 +71,11 @@ fn report(what: &str, tried: TriedModel, because: &str) -> Option<RunsError> {
             let detail: Vec<String> = std::iter::once(model).chain(faults.iter().map(print)).collect();
             let hints: Vec<String> = hints.iter().map(print).collect();
             absent(what, detail.join("\n"), Some(hints.join(&msg!("row-separator")).into()));
+            return Ok(State::Absent);
         }
-        TrialResult::Unusable(failure) => return Some(failure),
+        TrialResult::Unusable(failure) => return Err(failure),
     }
-    None
+    Ok(State::Works)
 }
 
 /// Reports whether the file of a local model is present, and if not, whether it can be downloaded. Returns an exit code if it cannot.

@@ -36,6 +36,34 @@ fn any_one_key_is_enough() {
 }
 
 #[test]
+fn own_addresses_are_told_by_host_and_port() {
+    let anthropic = ProviderDefaults::of(Provider::Anthropic).unwrap();
+    for own in [
+        "https://api.anthropic.com",
+        "https://api.anthropic.com/",
+        "https://api.anthropic.com/v1",
+        "HTTPS://API.Anthropic.com:443/v1/messages?beta=true",
+        // A backslash ends the host, too.
+        "https://api.anthropic.com\\@evil.example",
+    ] {
+        assert!(anthropic.is_own_address(own), "{own}");
+    }
+    for other in [
+        "http://api.anthropic.com",
+        "https://api.anthropic.com:8443",
+        "https://api.anthropic.com@evil.example",
+        "https://evil.example\\@api.anthropic.com",
+        "https://evil.example/https://api.anthropic.com",
+        "https://api.anthropic.com.evil.example",
+        "api.anthropic.com",
+        "",
+    ] {
+        assert!(!anthropic.is_own_address(other), "{other}");
+    }
+    assert!(SERVED.iter().all(|served| served.is_own_address(served.address)));
+}
+
+#[test]
 fn usual_models_are_in_the_catalog() {
     for served in &SERVED {
         let facts = aime_llm::model_facts(Some(served.catalog), served.model);

@@ -1,8 +1,15 @@
 //! Configured servers with their offers from earlier runs. Only new servers are asked; the others start when they are called.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use aime_durable::content_name;
+use aime_durable::{content_name, private_folder};
 use aime_messages::{Message, message};
 use aime_sandbox::Confinement;
 use aime_tools::{
@@ -21,12 +28,16 @@ use crate::{
 };
 
 /// Version of the file format.
-const SCHEMA: &str = "aime.mcp/v2";
+const SCHEMA: &str = "aime.mcp/v3";
 
-/// Recorded offers of servers, in `.aime/mcp.json`. If the file is deleted, aime asks the servers again.
+/// Recorded offers of the servers of one working folder. The file is in the user's state folder, because prompts quote the descriptions of
+/// trusted servers as trusted, and commands and cloned projects decide the content of a working folder. If the file is deleted, aime asks
+/// the servers again.
 #[derive(Default, Serialize, Deserialize)]
 struct OfferCache {
     schema: String,
+    /// Path of the working folder.
+    folder: String,
     servers: BTreeMap<String, KeptServer>,
 }
 
@@ -37,7 +48,7 @@ struct KeptServer {
     offer: McpAbilities,
 }
 
-/// Returns a digest of a server's settings. The settings themselves may hold tokens, and processes in the working folder can read the file.
+/// Returns a digest of a server's settings. The settings themselves may hold tokens, of which aime makes no copy.
 fn digest(config: &McpServerConfig) -> String {
     content_name(format!("{config:?}").as_bytes())
 }
@@ -63,8 +74,8 @@ impl Servers {
         let is_unchanged = |(name, kept): &(String, KeptServer)| {
             setup.config.mcp.servers.get(name).is_some_and(|config| kept.settings_digest == digest(config))
         };
-        let known = load_cache(setup).servers.into_iter().filter(is_unchanged);
-        let known = known.map(|(name, kept)| (name, kept.offer)).collect();
+        let known = file(setup).map(|file| load_cache(&file).servers).unwrap_or_default();
+        let known = known.into_iter().filter(is_unchanged).map(|(name, kept)| (name, kept.offer)).collect();
         Ok(Self {
             all: McpServers::new(McpSettings { listed_tools: setup.config.mcp.listed_tools, ..McpSettings::new(servers) }, &place, known),
         })
@@ -93,12 +104,10 @@ impl Servers {
         self.all.every_tool()
     }
 
-    /// Stores the known offers for the next run, if there is a place for them.
+    /// Stores the known offers for the next run, if aime has been used in the working folder and there is a place for them outside of it.
     pub fn store(&self, setup: &Setup) {
-        if !setup.data_folder().is_dir() {
-            return;
-        }
-        let before = load_cache(setup).servers;
+        let Some(file) = file(setup).filter(|_| setup.data_folder().is_dir()) else { return };
+        let before = load_cache(&file).servers;
         let mut servers = before.clone();
         servers.retain(|name, _| setup.config.mcp.servers.contains_key(name));
         for (name, mut offer) in self.all.offers() {
@@ -111,22 +120,41 @@ impl Servers {
         if servers == before {
             return;
         }
-        let kept = OfferCache { schema: SCHEMA.to_owned(), servers };
-        let written = serde_json::to_string(&kept).map_err(std::io::Error::other);
-        if let Err(error) = written.and_then(|text| write_private(&file(setup), &text)) {
+        let kept = OfferCache { schema: SCHEMA.to_owned(), folder: setup.folder.display().to_string(), servers };
+        if let Err(error) = save_cache(&file, &kept) {
             setup.note(message!("mcp-not-kept", error = error));
         }
     }
 }
 
-fn file(setup: &Setup) -> PathBuf {
-    setup.data_folder().join("mcp.json")
+/// Returns the file of the recorded offers; none if the user has no state folder outside of the working folder.
+fn file(setup: &Setup) -> Option<PathBuf> {
+    let name = content_name(setup.folder.as_os_str().as_encoded_bytes());
+    Some(setup.environment.state_outside(&setup.folder)?.join("mcp-offers").join(format!("{name}.json")))
 }
 
 /// Reads the recorded offers; none if the file is missing or unreadable.
-fn load_cache(setup: &Setup) -> OfferCache {
-    let text = std::fs::read_to_string(file(setup)).unwrap_or_default();
+fn load_cache(file: &Path) -> OfferCache {
+    let text = fs::read_to_string(file).unwrap_or_default();
     serde_json::from_str(&text).ok().filter(|kept: &OfferCache| kept.schema == SCHEMA).unwrap_or_default()
+}
+
+fn save_cache(file: &Path, kept: &OfferCache) -> io::Result<()> {
+    let text = serde_json::to_string(kept)?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    private_folder(folder)?;
+    remove_abandoned(folder);
+    write_private(file, &text)
+}
+
+/// Removes the recorded offers of working folders that no longer exist, such as those of trials.
+fn remove_abandoned(offers: &Path) {
+    for entry in fs::read_dir(offers).into_iter().flatten().flatten() {
+        let kept = load_cache(&entry.path());
+        if !kept.folder.is_empty() && matches!(Path::new(&kept.folder).try_exists(), Ok(false)) {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
 }
 
 /// Returns the settings of one server with its secrets, or a message that names what is missing.
@@ -208,39 +236,88 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
 
-    #[test]
-    fn a_stored_offer_is_found_again_without_secrets() {
-        let root = tempfile::tempdir().unwrap();
-        let (work, config) = (root.path().join("work"), root.path().join("config").display().to_string());
-        std::fs::create_dir_all(work.join(".aime")).unwrap();
-        let mut setup = Setup::builder(Environment::of([("XDG_CONFIG_HOME", config.as_str())])).open(Some(&work)).unwrap();
-        let named = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    fn named(name: &str, value: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([(name.to_owned(), value.to_owned())])
+    }
+
+    /// Opens the folder `work` with two servers, for a user whose state is in the folder `state`.
+    fn setup(root: &Path, state: &str) -> Setup {
+        let work = root.join("work");
+        fs::create_dir_all(work.join(".aime")).unwrap();
+        let (config, state) = (root.join("config").display().to_string(), root.join(state).display().to_string());
+        let environment = Environment::of([("XDG_CONFIG_HOME", config.as_str()), ("XDG_STATE_HOME", state.as_str())]);
+        let mut setup = Setup::builder(environment).open(Some(&work)).unwrap();
         let (command, env) = (Some("clock".to_owned()), named("CLOCK_TOKEN", "hunter2!"));
         let (url, headers) = (Some("https://example.org/mcp".to_owned()), named("x-key", "correct-horse-battery"));
         setup.config.mcp.servers = BTreeMap::from([
             ("clock".to_owned(), McpServerConfig { command, env, confined: false, ..McpServerConfig::default() }),
             ("tracker".to_owned(), McpServerConfig { url, headers, ..McpServerConfig::default() }),
         ]);
-        let found = |setup: &Setup| Servers::of(setup).unwrap().all.offers();
-        assert!(found(&setup).is_empty());
+        setup
+    }
 
-        let servers = Servers::of(&setup).unwrap().all;
+    fn known(setup: &Setup) -> BTreeMap<String, McpAbilities> {
+        Servers::of(setup).unwrap().all.offers()
+    }
+
+    /// Stores an offer of each server, and returns the offers.
+    fn store(setup: &Setup) -> BTreeMap<String, McpAbilities> {
+        let servers = Servers::of(setup).unwrap().all;
         let settings: Vec<_> = servers.configured().map(|(settings, _)| settings.clone()).collect();
         let offer = |name: &str| McpAbilities { software: name.to_owned(), ..McpAbilities::default() };
         let offers: BTreeMap<_, _> = settings.iter().map(|settings| (settings.name.clone(), offer(&settings.name))).collect();
-        let place = McpPlace { working_folder: work.clone(), environment: Arc::default() };
-        Servers { all: McpServers::new(McpSettings::new(settings), &place, offers.clone()) }.store(&setup);
-        let text = std::fs::read_to_string(file(&setup)).unwrap();
+        let place = McpPlace { working_folder: setup.folder.clone(), environment: Arc::default() };
+        Servers { all: McpServers::new(McpSettings::new(settings), &place, offers.clone()) }.store(setup);
+        offers
+    }
+
+    #[test]
+    fn a_stored_offer_is_found_again_without_secrets() {
+        let root = tempfile::tempdir().unwrap();
+        let mut setup = setup(root.path(), "state");
+        assert!(known(&setup).is_empty());
+
+        let offers = store(&setup);
+        let kept = file(&setup).unwrap();
+        let text = fs::read_to_string(&kept).unwrap();
         for secret in ["hunter2!", "correct-horse-battery"] {
             assert!(!text.contains(secret), "{text}");
         }
         #[cfg(unix)]
-        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&file(&setup).metadata().unwrap().permissions()) & 0o777, 0o600);
-        assert_eq!((found(&setup), offers.len()), (offers, 2));
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&kept.metadata().unwrap().permissions()) & 0o777, 0o600);
+        assert_eq!((known(&setup), offers.len()), (offers, 2));
 
         // An offer belongs to the settings that it was made with.
         setup.config.mcp.servers.get_mut("clock").unwrap().env = named("CLOCK_TOKEN", "another1!");
-        assert_eq!(found(&setup).into_keys().collect::<Vec<_>>(), ["tracker"]);
+        assert_eq!(known(&setup).into_keys().collect::<Vec<_>>(), ["tracker"]);
+    }
+
+    /// A command or a cloned project decides the content of the working folder.
+    #[test]
+    fn offers_in_the_working_folder_are_ignored() {
+        let root = tempfile::tempdir().unwrap();
+        let outside = setup(root.path(), "state");
+        store(&outside);
+        let forged = fs::read_to_string(file(&outside).unwrap()).unwrap();
+        fs::remove_file(file(&outside).unwrap()).unwrap();
+        fs::write(outside.data_folder().join("mcp.json"), forged).unwrap();
+        assert!(known(&outside).is_empty());
+
+        let within = setup(root.path(), "work/state");
+        store(&within);
+        assert!(file(&within).is_none() && known(&within).is_empty());
+    }
+
+    #[test]
+    fn offers_of_removed_folders_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        for (name, folder) in [("a.json", root.path().to_owned()), ("b.json", path("gone"))] {
+            let kept = OfferCache { schema: SCHEMA.to_owned(), folder: folder.display().to_string(), servers: BTreeMap::new() };
+            fs::write(path(name), serde_json::to_string(&kept).unwrap()).unwrap();
+        }
+        remove_abandoned(root.path());
+        assert!(path("a.json").exists() && !path("b.json").exists());
     }
 
     #[test]
