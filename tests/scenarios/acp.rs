@@ -112,32 +112,35 @@ fn a_mode_that_asks_for_nothing_asks_for_nothing() {
     editor.close();
 }
 
+/// A worker that asks for a colour and paints once it is blue.
+fn asks_for_a_colour() -> Script {
+    Script::new()
+        .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "Which colour?"}))])
+        .on(When::tools().and_contains("blue"), [done("painted blue")])
+}
+
+fn number_of_runs(world: &World) -> usize {
+    world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len()
+}
+
 // Requirement: 8.26
 #[test]
 fn a_question_ends_the_turn_and_the_next_prompt_answers_it() {
-    let world = World::with(
-        Script::new()
-            .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "Which colour?"}))])
-            .on(When::tools().and_contains("blue"), [done("painted blue")]),
-    );
+    let world = World::with(asks_for_a_colour());
     let editor = Editor::of(&world);
     let id = editor.direct(&world);
     assert_eq!(editor.prompt(&id, "paint the wall").unwrap(), StopReason::EndTurn);
     assert_eq!(agent_text(&editor.updates(&id)), "Which colour?");
     assert_eq!(editor.prompt(&id, "blue").unwrap(), StopReason::EndTurn);
     assert_eq!(agent_text(&editor.updates(&id)), "Which colour?\npainted blue");
-    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(number_of_runs(&world), 1);
     editor.close();
 }
 
 // Requirement: 8.26
 #[test]
 fn a_loaded_session_answers_its_question_in_its_mode() {
-    let world = World::with(
-        Script::new()
-            .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "Which colour?"}))])
-            .on(When::tools().and_contains("blue"), [done("painted blue")]),
-    );
+    let world = World::with(asks_for_a_colour());
     let editor = Editor::of(&world);
     let id = editor.direct(&world);
     editor.ask(SetSessionModeRequest::new(id.clone(), "ask")).unwrap();
@@ -152,7 +155,7 @@ fn a_loaded_session_answers_its_question_in_its_mode() {
     editor.ask(SetSessionModeRequest::new(id.clone(), "all")).unwrap();
     assert_eq!(editor.prompt(&id, "blue").unwrap(), StopReason::EndTurn);
     assert_eq!(agent_text(&editor.updates(&id)), "Which colour?\npainted blue");
-    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(number_of_runs(&world), 1);
     editor.close();
 }
 
@@ -174,7 +177,7 @@ fn a_prompt_goes_on_with_a_run_after_a_quota() {
     assert_eq!(editor.prompt(&id, "go on").unwrap(), StopReason::EndTurn);
     let shown = agent_text(&editor.updates(&id));
     assert!(shown.ends_with("done at last"), "{shown}");
-    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(number_of_runs(&world), 1);
     editor.close();
 }
 
@@ -225,7 +228,7 @@ fn a_cancel_right_after_a_prompt_stops_it() {
     assert_eq!(agent_text(&editor.updates(&id)), "done at last");
     // The first run may not have begun; its name is then free.
     world.aime(["runs", "show", &id.0]).must(0);
-    assert_eq!(world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(number_of_runs(&world), 1);
     editor.close();
 }
 

@@ -369,7 +369,7 @@ fn always_for_one_file_of_keys_allows_no_other() {
     let table = [
         ("read_file", json!({"path": "deploy/.env"}), "read_file(deploy/.env)"),
         ("read_file", json!({"path": ".env"}), "read_file(/base/it/.env)"),
-        ("read_file", json!({"path": "/root/.ssh/id_ed25519"}), "read_file(/root/.ssh/id_ed25519)"),
+        ("read_file", json!({"path": "/keys/id_ed25519"}), "read_file(/keys/id_ed25519)"),
         ("read_file", json!({"paths": ["a/.env", "b/.env"]}), "read_file(a/.env) read_file(b/.env)"),
         ("read_file", json!({"path": "a/*.key"}), ""),
         ("grep", json!({"pattern": "KEY", "path": ".env"}), ""),
