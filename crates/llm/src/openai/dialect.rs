@@ -8,6 +8,7 @@ mod window;
 
 use std::collections::BTreeMap;
 
+use super::gemini;
 use super::provider::Provider;
 use crate::protocol::reasons;
 use crate::{Effort, Protocol, model_facts};
@@ -193,7 +194,6 @@ impl Dialect {
         let mistral = provider == Provider::Mistral;
         let reasoning =
             if matches!(provider, Provider::DeepSeek | Provider::Thinking) { ReasoningForm::Demanded } else { ReasoningForm::Returned };
-        let gemini_3 = model.rsplit('/').next().is_some_and(|name| name.starts_with("gemini-3"));
         let form = MessageForm {
             ids: if mistral {
                 IdForm::Nine
@@ -205,7 +205,7 @@ impl Dialect {
             alternate: mistral,
             empty_content: if mistral { EmptyContent::Empty } else { EmptyContent::Null },
             reasoning,
-            skip_signature: (provider == Provider::Gemini || protocol == Protocol::Gemini) && gemini_3,
+            skip_signature: (provider == Provider::Gemini || protocol == Protocol::Gemini) && gemini::is_since_3(model),
             ids_in_calls: true,
             calls_as_text: false,
             images: ImagesForm::Anywhere,
@@ -262,7 +262,7 @@ impl Dialect {
         let in_results = match protocol {
             Protocol::Responses | Protocol::Messages => true,
             Protocol::Chat => self.form.alternate,
-            Protocol::Gemini => name.starts_with("gemini-3"),
+            Protocol::Gemini => gemini::is_since_3(model),
         };
         if self.form.images != ImagesForm::InWords {
             self.form.images = if in_results { ImagesForm::Anywhere } else { ImagesForm::InUserTurns };
@@ -286,7 +286,7 @@ impl Dialect {
             self.schema_as_tool = claude.is_none_or(|version| version < (4, 5));
         }
         if protocol == Protocol::Gemini {
-            self.optional.summary = ["gemini-2.5", "gemini-3"].iter().any(|family| name.starts_with(family));
+            self.optional.summary = gemini::is_since_3(model) || name.starts_with("gemini-2.5");
         }
     }
 }

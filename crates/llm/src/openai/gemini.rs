@@ -4,4 +4,4 @@ mod answer;
 mod request;
 
 pub(super) use answer::Answer;
-pub(super) use request::{parts, path, settings, tool};
+pub(super) use request::{is_since_3, parts, path, settings, tool};

@@ -74,7 +74,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
         thinking.insert("includeThoughts".into(), json!(true));
     }
     if let Some(effort) = writing.effort.filter(|_| optional.effort) {
-        if writing.source.model.rsplit('/').next().is_some_and(|name| name.starts_with("gemini-3")) {
+        if is_since_3(writing.source.model) {
             thinking.insert("thinkingLevel".into(), json!(level(effort)));
         } else {
             thinking.insert("thinkingBudget".into(), json!(budget(effort)));
@@ -87,6 +87,13 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
         body.insert("generationConfig".into(), Value::Object(generation));
     }
     body
+}
+
+/// Returns true for Gemini 3 and the generations after it.
+pub(in crate::openai) fn is_since_3(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let generation = name.strip_prefix("gemini-").map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default());
+    generation.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number >= 3)
 }
 
 const fn level(effort: Effort) -> &'static str {
@@ -195,6 +202,16 @@ mod tests {
 
     const VERTEX: &str = "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1";
     const PUBLISHER: &str = "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google";
+
+    #[test]
+    fn later_generations_are_spoken_to_as_gemini_3() {
+        for model in ["gemini-3-pro", "gemini-3.8-flash", "models/gemini-4-argon", "google/gemini-10-x"] {
+            assert!(is_since_3(model), "{model}");
+        }
+        for model in ["gemini-2.5-pro", "gemini-flash-latest", "gemini-", "gemma-3-27b", ""] {
+            assert!(!is_since_3(model), "{model}");
+        }
+    }
 
     #[test]
     fn the_path_names_model_and_method() {
