@@ -1,6 +1,6 @@
 //! Assembly of an answer for all protocols, and the response that is made of it.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
@@ -215,29 +215,32 @@ impl Turn {
 /// Keeps the server's ids where they are there and new in the conversation; makes up `call_N` else, counting on from the
 /// ids of that form in the conversation.
 fn with_ids(request: &ChatRequest, calls: Vec<RawCall>) -> Vec<ToolCall> {
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut next = 0_u64;
-    for message in &request.messages {
-        if let Message::Assistant { tool_calls, .. } = message.as_ref() {
-            for call in tool_calls {
-                if let Some(number) = call.id.strip_prefix("call_").and_then(|number| number.parse::<u64>().ok()) {
-                    next = next.max(number.saturating_add(1));
-                }
-                taken.insert(call.id.clone());
-            }
-        }
-    }
-    let mut named = Vec::with_capacity(calls.len());
+    let mut named: Vec<ToolCall> = Vec::with_capacity(calls.len());
+    let mut next = None;
     for call in calls {
         let mut id = call.id;
-        while id.is_empty() || taken.contains(&id) {
-            id = format!("call_{next}");
-            next = next.saturating_add(1);
+        while id.is_empty() || earlier_ids(request).any(|earlier| earlier == id) || named.iter().any(|call| call.id == id) {
+            let number = next.unwrap_or_else(|| next_number(request));
+            id = format!("call_{number}");
+            next = Some(number.saturating_add(1));
         }
-        taken.insert(id.clone());
         named.push(ToolCall { id, name: call.name, arguments: call.arguments });
     }
     named
+}
+
+fn earlier_ids(request: &ChatRequest) -> impl Iterator<Item = &str> {
+    let calls = request.messages.iter().flat_map(|message| match message.as_ref() {
+        Message::Assistant { tool_calls, .. } => tool_calls.as_slice(),
+        _ => &[],
+    });
+    calls.map(|call| call.id.as_str())
+}
+
+/// Returns the number after the highest one of ids `call_N` in the conversation.
+fn next_number(request: &ChatRequest) -> u64 {
+    let numbers = earlier_ids(request).filter_map(|id| id.strip_prefix("call_")?.parse::<u64>().ok());
+    numbers.max().map_or(0, |number| number.saturating_add(1))
 }
 
 /// Tokens in the forms of all servers; `None` where none are given.

@@ -18,7 +18,7 @@ use crate::{ChatRequest, Message, Protocol, ResponseFormat, ToolChoice};
 #[derive(Debug)]
 pub(super) struct Body {
     /// The model, and what was said, under the names that the protocol has for them.
-    head: Vec<(&'static str, Box<RawValue>)>,
+    head: Vec<(&'static str, HeadValue)>,
     pub(super) tools: Option<WrittenTools>,
     /// Everything else.
     pub(super) settings: Map<String, Value>,
@@ -27,27 +27,46 @@ pub(super) struct Body {
     pub(super) bound: Option<u32>,
 }
 
+/// A member of the head.
+#[derive(Debug)]
+enum HeadValue {
+    Written(Box<RawValue>),
+    /// The items of all messages, one after the other. They are copied once, into the request.
+    Row(Vec<Items>),
+}
+
+impl Serialize for HeadValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Written(value) => value.serialize(serializer),
+            Self::Row(items) => serializer.collect_seq(items.iter().flat_map(|items| items.iter())),
+        }
+    }
+}
+
 impl Body {
-    /// Writes a request. Messages and tools of earlier requests are taken from `written`.
+    /// Writes a request. Messages and tools of earlier requests are taken from `cache`.
     pub(super) fn new(
         model: &str,
         request: &ChatRequest,
         dialect: &Dialect,
         writing: &Writing<'_>,
-        written: &mut WireCache,
+        cache: &mut WireCache,
     ) -> serde_json::Result<Self> {
         let arranged = arranged(request, &dialect.form);
-        let items = written.messages(&arranged, dialect, writing)?;
-        let tools = written.tools(request, dialect)?;
+        let items = cache.messages(&arranged, dialect, writing)?;
+        let tools = cache.tools(request, dialect)?;
         let offers = tools.is_some();
-        let model = to_raw_value(model)?;
+        let written = HeadValue::Written;
+        let model = written(to_raw_value(model)?);
         let (head, mut settings) = match dialect.protocol {
             Protocol::Chat => {
-                let messages = if dialect.optional.cache_marks { marked_in_a_row(&arranged, &items)? } else { in_a_row(&items)? };
+                let marked = dialect.optional.cache_marks;
+                let messages = if marked { written(marked_in_a_row(&arranged, &items)?) } else { HeadValue::Row(items) };
                 (vec![("model", model), ("messages", messages)], chat::settings(request, dialect, writing, offers))
             }
             Protocol::Responses => {
-                (vec![("model", model), ("input", in_a_row(&items)?)], responses::settings(request, dialect, writing, offers))
+                (vec![("model", model), ("input", HeadValue::Row(items))], responses::settings(request, dialect, writing, offers))
             }
             Protocol::Messages => {
                 let mut head = vec![("model", model)];
@@ -55,20 +74,20 @@ impl Body {
                 if let Some((last, rest)) = system.split_last() {
                     let mut blocks: Vec<Box<RawValue>> = rest.iter().map(|block| (*block).to_owned()).collect();
                     blocks.push(marked(last)?);
-                    head.push(("system", to_raw_value(&blocks)?));
+                    head.push(("system", written(to_raw_value(&blocks)?)));
                 }
-                head.push(("messages", with_marks(&turns)?));
+                head.push(("messages", written(with_marks(&turns)?)));
                 (head, messages::settings(request, dialect, writing, offers))
             }
             Protocol::Gemini => {
                 let mut head = Vec::new();
                 let (system, turns) = turns(&arranged, &items);
                 if !system.is_empty() {
-                    head.push(("systemInstruction", to_raw_value(&Named("parts", &system))?));
+                    head.push(("systemInstruction", written(to_raw_value(&Named("parts", &system))?)));
                 }
                 let contents: Vec<_> =
                     turns.iter().map(|turn| Content { role: turn.role.of_gemini(), field: "parts", items: &turn.items }).collect();
-                head.push(("contents", to_raw_value(&contents)?));
+                head.push(("contents", written(to_raw_value(&contents)?)));
                 (head, gemini::settings(request, dialect, writing, offers))
             }
         };
@@ -106,12 +125,6 @@ impl Serialize for Body {
         self.settings.iter().try_for_each(|(name, value)| body.serialize_entry(name, value))?;
         body.end()
     }
-}
-
-/// Returns all items, one after the other.
-fn in_a_row(items: &[Items]) -> serde_json::Result<Box<RawValue>> {
-    let items: Vec<&RawValue> = items.iter().flat_map(|items| items.iter().map(AsRef::as_ref)).collect();
-    to_raw_value(&items)
 }
 
 /// Returns the messages of chat completions for Claude behind OpenRouter, with marks at the last system message and at the

@@ -99,14 +99,10 @@ pub(super) struct LearnedQuirks {
 
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<Box<RawValue>, OpenAIError>> + Send>>;
 
-/// A request that was written, and what is known of it.
+/// A request that was written, and the effort that it asks for.
 struct PreparedRequest {
     body: Body,
     effort: Option<Effort>,
-    sent_native: Vec<String>,
-    wordless: bool,
-    images: Option<SentImages>,
-    estimated: u64,
 }
 
 impl Wire {
@@ -164,7 +160,7 @@ impl Wire {
                 }
                 Err(error) => {
                     let fault = self.fault(&probe, error);
-                    match self.learn(&learned, &prepared, &fault) {
+                    match self.learn(&request, &learned, &prepared, &fault) {
                         RefusalAction::Nothing => return Err(fault.error),
                         RefusalAction::WithoutEffort => thinks = false,
                         RefusalAction::Again | RefusalAction::WithoutNative => {}
@@ -176,23 +172,35 @@ impl Wire {
     }
 
     /// Learns from a refusal, and returns what is worth another attempt.
-    fn learn(&self, used: &LearnedQuirks, prepared: &PreparedRequest, fault: &Fault) -> RefusalAction {
+    fn learn(&self, request: &ChatRequest, used: &LearnedQuirks, prepared: &PreparedRequest, fault: &Fault) -> RefusalAction {
         let Some(refusal) = &fault.refusal else { return RefusalAction::Nothing };
+        let source = self.source(used.dialect.protocol);
+        let turns = || {
+            request.messages.iter().filter_map(|message| match message.as_ref() {
+                Message::Assistant { content, tool_calls, native } => Some((content, tool_calls, native)),
+                _ => None,
+            })
+        };
+        let sent = |(content, calls, native): (&String, &Vec<ToolCall>, &Option<Arc<NativeTurn>>)| {
+            let native = native.as_ref().filter(|native| !used.refused.contains(native.id()))?;
+            native.items_for(source, content, calls).map(|_| native.id().to_owned())
+        };
+        let native: Vec<String> = turns().filter_map(sent).collect();
         let sent = RefusedRequest {
             settings: &prepared.body.settings,
             tools: prepared.body.tools.as_ref().map_or(&[], |tools| &tools.names),
             open_form: prepared.body.open_form,
-            wordless: prepared.wordless,
+            wordless: turns().any(|(content, calls, _)| content.is_empty() && !calls.is_empty()),
             effort: prepared.effort,
-            images: prepared.images,
-            native: !prepared.sent_native.is_empty(),
-            estimated: prepared.estimated,
+            images: sent_images(request, used.dialect.form.images),
+            native: !native.is_empty(),
+            estimated: estimate_request_tokens(request),
             bound: prepared.body.bound,
         };
         let mut learned = self.learned();
         let action = learned.dialect.learn_from(&used.dialect, &self.model, refusal, sent);
         if action == RefusalAction::WithoutNative {
-            learned.refused.extend(prepared.sent_native.iter().cloned());
+            learned.refused.extend(native);
         }
         action
     }
@@ -200,8 +208,7 @@ impl Wire {
     /// Writes a request; without an effort unless the model is to think.
     fn prepare(&self, request: &ChatRequest, learned: &LearnedQuirks, thinks: bool) -> Result<PreparedRequest, ModelError> {
         let dialect = &learned.dialect;
-        let estimated = estimate_request_tokens(request);
-        let room = dialect.window.and_then(|window| window.room_beside(estimated));
+        let room = dialect.window.and_then(|window| window.room_beside(estimate_request_tokens(request)));
         let bound = [request.max_output_tokens, dialect.longest_answer, room];
         let bound = request.max_output_tokens.and(bound.into_iter().flatten().min());
         let writing = Writing {
@@ -218,30 +225,12 @@ impl Wire {
         let effort = writing.effort.filter(|_| thinks && !demands);
         let writing = Writing { effort, ..writing };
         let mut written = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
+        let mut body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
             model: self.name.clone(),
             reason: format!("the request cannot be written: {error}"),
         })?;
-        let mut body = body;
         body.add(&self.extra_body);
-        let turns = || {
-            request.messages.iter().filter_map(|message| match message.as_ref() {
-                Message::Assistant { content, tool_calls, native } => Some((content, tool_calls, native)),
-                _ => None,
-            })
-        };
-        let sent = |(content, calls, native): (&String, &Vec<ToolCall>, &Option<Arc<NativeTurn>>)| {
-            let native = native.as_ref()?;
-            writing.native(native, content, calls).map(|_| native.id().to_owned())
-        };
-        Ok(PreparedRequest {
-            body,
-            effort: effort.filter(|_| dialect.optional.effort),
-            sent_native: turns().filter_map(sent).collect(),
-            wordless: turns().any(|(content, calls, _)| content.is_empty() && !calls.is_empty()),
-            images: sent_images(request, dialect.form.images),
-            estimated,
-        })
+        Ok(PreparedRequest { body, effort: effort.filter(|_| dialect.optional.effort) })
     }
 
     /// Returns the path below the base address.

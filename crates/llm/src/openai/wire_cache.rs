@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+use foldhash::fast::RandomState;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ pub(super) struct WrittenTools {
 pub(super) struct WireCache {
     /// The form in which all of them were written.
     form: Option<(Protocol, MessageForm, usize)>,
-    messages: HashMap<usize, (Weak<Message>, Items)>,
+    messages: HashMap<usize, (Weak<Message>, Items), RandomState>,
     tools: Option<(Weak<[ToolDefinition]>, Protocol, ToolForms, WrittenTools)>,
     bytes: usize,
     /// Size at which the next cleanup runs.

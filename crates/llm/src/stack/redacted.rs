@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use aime_redact::{Redactor, StreamRedactor};
+use foldhash::fast::RandomState;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
@@ -32,7 +33,7 @@ const REMEMBERED: usize = 1_024;
 /// are not kept; as long as a weak reference exists, no other message can get the same address.
 #[derive(Default)]
 struct Clean {
-    messages: HashMap<usize, Weak<Message>>,
+    messages: HashMap<usize, Weak<Message>, RandomState>,
     tools: Option<Weak<[ToolDefinition]>>,
     /// Number of known values at that time.
     known: usize,
