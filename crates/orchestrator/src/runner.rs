@@ -130,39 +130,39 @@ impl EffectRunner<RunMachine> for RunRunner {
 }
 
 impl RunRunner {
-    async fn perform(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
+    /// Carries an effect out. Each future is boxed, so that none has the size of the largest.
+    fn perform<'a>(self: &'a Arc<Self>, issue: Issue<RunEffect>, context: &'a Context) -> BoxFuture<'a, RunFact> {
         let id = issue.id;
         match issue.effect {
-            // Each future is boxed, so that none reserves the size of the largest.
-            RunEffect::CallTool { spec, call, result, origins, handed_over, .. } => {
+            RunEffect::CallTool { spec, call, result, origins, handed_over, .. } => Box::pin(async move {
                 let result = result.map(|result| *result);
-                Box::pin(self.call_tool(id, &spec, (call, result), (&origins, handed_over), context)).await
-            }
-            RunEffect::Recall => Box::pin(self.recall(id, context)).await,
-            RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
-            RunEffect::Route => Box::pin(self.route(id, context)).await,
+                self.call_tool(id, &spec, (call, result), (&origins, handed_over), context).await
+            }),
+            RunEffect::Recall => Box::pin(self.recall(id, context)),
+            RunEffect::Remember { state, failure } => Box::pin(async move { self.remember(id, &state, failure.as_deref()).await }),
+            RunEffect::Route => Box::pin(self.route(id, context)),
             RunEffect::Lead { order } => match (order.wake.memory, order.wake.kind) {
-                (LeadMemory::Kept, _) => Box::pin(self.wake_lead(id, *order, context)).await,
-                (LeadMemory::Fresh, WakeKind::Begin) => Box::pin(self.plan(id, *order, context)).await,
-                (LeadMemory::Fresh, _) => Box::pin(self.replan(id, *order, context)).await,
+                (LeadMemory::Kept, _) => Box::pin(self.wake_lead(id, *order, context)),
+                (LeadMemory::Fresh, WakeKind::Begin) => Box::pin(self.plan(id, *order, context)),
+                (LeadMemory::Fresh, _) => Box::pin(self.replan(id, *order, context)),
             },
             RunEffect::StartActor { brief, task, execution, origins, known } => {
-                Box::pin(self.start_actor(id, brief, &task, (execution, origins, known), context)).await
+                Box::pin(async move { self.start_actor(id, brief, &task, (execution, origins, known), context).await })
             }
-            RunEffect::Verify { state } => Box::pin(self.verify(id, &state, context)).await,
-            RunEffect::Answer { state } => Box::pin(self.answer(id, &state, context)).await,
-            RunEffect::Ask { question, kind, task, text } => {
+            RunEffect::Verify { state } => Box::pin(async move { self.verify(id, &state, context).await }),
+            RunEffect::Answer { state } => Box::pin(async move { self.answer(id, &state, context).await }),
+            RunEffect::Ask { question, kind, task, text } => Box::pin(async move {
                 let asked = HumanQuestion { id: question, kind, task, text };
                 match self.parts.human.ask(asked).await {
                     Some(text) => RunFact::Answered { id, text },
                     None => RunFact::Deferred { id },
                 }
-            }
-            RunEffect::Timer { at } => {
+            }),
+            RunEffect::Timer { at } => Box::pin(async move {
                 let now = Timestamp::from_millis(self.parts.clock.now());
                 tokio::time::sleep(std::time::Duration::from_millis(at.millis_since(now))).await;
                 RunFact::TimerFired { id }
-            }
+            }),
         }
     }
 

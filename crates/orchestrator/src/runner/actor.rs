@@ -18,8 +18,8 @@ use aime_actor_factory::{
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
 use aime_llm::Model;
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
-use aime_tools::{Approval, DELEGATE_TASK, Programs, Surroundings, ToolContext};
+use aime_progress_management::{Conclusion, EvidenceId, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
+use aime_tools::{Approval, BackgroundProcesses, DELEGATE_TASK, Programs, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -84,6 +84,40 @@ struct ReplayedActor {
     output: Option<ActorOutput>,
     /// Start times of the calls that have not ended.
     calls_begun: BTreeMap<String, UnixMillis>,
+}
+
+/// Beginning of an actor's work.
+enum Opening {
+    /// It has ended before.
+    Ended(ActorOutput),
+    Ready(OpenActor, Box<Resume<ActorMachine>>),
+}
+
+/// An actor that is ready to be driven.
+struct OpenActor {
+    host: EmbeddedHost<ActorMachine, ActorRunner, ReportingStream>,
+    guard: Option<Arc<AgentGuard>>,
+    processes: Option<BackgroundProcesses>,
+    /// Messages of people that it already has.
+    delivered: BTreeSet<EvidenceId>,
+}
+
+impl OpenActor {
+    /// Ends what belongs to an actor: its effects, the process and the watch of an external agent, and its own commands if it `goes_on`
+    /// later.
+    async fn close(self, goes_on: bool, context: &ToolContext) {
+        // Closing the host also ends the process of an external agent.
+        self.host.close().await;
+        if let Some(guard) = self.guard {
+            guard.end().await;
+        }
+        // An actor that continues later learns that its commands were ended.
+        if let Some(processes) = self.processes
+            && goes_on
+        {
+            processes.end_own(context).await;
+        }
+    }
 }
 
 impl RunRunner {
@@ -152,7 +186,7 @@ impl RunRunner {
         if checks.iter().any(|check| check.fault().is_some()) {
             conclusion.unmerged = merged_place.map(PrivateWorkspace::kept_path);
         } else if let Some(private) = merged_place {
-            let merge = match self.merge(private, task, !checks.is_empty(), context).await {
+            let merge = match Box::pin(self.merge(private, task, !checks.is_empty(), context)).await {
                 Ok(merge) => merge,
                 Err(message) => return RunFact::EffectFailed { id, message },
             };
@@ -252,11 +286,56 @@ impl Attempt {
         cancel: &CancellationToken,
         make: impl Future<Output = Result<NewActor, Message>> + Send,
     ) -> Result<ActorOutput, Message> {
+        // The beginning and the end are boxed, so that an actor that works does not hold their memory.
+        let (mut opened, resume) = match Box::pin(self.open(call, wake, cancel, make)).await? {
+            Opening::Ended(output) => return Ok(output),
+            Opening::Ready(opened, resume) => (opened, resume),
+        };
+        let (sender, stopped) = (opened.host.sender(), cancel.clone());
+        let stop = tokio::spawn(async move {
+            stopped.cancelled().await;
+            // Sending fails only if the actor has ended, and then it needs no stop.
+            let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
+        });
+        let (words, sender, listens) = (Arc::clone(&self.runner.words), opened.host.sender(), self.audit.is_none());
+        let (listener, delivered) = (self.listener(), std::mem::take(&mut opened.delivered));
+        let listen = tokio::spawn(async move {
+            if listens {
+                words.pass_on(&listener, delivered, &sender).await;
+            }
+        });
+        let ended = drive(&mut opened.host, *resume).await.map(|ended| ended.output);
+        stop.abort();
+        listen.abort();
+        let goes_on = !ended.as_ref().is_ok_and(|output| !is_interrupted(output));
+        Box::pin(opened.close(goes_on, &self.runner.parts.tool_context)).await;
+        match ended {
+            Ok(output) => Ok(output),
+            Err(DriveError::Host(error)) => {
+                let reason = Message::text(&error);
+                // A call may have taken effect without a record. Another attempt would silently repeat it; a resume
+                // asks a person about it.
+                if self.runner.broken.send(error).is_ok() {
+                    cancel.cancelled().await;
+                }
+                Err(reason)
+            }
+            Err(other) => Err(Message::text(other)),
+        }
+    }
+
+    /// Reads an actor's journal, or makes the actor, and prepares it to be driven.
+    async fn open(
+        self: &Arc<Self>,
+        call: Option<&str>,
+        wake: Option<LeadWake>,
+        cancel: &CancellationToken,
+        make: impl Future<Output = Result<NewActor, Message>> + Send,
+    ) -> Result<Opening, Message> {
         let (journal, run) = (self.runner.journal(), self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
         // Messages of people on the task also concern the actors below its own.
-        let listener = self.listener();
-        let messages = self.runner.words.messages_for(&listener);
+        let messages = self.runner.words.messages_for(&self.listener());
         let delivered: BTreeSet<_> = messages.iter().map(|message| message.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
         // The wakes of the lead already contain these messages.
@@ -280,7 +359,7 @@ impl Attempt {
                 let is_woken =
                     wake.as_ref().is_none_or(|wake| last_wake(loaded.facts.iter().map(|recorded| &recorded.fact)) >= wake.number);
                 match output {
-                    Some(output) if again.is_none() && is_woken && !is_interrupted(&output) => return Ok(output),
+                    Some(output) if again.is_none() && is_woken && !is_interrupted(&output) => return Ok(Opening::Ended(output)),
                     _ => {}
                 }
                 let input = loaded.input.fact.clone();
@@ -300,47 +379,8 @@ impl Attempt {
         let sink = ReportingStream { writer, reports, refused, pending: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
-        let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
-        let given_up = cancel.clone();
-        let (sender, cancel) = (host.sender(), cancel.clone());
-        let stop = tokio::spawn(async move {
-            cancel.cancelled().await;
-            // Sending fails only if the actor has ended, and then it needs no stop.
-            let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
-        });
-        let (words, sender, listens) = (Arc::clone(&self.runner.words), host.sender(), self.audit.is_none());
-        let listen = tokio::spawn(async move {
-            if listens {
-                words.pass_on(&listener, delivered, &sender).await;
-            }
-        });
-        let ended = drive(&mut host, resume).await.map(|ended| ended.output);
-        stop.abort();
-        listen.abort();
-        // Closing the host also ends the process of an external agent.
-        host.close().await;
-        if let Some(guard) = guard {
-            guard.end().await;
-        }
-        // An actor that continues later learns that its commands were ended.
-        if let Some(processes) = processes
-            && !ended.as_ref().is_ok_and(|output| !is_interrupted(output))
-        {
-            processes.end_own(&self.runner.parts.tool_context).await;
-        }
-        match ended {
-            Ok(output) => Ok(output),
-            Err(DriveError::Host(error)) => {
-                let reason = Message::text(&error);
-                // A call may have taken effect without a record. Another attempt would silently repeat it; a resume
-                // asks a person about it.
-                if self.runner.broken.send(error).is_ok() {
-                    given_up.cancelled().await;
-                }
-                Err(reason)
-            }
-            Err(other) => Err(Message::text(other)),
-        }
+        let host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
+        Ok(Opening::Ready(OpenActor { host, guard, processes, delivered }, Box::new(resume)))
     }
 
     /// Returns the runner of the effects of an actor with this input.
