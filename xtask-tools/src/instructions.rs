@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::bench::Server;
 use xtask::workspace::build;
 
 /// Measured part of the work.
@@ -15,15 +16,18 @@ struct Loop {
     name: &'static str,
     /// Arguments of `aime-bench` before the count.
     arguments: &'static [&'static str],
+    /// True if the model is behind HTTP, in a process of its own that is not counted.
+    served: bool,
     /// Counts of the repeated thing: the second is twice the first, the third twice the second.
     counts: [u32; 3],
 }
 
-const LOOPS: [Loop; 4] = [
-    Loop { name: "a task that does nothing", arguments: &["grow", "--shape", "tasks"], counts: [1_000, 2_000, 4_000] },
-    Loop { name: "a task of a chain", arguments: &["grow", "--shape", "depth"], counts: [500, 1_000, 2_000] },
-    Loop { name: "a round of one actor", arguments: &["rounds"], counts: [100, 200, 400] },
-    Loop { name: "an actor among others at once", arguments: &["actors", "--ms", "0"], counts: [100, 200, 400] },
+const LOOPS: [Loop; 5] = [
+    Loop { name: "a task that does nothing", arguments: &["grow", "--shape", "tasks"], served: false, counts: [1_000, 2_000, 4_000] },
+    Loop { name: "a task of a chain", arguments: &["grow", "--shape", "depth"], served: false, counts: [500, 1_000, 2_000] },
+    Loop { name: "a round of one actor", arguments: &["rounds"], served: false, counts: [100, 200, 400] },
+    Loop { name: "a round with its model behind HTTP", arguments: &["rounds"], served: true, counts: [100, 200, 400] },
+    Loop { name: "an actor among others at once", arguments: &["actors", "--ms", "0"], served: false, counts: [100, 200, 400] },
 ];
 
 /// Largest ratio of the cost per item between the upper and the lower range. Work that is linear over a long run grows by a few per cent at
@@ -42,11 +46,9 @@ pub(crate) struct InstructionsArguments {
 pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
     let program = build("aime-bench", if arguments.unoptimised { &[] } else { &["--release"] })?;
     let (mut table, mut faults) = ("| instructions of | at first | twice as many | growth |\n|---|---|---|---|".to_owned(), Vec::new());
-    for Loop { name, arguments, counts } in &LOOPS {
-        let mut totals = Vec::new();
-        for count in counts {
-            totals.push(counted(&program, arguments, *count)?);
-        }
+    for counted_loop in &LOOPS {
+        let Loop { name, counts, .. } = counted_loop;
+        let totals = totals(&program, counted_loop, counts)?;
         let (&[first, second, third], &[few, more, most]) = (totals.as_slice(), counts) else { continue };
         // The differences cancel the cost of the process start.
         let (before, after) = (each(first, second, more - few), each(second, third, most - more));
@@ -67,10 +69,23 @@ pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
 /// Returns the first cost of each loop, in the order of the table.
 pub(crate) fn costs(program: &Path) -> Result<[f64; LOOPS.len()]> {
     let mut costs = [0.0; LOOPS.len()];
-    for (cost, Loop { arguments, counts: [few, more, _], .. }) in costs.iter_mut().zip(&LOOPS) {
-        *cost = each(counted(program, arguments, *few)?, counted(program, arguments, *more)?, more - few);
+    for (cost, counted_loop) in costs.iter_mut().zip(&LOOPS) {
+        let [few, more, _] = counted_loop.counts;
+        if let [first, second] = totals(program, counted_loop, &[few, more])?[..] {
+            *cost = each(first, second, more - few);
+        }
     }
     Ok(costs)
+}
+
+/// Returns the instructions of the whole process for each count.
+fn totals(program: &Path, Loop { arguments, served, .. }: &Loop, counts: &[u32]) -> Result<Vec<u64>> {
+    let server = if *served { Some(Server::start(program, 0)?) } else { None };
+    let mut arguments = arguments.to_vec();
+    if let Some(server) = &server {
+        arguments.extend(["--server", &server.url]);
+    }
+    counts.iter().map(|count| counted(program, &arguments, *count)).collect()
 }
 
 /// Returns the cost per item.

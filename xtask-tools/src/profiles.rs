@@ -32,7 +32,7 @@ const SMALL_STEP: [&str; 7] = [
 const PROFILES: [Profile; 5] = [
     Profile { name: "in use: fat, `z`, 1 unit; a step of a run for speed", settings: &[], own_level: None },
     Profile { name: "fat, `z`, 1 unit, a step too", settings: &SMALL_STEP, own_level: None },
-    Profile { name: "thin, 1 unit", settings: &["lto='thin'"], own_level: None },
+    Profile { name: "thin, 1 unit, otherwise as in use", settings: &["lto='thin'"], own_level: None },
     Profile { name: "thin, 1 unit, `2` for the crates of aime", settings: &["lto='thin'"], own_level: Some("2") },
     Profile { name: "thin, 1 unit, `3` for the crates of aime", settings: &["lto='thin'"], own_level: Some("3") },
 ];
@@ -49,8 +49,10 @@ pub(crate) struct ProfilesArguments {
 pub(crate) fn profiles(arguments: &ProfilesArguments) -> Result<()> {
     let own = own_packages()?;
     let chosen = chosen(&arguments.only)?;
-    println!("| link-time optimisation, `opt-level`, units | minutes of processor time | bytes | task | chain | round | actor |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "| link-time optimisation, `opt-level`, units | minutes of processor time | bytes | task | chain | round | over HTTP | actor |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for profile in chosen {
         println!("{}", row(profile, &own)?);
     }

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use peers::{Peer, Peers};
 use plots::{Curve, draw};
 use rounds::{ActorArguments, actors, in_process};
-use server::Server;
+pub(crate) use server::Server;
 use table::{Row, Table};
 use xtask::workspace::{build, root};
 

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Server that ends when this is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Child,
     questions: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     /// Address for all systems.
-    pub(super) url: String,
+    pub(crate) url: String,
 }
 
 #[derive(Deserialize)]
@@ -25,7 +25,7 @@ struct Address {
 
 impl Server {
     /// Starts a server by aime's own program, which takes `ms` milliseconds for each answer.
-    pub(super) fn start(program: &Path, ms: u64) -> Result<Self> {
+    pub(crate) fn start(program: &Path, ms: u64) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(["serve", "--ms", &ms.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().context("the scripted model does not start")?;
@@ -36,7 +36,7 @@ impl Server {
     }
 
     /// Returns the statistics of the requests since the last question: `floor` or `tokens`.
-    pub(super) fn ask<T: DeserializeOwned>(&mut self, question: &str) -> Result<T> {
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, question: &str) -> Result<T> {
         writeln!(self.questions.as_ref().context("the scripted model has no input")?, "{question}")?;
         read(&mut self.answers)
     }
