@@ -56,7 +56,7 @@ while read -r line; do
       while [ "$replays" -gt 0 ]; do say "said before"; replays=$((replays - 1)); done
       [ -z "${REPLAYED:-}" ] || tell "$REPLAYED"
       answer '{}' ;;
-    *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer "{\"stopReason\":\"end_turn\"${USAGE:-}}" ;;
+    *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer "{\"stopReason\":\"${stop:-end_turn}\"${USAGE:-}}" ;;
   esac
 done
 "#;

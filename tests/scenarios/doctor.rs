@@ -231,6 +231,13 @@ fn what_is_not_installed_is_told() {
     let ended = world.aime(["doctor"]).must(0);
     assert_report(&ended, "absent", "tool bash", &["there is no bash on the PATH", "fix: install bash"]);
     assert_report(&ended, "absent", "tool python", &["there is no python3 on the PATH", "fix: install python3"]);
+    assert_report(&ended, "absent", "private folders", &["no git is found on PATH, and git 2.38 or later is needed", "fix: install git"]);
+    let mut required = well().settings("[run]\nisolation = \"worktree\"\n");
+    assert_report(&required.aime(["doctor"]).must(0), "works", "private folders", &["git "]);
+    required.set("PATH", "/nowhere");
+    let words =
+        ["run.isolation is \"worktree\"", "no git is found on PATH", "fix: install git 2.38 or later, or set run.isolation = \"auto\""];
+    assert_report(&required.aime(["doctor"]).must(2), "broken", "private folders", &words);
 }
 
 // Requirement: 12.22

@@ -150,6 +150,57 @@ fn tasks_that_cannot_have_a_copy_write_one_at_a_time() {
     assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
     // The other one may have waited for the attempt to make a copy, too.
     assert!(!ended.events("folder_awaited").is_empty(), "{ended}");
+    let note = "tasks took turns in the working folder, because it cannot be copied for them: no git is found on PATH";
+    assert!(notes(&ended.last()).contains(note), "{ended}");
+}
+
+/// Copies that the settings ask for by name, and that cannot be made, are an error before anything is done, also on a resume.
+// Requirement: 9.1
+#[test]
+fn a_run_without_its_copies_does_not_begin() {
+    let words = ["run.isolation is \"worktree\"", "git 2.38 or later is needed", "set run.isolation = \"auto\""];
+    let mut world = two(Script::new().once(a(0), [Reply::hang()]).on(When::tools(), [done("done")]), SETTINGS);
+    let path = world.variables().find(|(name, _)| *name == "PATH").unwrap().1.clone();
+    world.set("PATH", "/nowhere");
+    world.aime(RUN).must(2).stderr_contains(&words);
+    assert_eq!(world.server().requests().len(), 0);
+    // The lead works in the working folder, so this mode needs no copies.
+    world.aime(["run", "do it", "--mode", "direct", "--run-id", "d"]).must(0);
+    world.set("PATH", &path);
+    let before = world.server().requests().len();
+    let running = world.start(RUN);
+    world.wait_for_requests(before + 2);
+    running.kill();
+    world.set("PATH", "/nowhere");
+    let hint = "install git 2.38 or later: a run keeps the isolation with which it began";
+    world.aime(["resume", "r"]).must(2).stderr_contains(&[hint]);
+    world.set("PATH", &path);
+    world.aime(["resume", "r"]).must(0);
+}
+
+/// One task at a time has a copy, too, if the settings ask for it by name.
+// Requirement: 9.1
+#[test]
+fn one_task_at_a_time_has_a_copy_on_demand() {
+    let look = "[ -e ignored ] || echo IN-A-COPY";
+    let change = |old: &str, new: &str| bash(&format!("{look}; cp text old && sed 's/{old}/{new}/' old > text && rm old"));
+    for (isolation, has_copy) in [("worktree", true), ("auto", false)] {
+        let script = Script::new()
+            .on(a(0), [change("one", "1")])
+            .on(a(1), [done("a is done")])
+            .on(b(0), [change("seven", "7")])
+            .on(b(1), [done("b is done")]);
+        let world = two(script, &format!("[run]\nisolation = \"{isolation}\"\nmax_parallel = 1\n"));
+        world.file(".gitignore", "ignored\n");
+        world.file("ignored", "");
+        let ended = world.aime(RUN).must(0);
+        assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{isolation}: {ended}");
+        for part in ["A-PART", "B-PART"] {
+            let message: String = world.actor_requests(part).iter().map(messages_text).collect();
+            assert_eq!(message.contains("IN-A-COPY\\n"), has_copy, "{isolation} {part}: {message}");
+        }
+        assert!(!world.exists(".aime/runs/r/private"), "{isolation}: {ended}");
+    }
 }
 
 /// No copy is made of a folder that is too large for that.

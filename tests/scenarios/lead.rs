@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, World, done, plan, task, tool, write};
+use crate::harness::{Ended, World, done, gives_up, plan, task, tool, write};
 
 fn lead() -> When {
     When::tool("submit_plan")
@@ -268,6 +268,34 @@ fn checks_with_which_a_lead_ends_its_plan_are_executed() {
     let (_, ended) = run_of("[triggers]\nmax_retries = 0\n", vec![plan(), ends("false")]);
     let error = ended.must(1).last()["error"].to_string();
     assert!(error.contains("goal_not_reached") && error.contains("checks of the lead do not hold"), "{error}");
+}
+
+/// The change of the plan and the end are one request. The checks of the end are executed, too.
+#[test]
+fn a_lead_does_the_work_of_a_task_that_it_removes() {
+    let ends = |command: &str| {
+        let remove = json!({"reasoning": "I did it", "changes": [{"op": "remove_task", "id": "wash", "reason": "it is done"}]});
+        let end = json!({"status": "success", "message": "The cups are clean.", "checks": [{"command": command}]});
+        Reply::tool_calls([("change_plan", remove), ("terminate", end)])
+    };
+    let again = Reply::call("terminate", json!({"status": "success", "message": "Now they are.", "checks": [{"command": "true"}]}));
+    let cases = [(vec![ends("grep -q clean out.txt")], "The cups are clean."), (vec![ends("false"), again], "Now they are.")];
+    for (last, answer) in cases {
+        let expected = 2 + last.len();
+        let replies = [vec![submit(&[worker("wash", "WASH the cups", &[])]), write("out.txt", "clean")], last].concat();
+        let world = World::led(Script::new().on(lead(), replies).on(When::tools(), [gives_up("there is no water")]));
+        let ended = run(&world, &["--approve", "all"]).must(0);
+        let result = ended.last();
+        assert_eq!((result["status"].as_str(), result["answer"].as_str()), (Some("completed"), Some(answer)), "{ended}");
+        assert_eq!((task(&result, "wash")["status"].as_str(), result["plan_version"].as_u64()), (Some("skipped"), Some(2)));
+        let requests = lead_requests(&world);
+        assert_eq!((requests.len(), world.server().requests().len()), (expected, expected + 1), "{ended}");
+        grows_only_at_its_end(&requests);
+        if expected > 3 {
+            let refusal = messages(&requests[3]).iter().map(Value::to_string).collect::<String>();
+            assert!(refusal.contains("not accepted yet") && refusal.contains("`false`"), "{refusal}");
+        }
+    }
 }
 
 // Requirement: 7.11

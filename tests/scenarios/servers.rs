@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, ServerQuirk, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, write};
+use crate::harness::{World, actor, bash, done, plan, task, turn, write};
 
 fn turns() -> [Reply; 3] {
     [Reply::json(plan(&[actor("a", "write out.txt", &[])])), write("out.txt", "out\n"), done("out.txt is written")]
@@ -79,6 +79,57 @@ fn a_server_that_never_recovers_is_no_model_and_the_run_waits_for_it() {
             assert_eq!(world.read("out.txt"), "out\n", "{name} {mode}");
         }
     }
+}
+
+const PLAN: [&str; 9] = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "json"];
+
+fn overloaded() -> Reply {
+    Reply::status(503, json!({"error": {"message": "overloaded"}}), [("retry-after", "0")])
+}
+
+/// The resumed run repeats the request that was not answered, and nothing before it. Work in a private folder is merged only at its end.
+#[test]
+fn an_actor_goes_on_after_an_outage() {
+    for isolation in ["shared", "worktree"] {
+        let script = Script::new()
+            .on(When::tools().and_turn(0), [bash("echo once >> log")])
+            .once(When::tools().and_turn(1), [overloaded(), overloaded()])
+            .on(When::tools().and_turn(1), [done("logged")]);
+        let mut world = World::with(script).settings("[models.default]\nmodel = \"m\"\nmax_retries = 1\n");
+        world.set("AIME__RUN__ISOLATION", isolation);
+        world.plan("plan.json", &plan(&[actor("a", "LOG it", &[])]));
+        let ended = world.aime(PLAN).must(3);
+        assert_eq!(task(&ended.json(), "a")["status"], "pending", "{ended}");
+        assert_eq!(world.exists("log"), isolation == "shared", "{ended}");
+        let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
+        assert_eq!(task(&ended.json(), "a")["summary"], "logged", "{ended}");
+        assert_eq!(world.read("log"), "once\n", "{ended}");
+        let requests = world.server().requests();
+        assert_eq!(requests.iter().map(turn).collect::<Vec<_>>(), [0, 1, 1, 1], "{ended}");
+        assert_eq!(requests[2]["messages"], requests[3]["messages"], "the conversation is the same one");
+        assert_eq!(world.server().unmatched(), Vec::<String>::new());
+    }
+}
+
+/// Both actors lose their model at the same moment, so that the run may hear of one of them only.
+#[test]
+fn two_actors_go_on_after_an_outage() {
+    let of = |part: &str, turn: usize| When::tools().and_contains(part).and_turn(turn);
+    let script = Script::new()
+        .on(of("A-PART", 0), [bash("echo a >> log-of-a")])
+        .on(of("B-PART", 0), [bash("echo b >> log-of-b")])
+        .once(When::tools().and_turn(1), [overloaded().after_waiting(2), overloaded().after_waiting(2)])
+        .on(When::tools().and_turn(1), [done("logged")])
+        .on(When::plain(), [Reply::text("Both logs are there.")]);
+    let world = World::with(script).settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n").in_one_folder();
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[])]));
+    world.aime(PLAN).must(3);
+    let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
+    assert_eq!(ended.json()["answer"], "Both logs are there.", "{ended}");
+    assert_eq!((world.read("log-of-a"), world.read("log-of-b")), ("a\n".to_owned(), "b\n".to_owned()), "{ended}");
+    let turns: Vec<usize> = world.actor_requests("-PART").iter().map(turn).collect();
+    let count = |wanted: usize| turns.iter().filter(|turn| **turn == wanted).count();
+    assert_eq!((count(0), count(1), turns.len()), (2, 4, 6), "{ended}");
 }
 
 #[test]
@@ -241,7 +292,7 @@ fn a_call_written_as_text_is_a_call() {
 #[test]
 fn another_model_takes_over() {
     let script = Script::new()
-        .on(When::any().and_model("big"), [Reply::status(503, json!({"error": {"message": "overloaded"}}), [("retry-after", "0")])])
+        .on(When::any().and_model("big"), [overloaded()])
         .on(When::tools().and_model("small").and_turn(0), [write("out.txt", "out\n")])
         .on(When::tools().and_model("small"), [done("out.txt is written")]);
     let world = World::with(script)

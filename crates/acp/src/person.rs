@@ -13,6 +13,7 @@ use agent_client_protocol::{
     },
 };
 use aime_orchestrator::{HumanChannel, HumanQuestion};
+use aime_progress_management::Question;
 use futures::future::BoxFuture;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -63,12 +64,13 @@ impl ClientChannel {
 
     /// Asks by a form with one field. If the person declines, the run waits, and the next prompt answers.
     async fn answer(&self, question: &HumanQuestion) -> Option<String> {
-        let field = StringPropertySchema::new().title("Answer".to_owned()).min_length(1);
-        let form = ElicitationSchema::new().property(ANSWER, field, true);
+        let needs_words = !Question::takes_empty_answer(&question.kind);
+        let field = StringPropertySchema::new().title("Answer".to_owned()).min_length(needs_words.then_some(1_u32));
+        let form = ElicitationSchema::new().property(ANSWER, field, needs_words);
         let mode = ElicitationFormMode::new(ElicitationSessionScope::new(self.session.clone()), form);
         let asked = self.client.send_request(CreateElicitationRequest::new(mode, question.text.to_string())).block_task().await;
         match asked.map(|response| response.action) {
-            Ok(ElicitationAction::Accept(accepted)) => answer_of(accepted),
+            Ok(ElicitationAction::Accept(accepted)) => answer_of(accepted, needs_words),
             Ok(_) => None,
             Err(error) => {
                 tracing::info!(%error, "the client does not show a form: the run waits for an answer");
@@ -78,10 +80,12 @@ impl ClientChannel {
     }
 }
 
-/// Returns the text of an accepted form.
-fn answer_of(ElicitationAcceptAction { content, .. }: ElicitationAcceptAction) -> Option<String> {
-    match content?.remove(ANSWER)? {
-        ElicitationContentValue::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
-        _ => None,
-    }
+/// Returns the text of an accepted form. A form may leave out a field that needs no words.
+fn answer_of(ElicitationAcceptAction { content, .. }: ElicitationAcceptAction, needs_words: bool) -> Option<String> {
+    let text = match content.and_then(|mut content| content.remove(ANSWER)) {
+        Some(ElicitationContentValue::String(text)) => text,
+        Some(_) => return None,
+        None => String::new(),
+    };
+    Some(text).filter(|text| !needs_words || !text.trim().is_empty())
 }

@@ -15,7 +15,7 @@ const MAX_PROMPT_BYTES: usize = 100_000;
 /// A prompt as aime takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prompt {
-    /// Text of the prompt.
+    /// Text of the prompt; may be empty.
     pub(crate) text: String,
     /// Images of the prompt.
     pub(crate) images: Vec<Image>,
@@ -43,11 +43,10 @@ impl Prompt {
         if images.len() > MAX_GOAL_IMAGES {
             return Err(Refusal::Invalid(format!("the prompt has {} images; a goal takes at most {MAX_GOAL_IMAGES}", images.len())));
         }
-        match text.trim() {
-            "" => Err(Refusal::Invalid("the prompt is empty".to_owned())),
-            _ if text.len() > MAX_PROMPT_BYTES => Err(Refusal::Invalid(format!("the prompt is longer than {MAX_PROMPT_BYTES} bytes"))),
-            trimmed => Ok(Self { text: trimmed.to_owned(), images }),
+        if text.len() > MAX_PROMPT_BYTES {
+            return Err(Refusal::Invalid(format!("the prompt is longer than {MAX_PROMPT_BYTES} bytes")));
         }
+        Ok(Self { text: text.trim().to_owned(), images })
     }
 }
 
@@ -104,12 +103,11 @@ mod tests {
             (vec![say("mend "), link("file:///project/a.rs#L3:7")], Ok("mend `a.rs` (L3:7)")),
             (vec![say("see "), link("file:///etc/100%")], Ok("see `/etc/100%`")),
             (vec![say("see "), link("https://example.org/a")], Ok("see https://example.org/a")),
-            (vec![say(" ")], Err("empty")),
-            (vec![], Err("empty")),
+            (vec![say(" ")], Ok("")),
+            (vec![], Ok("")),
             (vec![say(&"x".repeat(MAX_PROMPT_BYTES + 1))], Err("longer")),
             (vec![say("what is"), image("aGk=")], Err("no. 1 is not a PNG, JPEG, GIF or WebP image")),
             (vec![say("what is"), image("?")], Err("no. 1 is not written in base64")),
-            (vec![image(GIF)], Err("empty")),
             (iter::once(say("what is")).chain(iter::repeat_n(image(GIF), 21)).collect(), Err("has 21 images")),
         ] {
             match (Prompt::of(&prompt, folder), expected) {

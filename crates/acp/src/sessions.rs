@@ -111,9 +111,12 @@ impl Sessions {
         Err(unknown(&id))
     }
 
-    /// Takes the next turn of a session.
+    /// Takes the next turn of an open session.
     pub(crate) fn take_turn(&self, id: &SessionId) -> Result<SessionTurn, Error> {
-        self.of(id)?.take_turn()
+        // With the lock held, a session that is closed at the same time is either unknown here, or its end stops this turn.
+        let open = locked(&self.open);
+        let session = open.get(&*id.0).cloned().ok_or_else(|| unknown(id))?;
+        session.take_turn()
     }
 
     /// Returns the sessions of a folder, or of those that are open.

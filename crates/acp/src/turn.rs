@@ -5,7 +5,7 @@ mod tests;
 
 use agent_client_protocol::v1::schema::StopReason;
 use aime_orchestrator::{FailureCode, NextStep, RunFailure, RunResult, RunView};
-use aime_progress_management::{QuestionId, RunId};
+use aime_progress_management::{Question, QuestionId, RunId};
 
 use crate::{KnownRun, Refusal, SessionChoices, Work, prompt::Prompt};
 
@@ -17,7 +17,12 @@ pub enum Next {
     /// The prompt is the next goal of the last run, which has ended and whose lead remembers what was said.
     Continue,
     /// The prompt answers a question of the last run, which continues.
-    Answer(QuestionId),
+    Answer {
+        /// The question.
+        question: QuestionId,
+        /// Kind of the question.
+        kind: String,
+    },
     /// The prompt is a message to the last run, which was stopped, was cut off or had used up a quota, and continues.
     Say,
 }
@@ -45,7 +50,7 @@ pub fn next(last: Option<&RunView>, chosen: SessionChoices) -> Next {
     }
     if waits {
         let asked = last.state.questions.iter().find(|question| question.answer.is_none());
-        return asked.map_or(Next::Say, |question| Next::Answer(question.id.clone()));
+        return asked.map_or(Next::Say, |asked| Next::Answer { question: asked.id.clone(), kind: asked.kind.clone() });
     }
     match failure {
         Some(failure) if failure.code == FailureCode::BoundReached && !awaits_quota(failure) => Next::Start,
@@ -59,15 +64,19 @@ fn awaits_quota(failure: &RunFailure) -> bool {
 }
 
 impl Next {
-    /// Returns the work for a prompt. Only a goal takes images.
+    /// Returns the work for a prompt. Only a goal takes images, and only the answer to some questions needs no text.
     pub(crate) fn with(self, Prompt { text, images }: Prompt, chosen: SessionChoices) -> Result<Work, Refusal> {
+        let needs_text = !matches!(&self, Self::Answer { kind, .. } if Question::takes_empty_answer(kind));
+        if needs_text && text.is_empty() {
+            return Err(Refusal::Invalid("the prompt is empty".to_owned()));
+        }
         match self {
             Self::Start => Ok(Work::Start { goal: text, images, chosen }),
             _ if !images.is_empty() => {
                 Err(Refusal::Invalid("images can be given with a new goal only: put the file into the folder, and name it".to_owned()))
             }
             Self::Continue => Ok(Work::Continue { goal: text }),
-            Self::Answer(question) => Ok(Work::Answer { question, text }),
+            Self::Answer { question, .. } => Ok(Work::Answer { question, text }),
             Self::Say => Ok(Work::Say { text }),
         }
     }

@@ -20,7 +20,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_llm::{Message, ToolDefinition};
-use aime_progress_management::{Conclusion, Origin, ProgressEvent, TodoItem};
+use aime_progress_management::{Conclusion, FailureCause, Origin, ProgressEvent, TodoItem};
 use aime_tools::{SeenFiles, ToolRouter, ToolSpec};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,8 @@ use crate::{
 ///
 /// The machine is pure. Its only input are [`ActorFact`]s; it answers with [`ActorEffect`]s and the progress events of its task. Effect ids
 /// are `TASK/EXECUTION/REQUEST` for the model and `TASK/EXECUTION/REQUEST/CALL` for tools. The output is the [`Conclusion`] of the task. A
-/// stopped actor concludes with the outcome `Interrupted` and continues after [`ActorFact::Resumed`].
+/// stopped actor concludes with the outcome `Interrupted`, and one whose model cannot be used with the cause `Model`: both continue after
+/// [`ActorFact::Resumed`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActorMachine {
     input: ActorInput,
@@ -172,6 +173,8 @@ impl Machine for ActorMachine {
         } else if let ActorFact::Forked {} = fact {
             self.is_forked = true;
             return None;
+        } else if let ActorFact::Resumed {} = fact {
+            self.resume(at, out);
         } else if self.conclusion.is_none() {
             match fact {
                 ActorFact::ModelAnswered { id, answer, duration_ms } => {
@@ -185,11 +188,7 @@ impl Machine for ActorMachine {
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
-                ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } | ActorFact::Forked {} => {}
-                ActorFact::Resumed {} => {
-                    self.note_ended_processes();
-                    self.resume(at, out);
-                }
+                ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } | ActorFact::Forked {} | ActorFact::Resumed {} => {}
             }
         }
         self.output()
@@ -342,9 +341,17 @@ impl ActorMachine {
         self.rest_if_still();
     }
 
-    /// Continues after a stop. For an actor that was not stopped this does nothing, because the host issues its open effects again.
+    /// Continues after a stop, or after a failure of the model. An actor that has ended otherwise stays as it was. After a crash it needs
+    /// no new effects, because the host issues its open ones again.
     fn resume(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
-        if self.stopping.take().is_none() {
+        // A wake continues the lead.
+        let lacked_model = |ended: &mut Conclusion| ended.cause == Some(FailureCause::Model);
+        let goes_on = self.leads().is_none() && self.conclusion.take_if(lacked_model).is_some();
+        if self.conclusion.is_some() {
+            return;
+        }
+        self.note_ended_processes();
+        if self.stopping.take().is_none() && !goes_on {
             return;
         }
         if self.status == ActorStatus::Resting {

@@ -8,7 +8,7 @@ use agent_client_protocol::{
         ConnectionTo,
         schema::{
             ContentBlock, ImageContent, LoadSessionRequest, NewSessionRequest, PromptRequest, PromptResponse, SessionId, SessionUpdate,
-            TerminalId, ToolCallStatus, ToolCallUpdate,
+            StopReason, TerminalId, ToolCallStatus, ToolCallUpdate,
         },
     },
 };
@@ -252,7 +252,10 @@ impl Session {
                     if let Ok(PromptResponse { usage: Some(usage), .. }) = &ended {
                         *self.tokens.get_or_insert_default() += tokens_of(usage);
                     }
-                    if ended.is_ok() && !self.queued.is_empty() {
+                    // After a limit or a refusal the agent has not done the task, whatever it answers to the next prompt. A turn that
+                    // aime has cancelled goes on with it.
+                    let may_go_on = matches!(&ended, Ok(PromptResponse { stop_reason: StopReason::EndTurn | StopReason::Cancelled, .. }));
+                    if may_go_on && !self.queued.is_empty() {
                         self.prompt();
                         continue;
                     }

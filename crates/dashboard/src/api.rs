@@ -36,7 +36,7 @@ impl MessageBody {
         let text = self.text.trim().to_owned();
         let task = self.task.filter(|task| !task.is_empty());
         match name {
-            "answer" | "tell" | "continue" if text.is_empty() => Err(refusal(Problem::Refused, "there is no text")),
+            "tell" | "continue" if text.is_empty() => Err(refusal(Problem::Refused, "there is no text")),
             "answer" => Ok(Act::Answer { question: self.question, text, resume: self.resume }),
             "tell" => Ok(Act::Tell { task, text }),
             "pause" => Ok(Act::Pause),

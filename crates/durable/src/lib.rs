@@ -10,6 +10,7 @@ mod host;
 #[cfg(feature = "journal")]
 mod journal;
 mod machine;
+mod run_folder;
 #[cfg(feature = "journal")]
 pub mod sqlite;
 
@@ -29,3 +30,4 @@ pub use journal::{
     SnapshotRecord, StreamWriter,
 };
 pub use machine::{EffectId, Issue, Machine, Order, Outbox, Reason, UnixMillis};
+pub use run_folder::{run_folder, runs_folder};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aime_actor_factory::ProfileCatalog;
 use aime_durable::Journal;
-use aime_dynamic_planner::{PlanChecker, parse_patch, parse_plan, read_categories};
+use aime_dynamic_planner::{PlanChecker, parse_patch, parse_plan, progress::Plan, read_categories};
 use aime_llm::{
     ChatModel, ChatRequest, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, Transport, TransportResponse,
     calls_in_text, coerce_to_schema, read_arguments, read_json,
@@ -149,8 +149,9 @@ pub fn plan(input: &[u8]) {
 /// A patch: what was read is read again.
 pub fn patch(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    if let Ok(parsed) = parse_patch(&text) {
-        let again = serde_json::to_string(&parsed.patch).ok().map(|text| parse_patch(&text));
+    let plan = Plan::new("", Vec::new());
+    if let Ok(parsed) = parse_patch(&text, &plan) {
+        let again = serde_json::to_string(&parsed.patch).ok().map(|text| parse_patch(&text, &plan));
         assert!(matches!(again, Some(Ok(_))), "a patch that was read is not read again: {again:?}");
     }
 }

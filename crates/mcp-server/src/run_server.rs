@@ -113,7 +113,7 @@ struct RunParameters {
 struct AnswerParameters {
     /// The run
     run_id: String,
-    /// Answer to the run's first open question; `yes`, `always` or `no` if it asks for consent
+    /// Answer to the run's first open question; `yes`, `always` or `no` if it asks for consent; may be empty if the kind is `blocked` or `escalation`
     text: String,
     /// True, the default, to wait for the end of the run
     wait: Option<bool>,
@@ -336,7 +336,8 @@ async fn progress(offered: &Arc<RunServer>, parameters: OneRun, _: ToolContext) 
 }
 
 async fn answer(offered: &Arc<RunServer>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
-    let text = text_of("text", parameters.text)?;
+    // The run knows whether its question needs words.
+    let text = if parameters.text.trim().is_empty() { String::new() } else { text_of("text", parameters.text)? };
     let wait = parameters.wait.unwrap_or(true);
     let run = offered.runs.find(&parameters.run_id).map_err(failed)?;
     let AnswerReceipt { question, .. } = offered.runs.answer(&run, None, text).await.map_err(failed)?;

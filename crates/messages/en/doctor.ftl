@@ -18,6 +18,7 @@ thing-memory = memory
 thing-knowledge = knowledge
 thing-sandbox = sandbox
 thing-tool = tool
+thing-private-folders = private folders
 thing-server = MCP server
 thing-model = model
 thing-file = file

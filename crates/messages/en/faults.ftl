@@ -57,8 +57,12 @@ follow-up-no-plan = it never had a plan
 no-follow-up-hint = `aime resume {$run}` finishes a stopped run, which can be continued then; otherwise start a new run
 no-temporary-folder = planning has no temporary folder
 no-temporary-folder-hint = make the folder in TMPDIR, or /tmp, writable
+empty-answer = the answer is empty, and this question needs words
 cannot-commit = the work cannot be committed: {$reason}
 cannot-commit-hint = begin a repository with `git init`, or run without --commit
+cannot-isolate = run.isolation is "worktree", but tasks cannot have private folders: {$reason}
+cannot-isolate-hint = install git 2.38 or later, or set run.isolation = "auto": without git, tasks that may write take turns in the working folder
+cannot-isolate-begun-hint = install git 2.38 or later: a run keeps the isolation with which it began
 unreplayable = run {$run} cannot be replayed: {$reason}
 port-taken = nothing can listen on 127.0.0.1:{$port}: {$error}
 port-taken-hint = choose another port with --port, or leave --port out to get a free one

@@ -56,6 +56,7 @@ typed-engine = write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE
 typed-serve = write some of {$names}
 typed-commands-here = the commands here are {$names}
 typed-quote = put the goal in quotes: aime run "…"
+typed-hyphen = write -- between the options and a text that begins with a hyphen: -- "- …"
 typed-goal = write `run` before a goal: aime run "…"
 
 # Texts of commands and options, line by line, as in the sources.

@@ -164,6 +164,7 @@ did-changed = changed
 did-deleted = deleted
 did-put-back = put back as it was
 did-not-put-back = not approved, and not put back
+did-not-watched = not watched as a whole
 did-blocked = blocked
 did-failed = failed
 

@@ -18,6 +18,7 @@ thing-memory = 记忆
 thing-knowledge = 知识
 thing-sandbox = 沙箱
 thing-tool = 工具
+thing-private-folders = 私有文件夹
 thing-server = MCP 服务器
 thing-model = 模型
 thing-file = 文件

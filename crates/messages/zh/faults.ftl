@@ -51,8 +51,12 @@ follow-up-no-plan = 它从来没有计划
 no-follow-up-hint = 用 `aime resume {$run}` 把被停止的运行做完，之后才能接着做；否则请开始新的运行
 no-temporary-folder = 规划没有可用的临时文件夹
 no-temporary-folder-hint = 让 TMPDIR 指定的文件夹（或 /tmp）可写
+empty-answer = 回答是空的，而这个问题需要文字
 cannot-commit = 无法提交工作成果：{$reason}
 cannot-commit-hint = 用 `git init` 建立仓库，或者不用 --commit 运行
+cannot-isolate = run.isolation 是 "worktree"，但任务无法拥有私有文件夹：{$reason}
+cannot-isolate-hint = 安装 git 2.38 或更新的版本，或设置 run.isolation = "auto"：没有 git 时，会写文件的任务在工作文件夹中轮流执行
+cannot-isolate-begun-hint = 安装 git 2.38 或更新的版本：运行保持开始时的隔离方式
 unreplayable = 运行 {$run} 无法重放：{$reason}
 port-taken = 无法监听 127.0.0.1:{$port}：{$error}
 port-taken-hint = 用 --port 指定另一个端口，或省略 --port 使用空闲端口

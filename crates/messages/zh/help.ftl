@@ -56,6 +56,7 @@ typed-engine = 请写 temporal://主机:端口 或 temporal://主机:端口/命�
 typed-serve = 请写其中一些：{$names}
 typed-commands-here = 这里的命令有 {$names}
 typed-quote = 请给目标加上引号：aime run "…"
+typed-hyphen = 文字以连字符开头时，请在选项和它之间写 --：-- "- …"
 typed-goal = 目标写在 `run` 之后：aime run "…"
 
 # 命令和选项的说明，逐行对应源代码中的英文。

@@ -104,6 +104,7 @@ did-changed = 修改
 did-deleted = 删除
 did-put-back = 已恢复原状
 did-not-put-back = 未获批准，且无法恢复
+did-not-watched = 未能全部监视
 did-blocked = 阻止
 did-failed = 失败
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use aime_actor_factory::ActorMachine;
-use aime_durable::{Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
+use aime_durable::{Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis, run_folder};
 use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, TimedEvent, fold, read_snapshot, write_snapshot};
 use aime_work_tree::PrivateFolders;
@@ -121,7 +121,7 @@ pub async fn check_run(
     // Checked before the lock is taken: a run that does not exist leaves no lock file, and the lock keeps the checked
     // parts from changing.
     drop(load_begun_run(journal, run)?);
-    let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
+    let _lock = RunLock::take(&run_folder(keep, run.as_str()).join("lock"))?;
     let mut checking = Checking { journal, run, repair, findings: Vec::new() };
     let actors = checking.actors().await?;
     let events = match load_begun_run(journal, run)? {
@@ -137,7 +137,7 @@ pub async fn check_run(
     };
     checking.file()?;
     checking.undo(keep);
-    checking.folder(&keep.join("runs").join(run.as_str()));
+    checking.folder(&run_folder(keep, run.as_str()));
     Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events, actors, findings: checking.findings })
 }
 

@@ -2,7 +2,7 @@
 
 use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput};
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
-use aime_progress_management::{Outcome, PlanId, ProgressEvent, ProgressState, RunId, TimedEvent, fold};
+use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, TimedEvent, fold};
 
 use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 
@@ -99,7 +99,7 @@ async fn copy_actor(
     let mut facts = loaded.facts.get(..known).unwrap_or_default().to_vec();
     let goes_on = match replay::<ActorMachine>(&input, &facts).output {
         None => true,
-        Some(ActorOutput::Ended(conclusion)) => conclusion.outcome == Outcome::Interrupted,
+        Some(ActorOutput::Ended(conclusion)) => conclusion.can_continue(),
         Some(_) => false,
     };
     if goes_on {

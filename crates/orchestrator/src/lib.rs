@@ -62,6 +62,8 @@ pub use {
     aime_progress_management as progress, aime_sandbox as sandbox, aime_tools as tools, aime_undo as undo,
 };
 
+pub use aime_work_tree::git_version;
+
 pub use brief::{ActorBrief, ActorContinuation};
 
 pub use builder::{BuildError, OrchestratorBuilder};

@@ -5,7 +5,7 @@ mod plan;
 
 use std::{collections::BTreeSet, io, path::PathBuf, sync::Arc};
 
-use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
+use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock, run_folder};
 use aime_messages::{Message, message};
 use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
 use aime_tools::{Executor, PermissionRules, Trust, credential_files_in, learn_secrets_of};
@@ -20,7 +20,7 @@ use crate::{
     messages::MessageChannel,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
-    runner::{commit::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans},
+    runner::{commit::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans, private::cannot_isolate},
     snapshots::SnapshotsDue,
     undelivered_reports::{cost_of, undelivered_reports},
 };
@@ -73,6 +73,14 @@ pub enum OrchestratorError {
     CannotCommit {
         /// Reason.
         why: Message,
+    },
+    /// The settings require private folders for the tasks of the run, and these cannot be made here.
+    #[error("tasks cannot have private folders: {why}")]
+    CannotIsolate {
+        /// Reason.
+        why: Message,
+        /// True if the run has begun, and so keeps its settings.
+        has_begun: bool,
     },
     /// Planning has no place for the conversation of the lead.
     #[error("planning has no temporary folder")]
@@ -181,6 +189,7 @@ impl Orchestrator {
                 return Err(OrchestratorError::CannotCommit { why });
             }
         }
+        self.check_isolation(&input.settings, false).await?;
         let new = NewRun {
             id: run.as_str(),
             at,
@@ -345,6 +354,10 @@ impl Orchestrator {
             let found: Vec<String> = view.inconsistencies.iter().map(ToString::to_string).collect();
             return Err(OrchestratorError::Unreplayable { run: run.to_string(), reason: found.join("; ") });
         }
+        let is_work_ahead = !view.is_over && !matches!(first, RunFact::CancelRequested { .. });
+        if is_work_ahead || follows_up {
+            self.check_isolation(&view.input.settings, true).await?;
+        }
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
         // A run that was cut off just before its end reaches it by continuing.
@@ -409,6 +422,14 @@ impl Orchestrator {
         Ok(result)
     }
 
+    /// Fails if every task would fail, because it cannot have the private folder that the settings require.
+    async fn check_isolation(&self, settings: &RunSettings, has_begun: bool) -> Result<(), OrchestratorError> {
+        match cannot_isolate(&self.parts, settings).await {
+            Some(why) => Err(OrchestratorError::CannotIsolate { why, has_begun }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the sources of the texts that every prompt contains. Even a file name may contain instructions.
     fn first_origins(&self) -> Vec<Origin> {
         let listed = self
@@ -425,6 +446,6 @@ impl Orchestrator {
     }
 
     fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.parts.keep.join("runs").join(run.as_str())
+        run_folder(&self.parts.keep, run.as_str())
     }
 }

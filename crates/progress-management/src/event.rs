@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, HookAction, MergeConflict, ModelCost, Origin, Owner, Plan, PlanId,
-    ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, FileChangeKind, HookAction, MergeConflict, ModelCost, Origin,
+    Owner, Plan, PlanId, ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event document.
@@ -496,6 +496,15 @@ impl ProgressEvent {
     /// Returns the first event of a run without images.
     pub fn run_started(plan_id: PlanId, goal: impl Into<String>) -> Self {
         Self::RunStarted { plan_id, goal: goal.into(), images: Vec::new() }
+    }
+
+    /// Returns the change of a file that the event reports. `None` for a place that was not watched as a whole, which may be unchanged.
+    #[must_use]
+    pub fn file_change(&self) -> Option<&FileChange> {
+        match self {
+            Self::FileChanged(change) if change.did != FileChangeKind::NotWatched => Some(change),
+            _ => None,
+        }
     }
 
     /// Returns the `type` member of the event: its kind in one snake_case word.

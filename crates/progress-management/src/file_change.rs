@@ -19,6 +19,8 @@ pub enum FileChangeKind {
     PutBack,
     /// Such a change could not be put back.
     NotPutBack,
+    /// Too many paths are to be watched, so changes of files that are executed later may be missed at this path or below it.
+    NotWatched,
 }
 
 impl FileChangeKind {
@@ -31,6 +33,7 @@ impl FileChangeKind {
             Self::Deleted => "deleted",
             Self::PutBack => "put_back",
             Self::NotPutBack => "not_put_back",
+            Self::NotWatched => "not_watched",
         }
     }
 }

@@ -52,6 +52,14 @@ pub struct Question {
     pub answer: Option<String>,
 }
 
+impl Question {
+    /// Returns true if a person may answer a question of this kind without words. The run then goes on.
+    #[must_use]
+    pub fn takes_empty_answer(kind: &str) -> bool {
+        matches!(kind, "blocked" | "escalation")
+    }
+}
+
 /// A criterion that a patch replaced because evidence shows that it was wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmendedCriterion {

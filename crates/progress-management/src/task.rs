@@ -258,4 +258,10 @@ impl Conclusion {
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or(&self.summary)
     }
+
+    /// Returns true if the actor of the attempt can continue its conversation: it was stopped, or its model could not be used.
+    #[must_use]
+    pub fn can_continue(&self) -> bool {
+        self.outcome == Outcome::Interrupted || self.cause == Some(FailureCause::Model)
+    }
 }

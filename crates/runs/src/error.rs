@@ -129,6 +129,10 @@ impl From<OrchestratorError> for RunsError {
             }
             OrchestratorError::NoFollowUp { run, .. } => (ErrorKind::Usage, Some(Hint::ResumeOrStart(run.clone()))),
             OrchestratorError::CannotCommit { .. } => (ErrorKind::Usage, Some(Hint::MakeRepository)),
+            OrchestratorError::CannotIsolate { has_begun: false, .. } => (ErrorKind::Usage, Some(message!("cannot-isolate-hint").into())),
+            OrchestratorError::CannotIsolate { has_begun: true, .. } => {
+                (ErrorKind::Usage, Some(message!("cannot-isolate-begun-hint").into()))
+            }
             OrchestratorError::NoTemporaryFolder(_) => (ErrorKind::Usage, Some(message!("no-temporary-folder-hint").into())),
             OrchestratorError::SecretName => (ErrorKind::Usage, Some(Hint::OtherId)),
             OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(Hint::AwaitOrPause)),
@@ -164,6 +168,7 @@ fn described(error: &OrchestratorError) -> Message {
         OrchestratorError::NoFollowUp { run, why } => message!("no-follow-up", run, reason = why),
         OrchestratorError::SecretName => message!("run-secret"),
         OrchestratorError::CannotCommit { why } => message!("cannot-commit", reason = why),
+        OrchestratorError::CannotIsolate { why, .. } => message!("cannot-isolate", reason = why),
         OrchestratorError::NoTemporaryFolder(_) => message!("no-temporary-folder"),
         OrchestratorError::Unreplayable { run, reason } => message!("unreplayable", run, reason = Message::text(reason)),
         OrchestratorError::Lock(LockError::Locked { path, pid: Some(pid) }) => message!("lock-held", file = path.display(), process = pid),

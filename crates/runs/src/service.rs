@@ -44,7 +44,7 @@ pub use self::{
 #[cfg(feature = "temporal")]
 pub(crate) use self::{
     inspect::matching,
-    people::{cancellable_task, no_open_question_error, not_driven_error, recipient},
+    people::{cancellable_task, no_open_question_error, not_driven_error, recipient, recorded_answer},
 };
 
 /// Time that runs have to stop when their caller ends. Their actors have ten seconds.

@@ -8,6 +8,7 @@ use std::{
     time::SystemTime,
 };
 
+use aime_durable::runs_folder;
 use aime_messages::message;
 
 use crate::{
@@ -55,7 +56,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new(data_folder: &Path) -> Self {
-        Self { runs: data_folder.join("runs"), root: data_folder.join("undo") }
+        Self { runs: runs_folder(data_folder), root: data_folder.join("undo") }
     }
 
     /// Returns the folder shared by all runs.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use aime_messages::{Describe, Message, message};
 use aime_sandbox::{FileError, ProcessEnd, ProcessError};
 
-use crate::NoCommit;
+use crate::{NoCommit, git::OLDEST};
 
 /// Reason why a state of a folder could not be recorded, transferred or merged.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +13,12 @@ pub enum WorkTreeError {
     /// `git` could not be run.
     #[error(transparent)]
     Process(#[from] ProcessError),
+    /// There is no `git` that is new enough to merge states.
+    #[error("{}", self.describe())]
+    GitVersion {
+        /// Version of the `git` that is there; `None` without one.
+        found: Option<String>,
+    },
     /// `git` failed.
     #[error("{}", self.describe())]
     Git {
@@ -103,8 +109,11 @@ pub enum WorkTreeError {
 
 impl Describe for WorkTreeError {
     fn describe(&self) -> Message {
+        let needed = || format!("{}.{}", OLDEST.0, OLDEST.1);
         match self {
             Self::Process(error) => error.describe(),
+            Self::GitVersion { found: Some(found) } => message!("git-too-old", found, needed = needed()),
+            Self::GitVersion { found: None } => message!("git-missing", needed = needed()),
             Self::Git { command, code, stderr } if stderr.is_empty() => message!("git-exit-code", command, code),
             Self::Git { command, stderr, .. } => message!("git-failed", command, error = stderr),
             Self::Killed { command, end: ProcessEnd::TimedOut } => message!("git-slow", command),

@@ -7,11 +7,13 @@ use std::{
     time::Duration,
 };
 
-use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
+use aime_sandbox::{Confinement, ProcessEnd, ProcessError, ProcessRequest, run};
 use tokio_util::sync::CancellationToken;
 
 use crate::WorkTreeError;
 
+/// Oldest version of `git` that merges states without a folder, as its first two numbers.
+pub(crate) const OLDEST: (u32, u32) = (2, 38);
 /// Time limit of one command.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum bytes of output that are read: mostly file names.
@@ -59,7 +61,35 @@ pub(crate) struct GitOutput {
     stderr: String,
 }
 
+/// Returns the version of `git` if it is new enough to merge states. `folder` is a folder that exists, `path` the `PATH` to find `git` on.
+///
+/// # Errors
+/// [`WorkTreeError::GitVersion`] if there is no `git`, or an older one.
+pub async fn git_version(folder: &Path, path: OsString) -> Result<String, WorkTreeError> {
+    let git = Git { repository: folder.to_owned(), folder: folder.to_owned(), path, index: None, user_settings: "/dev/null".into() };
+    git.checked_version().await
+}
+
 impl Git {
+    /// Returns the version of `git`, if it is new enough to merge states.
+    pub(crate) async fn checked_version(&self) -> Result<String, WorkTreeError> {
+        let output = match self.run_plain(vec!["version".into()], Vec::new()).await {
+            Err(WorkTreeError::Process(ProcessError::ProgramNotFound { .. })) => return Err(WorkTreeError::GitVersion { found: None }),
+            output => output?,
+        };
+        if output.code != 0 {
+            return Err(output.refused());
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        // Builds of vendors add words and numbers behind the version.
+        let version = text.trim_start_matches("git version ").split_whitespace().next().unwrap_or_default().to_owned();
+        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+        match (numbers.next(), numbers.next()) {
+            (Some(major), Some(minor)) if (major, minor) >= OLDEST => Ok(version),
+            _ => Err(WorkTreeError::GitVersion { found: Some(version) }),
+        }
+    }
+
     /// Runs a command that must succeed, and returns its output.
     pub(crate) async fn run_ok<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
         self.run_ok_with_input(arguments, Vec::new()).await

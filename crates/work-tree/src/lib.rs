@@ -20,6 +20,7 @@ pub use branch::{Content, NewBranch, OmissionReason};
 pub use commit::{Commit, NoCommit};
 pub use conflict::FileConflict;
 pub use error::WorkTreeError;
+pub use git::git_version;
 pub use history::{Blob, ChangedPath, Step, WorkHistory};
 pub use lock::{RepositoryLock, forget_repositories};
 pub use private::{Extras, FolderMerge, PrivateFolder, PrivateFolders, UnmergedFile};

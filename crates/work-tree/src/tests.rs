@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Commit, MergeResult, WorkTree, WorkTreeError, forget_repositories};
+use super::{Commit, MergeResult, WorkTree, WorkTreeError, forget_repositories, git_version};
 
 /// Two hosts, each with a folder and a repository.
 struct Hosts {
@@ -50,6 +50,36 @@ impl Hosts {
         self.there.import(&self.here.bundle(commit, known).await.unwrap(), commit).await.unwrap();
         self.there.check_out(commit, holder).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn only_a_git_that_can_merge_is_used() {
+    let root = tempfile::tempdir().unwrap();
+    let (git, output, folder, repository) =
+        (root.path().join("git"), root.path().join("output"), root.path().join("here"), root.path().join("here.git"));
+    fs::create_dir(&folder).unwrap();
+    let found = || git_version(&folder, root.path().into());
+    let missing = found().await.unwrap_err();
+    assert_eq!(missing.to_string(), "no git is found on PATH, and git 2.38 or later is needed");
+    fs::write(&git, format!("#!/bin/sh\nread -r line < '{}'\necho \"$line\"\n", output.display())).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    for (text, version, is_used) in [
+        ("git version 2.38.0", "2.38.0", true),
+        ("git version 2.39.5 (Apple Git-154)", "2.39.5", true),
+        ("git version 2.50.0.windows.1", "2.50.0.windows.1", true),
+        ("git version 3.0", "3.0", true),
+        ("git version 2.37.9", "2.37.9", false),
+        ("git version 1.40.0", "1.40.0", false),
+        ("git version unknown", "unknown", false),
+    ] {
+        fs::write(&output, format!("{text}\n")).unwrap();
+        let refused = format!("git {version} is installed, and git 2.38 or later is needed");
+        let expected = if is_used { Ok(version.to_owned()) } else { Err(refused) };
+        assert_eq!(found().await.map_err(|error| error.to_string()), expected, "{text}");
+    }
+    let opened = WorkTree::open(&folder, &repository, root.path().into()).await;
+    assert!(matches!(opened, Err(WorkTreeError::GitVersion { .. })), "{opened:?}");
+    assert!(!repository.exists());
 }
 
 #[tokio::test]

@@ -65,14 +65,15 @@ impl WorkTree {
     /// Opens a folder and its repository, which is created if needed. `path` is the `PATH` on which `git` is found.
     ///
     /// # Errors
-    /// [`WorkTreeError`] if the repository cannot be created, or if there is no `git` 2.38 or later.
+    /// [`WorkTreeError`] if the repository cannot be created; [`WorkTreeError::GitVersion`] if there is no `git` that is new enough.
     pub async fn open(folder: &Path, repository: &Path, path: OsString) -> Result<Self, WorkTreeError> {
-        create_folder(repository).await?;
         let user_settings = repository.join(USER_SETTINGS);
-        if !fs::read(&user_settings).await.is_ok_and(|found| found == ANY_OWNER.as_bytes()) {
-            write(&user_settings, ANY_OWNER).await?;
-        }
         let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None, user_settings };
+        git.checked_version().await?;
+        create_folder(repository).await?;
+        if !fs::read(&git.user_settings).await.is_ok_and(|found| found == ANY_OWNER.as_bytes()) {
+            write(&git.user_settings, ANY_OWNER).await?;
+        }
         // In an existing repository this completes an interrupted initialization.
         git.run_ok(&["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");

@@ -47,6 +47,26 @@ fn a_closed_session_is_resumed_without_a_replay() {
     editor.close();
 }
 
+/// The prompt comes too late, or the close ends its turn. The moment between the look-up of the session and the beginning of the turn is
+/// too short to be met surely in these tries.
+// Requirement: 8.26
+#[test]
+fn a_prompt_beside_a_close_does_not_go_on() {
+    let world = World::with(Script::new().on(When::tools(), [Reply::hang()]));
+    let editor = Editor::of(&world);
+    for _ in 0..20 {
+        let id = editor.direct(&world);
+        let closing = editor.send(CloseSessionRequest::new(id.clone()));
+        let turn = editor.send(PromptRequest::new(id, vec!["wait".into()]));
+        editor.within(closing.block_task()).unwrap();
+        match editor.within(turn.block_task()) {
+            Ok(ended) => assert_eq!(ended.stop_reason, StopReason::Cancelled),
+            Err(error) => assert_eq!(error.code, ErrorCode::RESOURCE_NOT_FOUND),
+        }
+    }
+    editor.close();
+}
+
 // Requirement: 8.26
 #[test]
 fn a_deleted_session_leaves_no_run() {
@@ -90,6 +110,27 @@ fn a_form_asks_where_the_editor_shows_forms() {
     assert!(shown.ends_with("painted blue twice"), "{shown}");
     assert!(crate::harness::messages_text(&world.server().requests()[1]).contains("blue"));
     assert_eq!(runs(&world), 1);
+    editor.close();
+}
+
+/// In a form or as the next prompt, an empty answer lets a blocked run go on.
+#[test]
+fn an_empty_answer_lets_a_blocked_run_go_on() {
+    let blocked = || Reply::call("terminate", json!({"status": "blocked", "message": "It is refused.", "needs": "a key in key.txt"}));
+    let world = World::with(Script::new().on(When::tools(), [blocked(), blocked(), done("uploaded")]));
+    let editor = Editor::filling(&world, &[""]);
+    let id = editor.direct(&world);
+    let refused = editor.prompt(&id, " ").unwrap_err();
+    assert!(refused.code == ErrorCode::INVALID_PARAMS && refused.message.contains("the prompt is empty"), "{refused:?}");
+    assert_eq!(editor.prompt(&id, "upload the report").unwrap(), StopReason::EndTurn);
+    let forms = editor.forms();
+    assert_eq!(forms.len(), 2, "the second one was declined");
+    let ElicitationMode::Form(form) = &forms[0].mode else { panic!("{:?}", forms[0]) };
+    assert_eq!(form.requested_schema.required, None);
+    assert_eq!(editor.prompt(&id, "").unwrap(), StopReason::EndTurn);
+    let shown = agent_text(&editor.updates(&id));
+    assert!(shown.ends_with("uploaded"), "{shown}");
+    assert_eq!((world.server().requests().len(), runs(&world)), (3, 1));
     editor.close();
 }
 

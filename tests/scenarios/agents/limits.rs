@@ -84,6 +84,31 @@ esac
     assert_eq!(result["usage_by"]["actors"]["input_tokens"], 2000, "of both turns: {result:#}");
 }
 
+/// A limit that ends a turn ends the task, even if a message of a person waits for the end of that turn.
+// Requirement: 4.41
+#[test]
+fn a_limit_ends_the_task_before_a_queued_prompt() {
+    let work = r#"
+touch began
+until [ -e told ]; do sleep 0.1; done
+tell '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Look"}'
+say "Half of it."
+stop=max_tokens
+"#;
+    let world = limited(work, "", "");
+    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
+    world.wait_for_file("began");
+    world.aime(["tell", "r", "--task", "a", "KEY-IS-HERE"]).must(0);
+    wait_until("the words are in the journal", || {
+        world.aime(["runs", "events", "r", "--output", "jsonl"]).events("evidence_added").len() == 1
+    });
+    world.file("told", "");
+    let ended = running.wait().must(1);
+    let failed = task(&ended.json(), "a").to_string();
+    assert!(failed.contains("helper reached its limit of tokens. Its last words: Half of it."), "{ended}");
+    assert_eq!(world.read("prompts").lines().count(), 1, "{ended}");
+}
+
 /// A command that prints is no silence, even if it runs for longer than the limit.
 // Requirement: 4.41
 #[test]

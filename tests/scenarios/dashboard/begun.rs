@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aime_scripted_server::{Script, When};
+use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
 use super::{Asked, DEADLINE};
@@ -96,6 +96,27 @@ fn settings_that_allow_everything_do_not_allow_it_here() {
     dashboard.answer(&run, &json!({"text": "no"}));
     assert_eq!(dashboard.wait_for_end(&run)["status"], "failed");
     assert!(!world.exists("log"));
+    dashboard.end();
+}
+
+/// A run that lacks something goes on with an empty answer; a question needs words.
+#[test]
+fn an_empty_answer_lets_a_blocked_run_go_on() {
+    let asks = Reply::call("ask_human", json!({"question": "Which report?"}));
+    let blocked = Reply::call("terminate", json!({"status": "blocked", "message": "It is refused.", "needs": "a key in key.txt"}));
+    let world = World::with(Script::new().on(When::tools(), [asks, blocked, done("uploaded")]));
+    let dashboard = Asked::start(&world);
+    let run = dashboard.begin(&json!({"goal": "upload the report", "mode": "direct"}));
+    let asked = dashboard.question(&run);
+    let (status, refused) = dashboard.answer(&run, &json!({"text": " ", "question": asked["id"]}));
+    assert_eq!(status, 409, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("this question needs words"), "{refused}");
+    assert_eq!(dashboard.answer(&run, &json!({"text": "the first", "question": asked["id"]})).0, 200);
+    wait_until("it is blocked", || dashboard.look(&run)["questions"][0]["kind"] == "blocked");
+    let asked = dashboard.question(&run);
+    assert_eq!(dashboard.answer(&run, &json!({"text": "", "question": asked["id"]})).0, 200);
+    let result = dashboard.wait_for_end(&run);
+    assert_eq!((&result["status"], &result["answer"]), (&json!("completed"), &json!("uploaded")), "{result}");
     dashboard.end();
 }
 

@@ -21,6 +21,11 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
     seen
 }
 
+/// Returns the effect of a prompt that answers a question of this kind.
+fn answer(kind: &str) -> Next {
+    Next::Answer { question: QuestionId::new("q").unwrap(), kind: kind.to_owned() }
+}
+
 /// Returns a run that was suspended by a bound, with this next step.
 fn bounded(next: NextStep) -> RunView {
     let mut seen = left(None, false, None);
@@ -34,7 +39,7 @@ fn bounded(next: NextStep) -> RunView {
 fn a_prompt_begins_answers_or_goes_on() {
     use FailureCode as C;
 
-    let answer = Next::Answer(QuestionId::new("q").unwrap());
+    let answer = answer("question");
     let mut unended = left(None, false, None);
     unended.output = None;
     for (last, expected) in [
@@ -62,7 +67,7 @@ fn a_prompt_begins_answers_or_goes_on() {
 /// A stricter mode must hold for what follows; a freer one holds from the next run on.
 #[test]
 fn a_freer_mode_leaves_an_answer_to_its_question() {
-    let answer = Next::Answer(QuestionId::new("q").unwrap());
+    let answer = answer("question");
     let mut waiting = left(Some(FailureCode::WaitingForHuman), false, Some("q"));
     for (approval, expected) in
         [(Approval::Edits, answer.clone()), (Approval::All, answer), (Approval::Ask, Next::Start), (Approval::ReadOnly, Next::Start)]
@@ -73,11 +78,28 @@ fn a_freer_mode_leaves_an_answer_to_its_question() {
     assert_eq!(next(Some(&waiting), SessionChoices { approval: Approval::All, mode: None }), Next::Start);
 }
 
+#[test]
+fn only_an_answer_may_be_empty() {
+    for (next, takes) in [
+        (Next::Start, false),
+        (Next::Continue, false),
+        (Next::Say, false),
+        (answer("question"), false),
+        (answer("approval"), false),
+        (answer("criterion"), false),
+        (answer("blocked"), true),
+        (answer("escalation"), true),
+    ] {
+        let prompt = Prompt { text: String::new(), images: Vec::new() };
+        assert_eq!(next.clone().with(prompt, SessionChoices::default()).is_ok(), takes, "{next:?}");
+    }
+}
+
 /// The journal keeps images of goals only.
 #[test]
 fn only_a_goal_takes_images() {
     let image = || aime_llm::Image::from_base64("a", "R0lGODlhBQADAAAAAA==").unwrap();
-    let answer = Next::Answer(QuestionId::new("q").unwrap());
+    let answer = answer("question");
     for (next, takes) in [(Next::Start, true), (Next::Continue, false), (answer, false), (Next::Say, false)] {
         let prompt = Prompt { text: "what is it?".to_owned(), images: vec![image()] };
         assert_eq!(next.clone().with(prompt, SessionChoices::default()).is_ok(), takes, "{next:?}");

@@ -98,8 +98,10 @@ impl ActorMachine {
 
     /// Ends the actor with an error and advice to a person on how to fix it.
     pub(super) fn fail_with_hint(&mut self, error: Message, hint: Option<Message>, cause: Option<FailureCause>) {
+        // An actor without a model becomes idle, as after a stop: it continues once the model can be used.
+        let step = if cause == Some(FailureCause::Model) { ActorStep::Stop } else { ActorStep::Fail };
         let failure = Conclusion { hint, ..self.failure(error, cause) };
-        self.end(ActorStep::Fail, failure);
+        self.end(step, failure);
     }
 
     /// Ends an actor that used up its steps: it becomes idle, and its task is not done.
@@ -125,7 +127,7 @@ impl ActorMachine {
         {
             *error = message!("actor-last-call", error = error.clone(), tool, why);
         }
-        let observed = self.last_result.take().filter(|_| conclusion.outcome == Outcome::Success);
+        let observed = if conclusion.outcome == Outcome::Success { self.last_result.take() } else { None };
         self.conclusion = Some(Conclusion { origins: self.origins.clone(), observed, ..conclusion });
     }
 }

@@ -157,8 +157,10 @@ pub enum ModelAnswer {
 pub enum ModelFault {
     /// The request exceeds the context window. The actor compacts its history once.
     ContextOverflow,
-    /// The model is unusable: unreachable, refused, without key, unknown, or failing at every try.
+    /// The model is unusable: unreachable, without key, unknown, or failing at every try.
     Unusable,
+    /// The server does not accept the request. If it accepted earlier ones, it objects to something in the conversation.
+    Refused,
     /// A limit of the run forbids the call.
     Bound,
     /// Any other error.
@@ -181,6 +183,7 @@ impl From<&ModelError> for ModelFault {
         match error {
             ModelError::ContextOverflow { .. } => Self::ContextOverflow,
             ModelError::NotRecorded { .. } | ModelError::Blocked { .. } => Self::Other,
+            _ if matches!(error.root(), ModelError::Refused { .. }) => Self::Refused,
             // The call was retried as often as allowed, so the model counts as unusable.
             _ => Self::Unusable,
         }

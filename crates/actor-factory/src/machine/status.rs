@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorStatus {
-    /// Not running: new, stopped, or out of steps.
+    /// Not running: new, stopped, out of steps, or without a usable model.
     Idle,
     /// Running: waits for the model.
     Thinking,
@@ -41,7 +41,7 @@ pub enum ActorStep {
     Fail,
     /// It used up its steps.
     Limit,
-    /// It was stopped.
+    /// It was stopped, or its model cannot be used.
     Stop,
     /// Its result was not accepted.
     Return,

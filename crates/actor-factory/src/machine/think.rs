@@ -148,8 +148,13 @@ impl ActorMachine {
             ModelAnswer::Response { response } => self.record_answer(at, response, estimated, duration_ms, out),
             ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if self.shrink(estimated, out) => self.next_step(at, out),
             ModelAnswer::Error { kind, text, hint } => {
-                let cause = (*kind == ModelFault::Unusable).then_some(FailureCause::Model);
-                self.fail_with_hint(text.clone(), hint.clone(), cause);
+                // A conversation that the server refuses is refused again, so another attempt begins a new one. The lead has only one.
+                let lacks_model = match kind {
+                    ModelFault::Unusable => true,
+                    ModelFault::Refused => self.steps == 0 || self.leads().is_some(),
+                    ModelFault::ContextOverflow | ModelFault::Bound | ModelFault::Other => false,
+                };
+                self.fail_with_hint(text.clone(), hint.clone(), lacks_model.then_some(FailureCause::Model));
             }
         }
     }

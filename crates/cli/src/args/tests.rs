@@ -140,9 +140,42 @@ fn a_text_may_begin_with_a_hyphen() {
     }
 }
 
+/// Returns the fault in arguments, with its tip.
+fn fault_in(arguments: &[&str]) -> clap::Error {
+    with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err(), arguments)
+}
+
+#[test]
+fn a_text_that_begins_with_a_hyphen_gets_a_tip() {
+    for arguments in [
+        &["run", "- fix a"][..],
+        &["run", "--mode", "auto", "- fix a"],
+        &["run", "--all tests"],
+        &["run", "--plan the work"],
+        &["run", "-fix a bug"],
+        &["plan", "- fix a"],
+        &["continue", "r", "- fix b"],
+        &["answer", "r", "- the second"],
+        &["tell", "r", "--all of it"],
+        &["tell", "r", "-fix all of it"],
+        &["memory", "search", "- the second"],
+    ] {
+        let message = fault_in(arguments).to_string();
+        let tip = "tip: write -- between the options and a text that begins with a hyphen: -- \"- …\"";
+        assert!(message.contains(tip) && !message.contains("similar"), "{message}");
+        let (text, options) = arguments.split_last().unwrap();
+        assert!(Cli::try_parse_from(["aime"].iter().chain(options).chain(&["--", *text])).is_ok(), "{arguments:?}");
+    }
+    // Here -- is of no use, or the fault is in another argument.
+    for arguments in [&["doctor", "- x"][..], &["- x"], &["resume", "r", "- x"], &["run", "-f", "--", "-fix a bug"]] {
+        let message = fault_in(arguments).to_string();
+        assert!(message.contains("unexpected argument") && !message.contains("begins with a hyphen"), "{message}");
+    }
+}
+
 #[test]
 fn missing_arguments_get_a_tip() {
-    let message = |arguments: &[&str]| with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err()).to_string();
+    let message = |arguments: &[&str]| fault_in(arguments).to_string();
     for arguments in [&["resume"][..], &["runs", "report"], &["runs", "show"], &["answer"]] {
         assert!(message(arguments).contains("tip: `last` is the newest run"), "{}", message(arguments));
     }
@@ -164,7 +197,7 @@ fn missing_arguments_get_a_tip() {
 fn arguments_of_another_build_name_its_feature() {
     let (engine, place) = (["run", "g", "--engine", "temporal://h:1"], ["run", "g", "--workspace", "x"]);
     for arguments in [&["worker"][..], &engine, &place, &["run", "g", "--git-handoff"]] {
-        let fault = with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err());
+        let fault = fault_in(arguments);
         let message = fault.to_string();
         assert!(message.contains("tip: this aime was built without it: build it with the feature `temporal`"), "{message}");
         assert!(!message.contains("similar") && !message.contains("-- --"), "{message}");
@@ -242,6 +275,7 @@ fn usage_errors_are_translated() {
         (&["list the TODO comments"], "没有命令 'list the TODO comments'", "提示：目标写在 `run` 之后"),
         (&["run", "--foo"], "不认识参数 '--foo'", "提示：要把 '--foo' 作为值，请写 '-- --foo'"),
         (&["run", "--modle", "x"], "不认识参数 '--modle'", "提示：有一个相近的参数：'--model'"),
+        (&["run", "- fix a"], "不认识参数 '- '", "提示：文字以连字符开头时，请在选项和它之间写 --"),
         (&["run", "g", "--mode", "fast"], "值 'fast' 对 '--mode <MODE>' 无效", "[可选：auto, direct, simple, complex, emergent]"),
         (&["run", "g", "--timeout", "abc"], "值 'abc' 对 '--timeout <TIME>' 无效：请写大于 0 的时间", "更多说明请用 '--help'。"),
         (&["run", "g", "--max-cost", "x"], "值 'x' 对 '--max-cost <USD>' 无效：请写大于 0 的美元数", ""),
@@ -256,7 +290,7 @@ fn usage_errors_are_translated() {
         (&["eval", "--settings", "x"], "值 'x' 对 '--settings <SETTINGS>' 无效：请写 NAME=FILE", ""),
     ] {
         let fault = Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err();
-        let message = in_language(Language::Chinese, || explained(&with_tip(fault)));
+        let message = in_language(Language::Chinese, || explained(&with_tip(fault, arguments)));
         assert!(message.starts_with(first) && message.contains(also), "{message}");
         let left: Vec<&str> = message.lines().filter(|line| line.starts_with("error") || line.contains("tip:")).collect();
         assert!(left.is_empty() && english(&message).is_empty(), "{message}");

@@ -25,13 +25,28 @@ fn takes_goal(fault: &Error) -> bool {
     usage.contains("[GOAL]") || usage.contains("<GOAL>")
 }
 
+/// Returns whether a fault is about a command that takes a text.
+fn takes_text(fault: &Error) -> bool {
+    takes_goal(fault) || usage(fault).contains("<TEXT>...")
+}
+
+/// Returns whether an unknown option is a text that begins with a hyphen, because no option has a space in it. Of `-text` clap names the
+/// first two characters alone.
+fn is_text(name: &str, arguments: impl IntoIterator<Item = impl AsRef<str>>) -> bool {
+    let is_short = name.starts_with('-') && !name.starts_with("--");
+    let has_space = |text: &str| text.contains(char::is_whitespace);
+    let mut options = arguments.into_iter().take_while(|argument| argument.as_ref() != "--");
+    name.starts_with('-') && has_space(name)
+        || is_short && options.any(|argument| argument.as_ref().starts_with(name) && has_space(argument.as_ref()))
+}
+
 /// Returns whether a fault is about `aime` itself and not about one of its commands.
 fn is_of_program(fault: &Error) -> bool {
     usage(fault).split("aime ").nth(1).is_some_and(|rest| rest.starts_with(['[', '<']))
 }
 
-/// Adds a tip to the fault, if there is one.
-pub(super) fn with_tip(mut fault: Error) -> Error {
+/// Adds a tip to the fault in the arguments, if there is one.
+pub(super) fn with_tip(mut fault: Error, arguments: impl IntoIterator<Item = impl AsRef<str>>) -> Error {
     #[cfg(not(feature = "temporal"))]
     if let Some(ContextValue::String(name)) = fault.get(ContextKind::InvalidSubcommand).or_else(|| fault.get(ContextKind::InvalidArg))
         && OF_TEMPORAL.split_whitespace().any(|known| known == name)
@@ -41,6 +56,7 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
         fault.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return fault;
     }
+    let is_text = takes_text(&fault) && fault.get(ContextKind::InvalidArg).is_some_and(|name| is_text(&name.to_string(), arguments));
     let tip = match (fault.kind(), fault.get(ContextKind::InvalidArg), fault.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)), _) if missing.iter().any(|name| name == "<RUN>") => {
             msg!("last-is-newest")
@@ -67,6 +83,13 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(name)), _) if takes_goal(&fault) && !name.starts_with('-') => {
             fault.remove(ContextKind::SuggestedArg);
             msg!("typed-quote")
+        }
+        (ErrorKind::UnknownArgument, ..) if is_text => {
+            // The usage shows the option that clap proposes.
+            if fault.remove(ContextKind::SuggestedArg).is_some() {
+                drop(fault.remove(ContextKind::Usage));
+            }
+            msg!("typed-hyphen")
         }
         (ErrorKind::UnknownArgument, Some(ContextValue::String(name)), _) => {
             let near = fault.get(ContextKind::SuggestedArg).map(ToString::to_string);

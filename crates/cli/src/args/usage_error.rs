@@ -16,7 +16,7 @@ use crate::{
 
 /// Prints the reason why no command runs: the requested help or version, or the fault in the arguments.
 pub(crate) fn print_usage_error(fault: clap::Error) {
-    let fault = &with_tip(fault);
+    let fault = &with_tip(fault, as_typed());
     if i18n::is_english() {
         // A closed pipe is no error.
         return drop(fault.print());

@@ -2,9 +2,10 @@
 
 mod models;
 
-use std::{env::consts::EXE_SUFFIX, path::Path};
+use std::{env::consts::EXE_SUFFIX, ffi::OsStr, path::Path};
 
 use aime_messages::{Describe, Message, message};
+use aime_orchestrator::{Isolation, git_version};
 use aime_runs::{ErrorKind, RunsError, Setup, config::HookConfig};
 use aime_sandbox::probe;
 use anstyle::Style;
@@ -90,6 +91,9 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
             Some(path) => good(&format!("tool {tool}"), path),
             None => absent(&format!("tool {tool}"), message!("program-absent", program), Some(message!("program-install", program))),
         }
+    }
+    if let Some(code) = check_private_folders(setup).await {
+        worst = if worst == 0 { code } else { worst };
     }
     #[cfg(feature = "mcp")]
     if let Some(code) = check_servers(setup).await? {
@@ -233,6 +237,25 @@ fn check_memory(setup: &Setup) -> Option<u8> {
         }
     }
     worst
+}
+
+/// Reports whether git can make private folders of tasks. Returns an exit code if it cannot, and the settings require them.
+async fn check_private_folders(setup: &Setup) -> Option<u8> {
+    let path = setup.clean_environment().get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let reason = match git_version(&setup.folder, path).await {
+        Ok(version) => {
+            good("private folders", format!("git {version}"));
+            return None;
+        }
+        Err(error) => error.describe(),
+    };
+    if setup.config.run.isolation == Isolation::Worktree {
+        let failure = Failure::usage(message!("cannot-isolate", reason));
+        broken("private folders", &failure, Some(message!("cannot-isolate-hint")));
+        return Some(failure.code);
+    }
+    absent("private folders", reason, Some(message!("program-install", program = "git")));
+    None
 }
 
 fn find_program(setup: &Setup, program: &str) -> Option<String> {

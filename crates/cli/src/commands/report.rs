@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_durable::run_folder;
 use aime_messages::{Message, message};
 use aime_progress_management::RunId;
 use aime_report::ReportView;
@@ -44,7 +45,7 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
 
 /// Returns the default path of a report.
 fn default_path(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
-    let folder = setup.data_folder().join("runs").join(run.as_str());
+    let folder = run_folder(&setup.data_folder(), run.as_str());
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("name-report")))?;
     Ok(folder.join(FILE))

@@ -2,7 +2,7 @@
 
 use aime_messages::Describe as _;
 use aime_orchestrator::{CriterionOutcome, RunOutput, RunResult, RunView};
-use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, ProgressEvent, RunId, Task, TaskId};
+use aime_progress_management::{ChangedMember, Edge, FileChange, PlanDiff, RunId, Task, TaskId};
 use aime_runs::{RunListing, RunService, outcome, state_of_version};
 use serde_json::{Value, json};
 
@@ -215,9 +215,7 @@ fn head(id: &str, text: &str) -> String {
 
 /// Lists the changes that file tools made, each with its lines, within a limit.
 fn file_changes(seen: &RunView) -> Vec<String> {
-    let changes =
-        seen.events.iter().filter_map(|event| if let ProgressEvent::FileChanged(change) = &event.event { Some(change) } else { None });
-    let changes: Vec<&FileChange> = changes.collect();
+    let changes: Vec<&FileChange> = seen.events.iter().filter_map(|event| event.event.file_change()).collect();
     let (mut lines, mut shown) = (Vec::new(), 0);
     for change in &changes {
         let text = describe_file_change(change);

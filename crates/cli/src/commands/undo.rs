@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aime_durable::RunLock;
+use aime_durable::{RunLock, run_folder};
 use aime_messages::{Describe, Message, message};
 use aime_progress_management::RunId;
 use aime_runs::{ChangeTurns, RunService, Setup, UndoReport};
@@ -47,7 +47,7 @@ async fn carry_out(
     setup: &Setup,
     scope: impl FnOnce(&Recorder) -> Result<Option<Scope>, UndoError>,
 ) -> Result<u8, Failure> {
-    let kept = setup.data_folder().join("runs").join(run.as_str());
+    let kept = run_folder(&setup.data_folder(), run.as_str());
     let lock = RunLock::take(&kept.join("lock"));
     let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("stop-first")))?;
     let recorder = setup.recorder(run)?;

@@ -16,8 +16,8 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
         FileChangeKind::Deleted => RED,
         _ => YELLOW,
     };
-    let mut lines =
-        vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", word_name("did", did.name()), plain(path))];
+    let counts = if *did == FileChangeKind::NotWatched { String::new() } else { format!(" {DIM}+{added} -{removed}{DIM:#}") };
+    let mut lines = vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {}{counts}", word_name("did", did.name()), plain(path))];
     // The number of lines says enough of a file that is new or deleted.
     let shown = if *did == FileChangeKind::Changed { diff.as_str() } else { "" };
     lines.extend(shown.lines().map(|line| {
@@ -57,5 +57,7 @@ mod tests {
         for did in [FileChangeKind::Created, FileChangeKind::Deleted] {
             assert_eq!(describe_file_change(&change(did, "-a")).lines().count(), 1, "{did:?}");
         }
+        let text = describe_file_change(&change(FileChangeKind::NotWatched, ""));
+        assert!(text.ends_with(".txt"), "nothing changed, so there are no counts: {text:?}");
     }
 }

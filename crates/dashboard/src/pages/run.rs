@@ -1,6 +1,6 @@
 //! Page of one run.
 
-use aime_progress_management::TaskKind;
+use aime_progress_management::{Question, TaskKind};
 use aime_report::Piece;
 use axum::{
     body::Bytes,
@@ -71,6 +71,7 @@ fn question(asked: &OpenQuestion, driven: bool, form: &impl Fn(&str, &Markup) ->
     // The form names its question, so that it cannot answer another one.
     let of = html! { input type="hidden" name="question" value=(asked.id); @if !driven { input type="hidden" name="resume" value="yes"; } };
     let words: &[&str] = if asked.always { &["yes", "always", "no"] } else { &["yes", "no"] };
+    let needs_words = !Question::takes_empty_answer(&asked.kind);
     html! {
         section.question aria-label="It asks" {
             p dir="auto" { strong { "It asks" @if let Some(task) = &asked.task { " (" bdi { (task) } ")" } ": " } span.words { (asked.question) } }
@@ -79,10 +80,11 @@ fn question(asked: &OpenQuestion, driven: bool, form: &impl Fn(&str, &Markup) ->
             } @else {
                 (form("answer", &html! {
                     (of)
-                    label { "Answer " input type="text" name="text" required maxlength="20000" autocomplete="off" dir="auto"; }
+                    label { "Answer " input type="text" name="text" required[needs_words] maxlength="20000" autocomplete="off" dir="auto"; }
                     button { "Answer" }
                 }))
             }
+            @if !needs_words { p.quiet { "With an empty answer it goes on." } }
             @if !driven { p.quiet { "Nobody carries it out: it goes on with the answer." } }
         }
     }
@@ -134,4 +136,19 @@ fn parse_form(body: &[u8]) -> Result<MessageBody, Refusal> {
     }
     let (question, resume) = (field("question"), field("resume").is_some());
     Ok(MessageBody { text: field("text").unwrap_or_default(), task: field("task"), question, resume })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_some_answers_may_be_empty() {
+        for (kind, needs_words) in [("question", true), ("criterion", true), ("blocked", false), ("escalation", false)] {
+            let asked = OpenQuestion { id: "q".into(), kind: kind.into(), task: None, question: "What now?".into(), always: false };
+            let page = question(&asked, true, &|_: &str, inside: &Markup| inside.clone()).into_string();
+            assert_eq!(page.contains(" required"), needs_words, "{kind}: {page}");
+            assert_eq!(page.contains("With an empty answer it goes on."), !needs_words, "{kind}: {page}");
+        }
+    }
 }

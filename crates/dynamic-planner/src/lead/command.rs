@@ -122,11 +122,12 @@ fn submit(parameters: &Map<String, Value>, state: &ProgressState, rules: &PlanRu
 fn change(parameters: &Map<String, Value>, state: &ProgressState, rules: &PlanRules<'_>) -> Result<LeadCommand, Vec<PlanFault>> {
     let mut call = Call::of(parameters);
     let handled = handled(&mut call, state);
-    let read = patch_from_value(&Value::Object(parameters.clone())).map_err(|found| call.refuse(found));
+    let plan = state.plan();
+    let read = patch_from_value(&Value::Object(parameters.clone()), &plan).map_err(|found| call.refuse(found));
     let Ok(ParsedPatch { mut patch, mut repairs }) = read else { return call.close(None) };
     if !patch.changes.is_empty() {
         let checker = PlanChecker { mode: Some(PlanMode::Complex), ..rules.checker.clone() };
-        match checker.check_patch(&mut patch, &state.plan()) {
+        match checker.check_patch(&mut patch, &plan) {
             Ok(more) => repairs.extend(more),
             Err(found) => call.refuse(found),
         }

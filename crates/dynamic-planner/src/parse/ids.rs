@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_messages::message;
-use aime_progress_management::{MAX_ID_BYTES, TaskId};
+use aime_progress_management::{MAX_ID_BYTES, Plan, TaskId};
 use serde_json::Value;
 
 use super::coerce::{Notes, is_nothing};
@@ -29,9 +29,17 @@ pub(super) struct Names {
     ids: Vec<TaskId>,
     by_text: BTreeMap<String, TaskId>,
     titles: BTreeMap<String, Option<TaskId>>,
+    /// Ids of tasks in the plan of a patch that are also words for *nothing here*.
+    planned_words: Vec<TaskId>,
 }
 
 impl Names {
+    /// Returns the names of a patch that adds no task yet to this plan.
+    pub(super) fn of_plan(plan: &Plan) -> Self {
+        let planned_words = plan.tasks.iter().map(|task| &task.id).filter(|id| is_nothing(id.as_str())).cloned().collect();
+        Self { planned_words, ..Self::default() }
+    }
+
     /// Reserves a valid id for the task that the model gave it to, so that a renamed task does not take it.
     pub(super) fn reserve(&mut self, written: &str) {
         if let Ok(id) = TaskId::new(written) {
@@ -131,7 +139,9 @@ impl Names {
 
     /// Returns true if a mention is a word for *nothing here*, and no task has it as its id.
     pub(super) fn means_nothing(&self, mention: &str) -> bool {
-        is_nothing(mention) && !self.ids.iter().any(|id| id.as_str().eq_ignore_ascii_case(mention))
+        is_nothing(mention)
+            && !self.ids.iter().any(|id| id.as_str().eq_ignore_ascii_case(mention))
+            && !self.planned_words.iter().any(|id| id.as_str() == mention)
     }
 
     /// Does the same as [`Self::find`], but returns an unresolvable mention unchanged, so that the validation can name

@@ -1,7 +1,7 @@
 //! Parses plan patches.
 
 use aime_messages::{Message, message};
-use aime_progress_management::{Owner, PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{Owner, PATCH_SCHEMA, Plan, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use super::{
@@ -24,24 +24,25 @@ pub struct ParsedPatch {
     pub repairs: Vec<Message>,
 }
 
-/// Parses a patch from a text. An empty list of changes is legal: the plan stays unchanged.
+/// Parses a patch of a plan from a text. An empty list of changes is legal: the plan stays unchanged.
 ///
 /// # Errors
 ///
 /// Every fault that makes the patch unintelligible. The progress state checks if the patch fits a plan.
-pub fn parse_patch(text: &str) -> Result<ParsedPatch, Vec<PlanFault>> {
+pub fn parse_patch(text: &str, plan: &Plan) -> Result<ParsedPatch, Vec<PlanFault>> {
     let (value, repairs) = read_whole(text)?;
-    let mut parsed = patch_from_value(&value)?;
+    let mut parsed = patch_from_value(&value, plan)?;
     parsed.repairs.splice(0..0, repairs);
     Ok(parsed)
 }
 
-/// Parses a patch from JSON.
+/// Parses a patch of a plan from JSON. A word such as `none` means no task, unless the plan or the patch has a task of that
+/// id.
 ///
 /// # Errors
 ///
 /// Every fault that makes the patch unintelligible.
-pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
+pub fn patch_from_value(value: &Value, plan: &Plan) -> Result<ParsedPatch, Vec<PlanFault>> {
     let mut notes = Notes::default();
     let mut faults = Vec::new();
     let mut patch = PlanPatch { schema: PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes: Vec::new() };
@@ -98,7 +99,7 @@ pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
             &[]
         }
     };
-    let mut names = Names::default();
+    let mut names = Names::of_plan(plan);
     let mut given = Vec::new();
     list.iter().flat_map(|item| item.as_object()).for_each(|change| given.extend(new_task_id(change)));
     given.iter().for_each(|id| names.reserve(id));

@@ -13,6 +13,11 @@ fn read(value: Value) -> ParsedPlan {
     plan_from_value(&value).unwrap_or_else(|faults| panic!("{value}\n{faults:?}"))
 }
 
+/// Returns a plan without tasks, for patches whose plan does not matter.
+fn no_plan() -> Plan {
+    Plan::new("", Vec::new())
+}
+
 // Requirement: 1.3
 #[test]
 fn what_is_as_it_should_be_needs_no_repair() {
@@ -129,7 +134,7 @@ fn effort_is_a_level_or_an_estimate() {
         assert_eq!((task.effort, task.effort_seconds, task.model.as_deref()), (level, seconds, Some("fast")), "{written}");
         assert_eq!(parsed.repairs.len(), repairs, "{written}: {:?}", parsed.repairs);
         let change = json!({"op": "modify_task", "id": "a", "change": {"description": "y", "model": "fast", "effort": written}});
-        let patch = patch_from_value(&json!({"changes": [change]})).unwrap();
+        let patch = patch_from_value(&json!({"changes": [change]}), &no_plan()).unwrap();
         let [PlanChange::ModifyTask { change, .. }] = patch.patch.changes.as_slice() else { panic!("{patch:?}") };
         assert_eq!((change.effort, change.effort_seconds, change.model.as_deref()), (level, seconds, Some("fast")), "{written}");
         assert_eq!(patch.repairs.len(), repairs, "{written}: {:?}", patch.repairs);
@@ -151,7 +156,7 @@ fn tools_and_skills_of_a_task_are_read() {
     let spec = read(json!({"tasks": [task(&members)]})).plan.tasks.remove(0);
     assert_eq!((&*spec.denied_tools, &*spec.skills), (&["bash".to_owned(), "mcp__*".to_owned()][..], &["bake".to_owned()][..]));
     let change = json!({"op": "modify_task", "id": "a", "change": members});
-    let patch = patch_from_value(&json!({"changes": [change]})).unwrap();
+    let patch = patch_from_value(&json!({"changes": [change]}), &no_plan()).unwrap();
     let [PlanChange::ModifyTask { change, .. }] = patch.patch.changes.as_slice() else { panic!("{patch:?}") };
     assert_eq!(
         (change.denied_tools.as_ref().unwrap().len(), change.skills.as_ref().unwrap().as_slice()),
@@ -241,13 +246,13 @@ proptest! {
     #[test]
     fn reading_never_panics(value in anything()) {
         let _ = plan_from_value(&value);
-        let _ = patch_from_value(&value);
+        let _ = patch_from_value(&value, &no_plan());
     }
 
     #[test]
     fn reading_text_never_panics(text in ".{0,200}") {
         let _ = parse_plan(&text);
-        let _ = parse_patch(&text);
+        let _ = parse_patch(&text, &no_plan());
     }
 
     #[test]

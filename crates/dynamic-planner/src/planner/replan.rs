@@ -245,7 +245,7 @@ impl Planner {
             ..PlanChecker::default()
         };
         let answer = self.ask(question, |value| {
-            let ParsedPatch { mut patch, mut repairs } = patch_from_value(&value)?;
+            let ParsedPatch { mut patch, mut repairs } = patch_from_value(&value, &plan)?;
             repairs.extend(rename_again(&mut patch, &context.failed));
             repairs.extend(replace_failed(&mut patch, &context.failed));
             repairs.extend(leave_what_is_gone(&mut patch));

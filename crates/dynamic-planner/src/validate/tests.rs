@@ -127,7 +127,7 @@ fn an_unknown_model_or_effort_is_a_fault() {
     assert_eq!(unknown.plan.tasks[0].model.as_deref(), Some("quick"), "nothing is known of models");
 
     let change = json!({"changes": [{"op": "modify_task", "id": "a", "change": {"model": "quick", "effort": "low"}}]});
-    let mut patch = crate::patch_from_value(&change).unwrap().patch;
+    let mut patch = crate::patch_from_value(&change, &current_plan()).unwrap().patch;
     let faults = person.check_patch(&mut patch.clone(), &current_plan()).unwrap_err();
     assert_eq!(faults[0].place, "changes[0].change.model");
     assert_eq!(planner.check_patch(&mut patch, &current_plan()).unwrap().len(), 1);
@@ -139,7 +139,7 @@ fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     let (profiles, tools) = (profiles(), tools());
     let checker = PlanChecker { tools: &tools, profiles: &profiles, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
     for (written, read, repairs) in [("oracle", Some("oracle"), 0), ("Oracle", Some("oracle"), 1), ("Python expert", None, 1)] {
-        let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]})).unwrap().patch;
+        let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]}), &current_plan()).unwrap().patch;
         let notes = checker.check_patch(&mut patch, &current_plan()).unwrap();
         let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         assert_eq!((change.profile.as_deref(), notes.len()), (read, repairs), "{notes:?}");
@@ -159,7 +159,7 @@ fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
     let checker = PlanChecker { tools: &tools, actor_tools: &actor_tools, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
     let checked = |id: &str, change: Value| {
         let changes = json!({"changes": [{"op": "modify_task", "id": id, "change": change}]});
-        let mut patch = crate::patch_from_value(&changes).unwrap().patch;
+        let mut patch = crate::patch_from_value(&changes, &current_plan()).unwrap().patch;
         let found = checker.check_patch(&mut patch, &current_plan());
         let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         found.map(|repairs| ((**change).clone(), repairs.len())).map_err(|faults| faults[0].to_string())
@@ -235,7 +235,7 @@ fn a_profile_must_have_each_capability_that_its_task_needs() {
             let found = checker.check_value(&json!({"tasks": [task]})).err().and_then(first);
             assert_eq!(found, expected.as_ref().map(|fault| format!("tasks[0].bundles (task \"a\"): {fault}")), "{profile} {bundle}");
             let change = json!({"op": "modify_task", "id": "a", "change": {"profile": profile, "bundles": [bundle]}});
-            let mut patch = crate::patch_from_value(&json!({"changes": [change]})).unwrap().patch;
+            let mut patch = crate::patch_from_value(&json!({"changes": [change]}), &current_plan()).unwrap().patch;
             let found = checker.check_patch(&mut patch, &current_plan()).err().and_then(first);
             assert_eq!(
                 found,

@@ -124,7 +124,9 @@ impl RunMachine {
             .collect();
         let held: Vec<_> = tasks().filter(|task| self.stopping.was_never_released(&task.spec.id)).collect();
         let completed = tasks().any(|task| task.status == TaskStatus::Completed);
-        if failed.is_empty() && held.is_empty() && completed && !self.stopping.is_ended_by_person() {
+        // A lead may have done the work itself of the tasks that it took out of the plan.
+        let is_done = completed || self.has_lead_done_the_rest();
+        if failed.is_empty() && held.is_empty() && is_done && !self.stopping.is_ended_by_person() {
             return None;
         }
         let all_out_of_steps = !failed.is_empty()

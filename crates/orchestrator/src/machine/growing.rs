@@ -53,7 +53,7 @@ impl RunMachine {
     }
 
     /// Returns true if a task is not settled, or failed and may be tried again.
-    fn has_open_tasks(&mut self) -> bool {
+    pub(super) fn has_open_tasks(&mut self) -> bool {
         let is_open = self.state.tasks.values().any(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         is_open || !self.waits_for_look().is_empty()
     }

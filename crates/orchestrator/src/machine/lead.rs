@@ -6,7 +6,7 @@ mod reviewing;
 
 #[cfg(test)]
 pub(super) use self::commands::changes_of;
-pub(crate) use self::commands::lead_words_id;
+pub(crate) use self::commands::{lead_words_id, may_end_after};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +81,9 @@ pub(super) struct LeadState {
     idle: (u64, u32),
     /// The conclusion with which the lead has ended the run.
     ending: Option<Conclusion>,
+    /// True if the lead ended the run with success while no task was open: it has done the work of the tasks that it removed.
+    #[serde(default)]
+    did_the_rest: bool,
     /// True if the task `main` is the lead's own work. A plan may have a task of this name, too.
     #[serde(default)]
     owns_main: bool,
@@ -112,7 +115,7 @@ impl LeadState {
 
     /// Removes the earlier end of the run.
     pub(super) fn reopen(&mut self) {
-        (self.ending, self.asked_for_answer) = (None, (0, 0));
+        (self.ending, self.did_the_rest, self.asked_for_answer) = (None, false, (0, 0));
     }
 
     /// Keeps the reasons of a change that could not be made, for its correction.
@@ -228,6 +231,11 @@ impl RunMachine {
     /// Returns whether the lead did all the work itself, so that its conclusion is the answer.
     pub(super) fn is_done_by_lead(&self) -> bool {
         self.state.tasks.values().all(|task| self.is_main(&task.spec.id))
+    }
+
+    /// Returns whether the lead has done the work of the tasks that it removed.
+    pub(super) const fn has_lead_done_the_rest(&self) -> bool {
+        self.lead.did_the_rest
     }
 
     /// Wakes the lead. Without a lead that leads the run, each wake is fresh: the answer is a plan or a patch.
@@ -351,7 +359,7 @@ impl RunMachine {
                 self.lead_concluded(&Conclusion::new(Outcome::Success, rest.answer.clone()), category, checks, out);
             }
             _ if rest.commands.is_empty() => self.record_lead_message(&wake, &rest.answer, out),
-            _ => self.carry_out(&wake, rest, category, out),
+            _ => self.carry_out(&wake, rest, category, checks, out),
         }
     }
 
@@ -395,8 +403,14 @@ impl RunMachine {
         let faults = faults(checks);
         let failed = || Conclusion::failure(format!("checks of the lead do not hold: {}", faults.join("; ")));
         self.lead.ending = Some(if faults.is_empty() { conclusion.clone() } else { failed() });
-        if self.lead.ending.as_ref().is_some_and(|ending| ending.outcome != Outcome::Success) {
+        let succeeds = self.lead.ending.as_ref().is_some_and(|ending| ending.outcome == Outcome::Success);
+        if !succeeds {
             self.withdraw_amendments(out);
+        }
+        // After a first end no task is open, and a lead that must plan cannot work.
+        let can_work = self.input.lead.is_some_and(|lead| !lead.must_plan) && !self.stopping.is_ended();
+        if succeeds && can_work && !self.has_open_tasks() {
+            self.lead.did_the_rest = true;
         }
         // Running tasks stop first.
         self.stopping.end_by_lead();

@@ -198,7 +198,7 @@ impl RunMachine {
         self.advance(out);
     }
 
-    fn apply_decision(&mut self, mut decision: Decision, out: &mut Out) {
+    pub(super) fn apply_decision(&mut self, mut decision: Decision, out: &mut Out) {
         let cancelled = self.cancellations.take_stopping();
         if self.state.check_patch(&decision.patch).is_err() {
             // Tasks may have settled while the actors stopped. The changes that still fit are kept.

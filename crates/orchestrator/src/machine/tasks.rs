@@ -329,7 +329,7 @@ impl RunMachine {
             });
             conclusion.cause = Some(if is_open { FailureCause::Conflict } else { FailureCause::Criteria });
         }
-        if is_open && conclusion.outcome != Outcome::Interrupted {
+        if is_open && !conclusion.can_continue() {
             self.conflict_seen(task, conflicts, &conclusion, out);
         }
         if !self.waits_for_need(task, &conclusion, out) {
@@ -360,6 +360,9 @@ impl RunMachine {
 
     /// Settles a running task by the conclusion of its attempt.
     pub(super) fn conclude(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        if conclusion.cause == Some(FailureCause::Model) {
+            return self.model_failed(task, conclusion, out);
+        }
         self.attempt_ended(task, conclusion, out);
         match conclusion.outcome {
             Outcome::Success => {
@@ -381,6 +384,16 @@ impl RunMachine {
                 self.attempt_failed(task, conclusion, out);
             }
         }
+    }
+
+    /// Suspends the run because the model of a task's actor cannot be used. The execution goes on when the run is resumed, so that the
+    /// actor continues its conversation. The failure does not count against the task.
+    fn model_failed(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        let error = conclusion.explanation();
+        self.withdraw_questions(|_, asked_by| asked_by == task, out);
+        self.set_task(task, TaskStatus::Pending, Some(error.clone()), out);
+        let output = self.failed(FailureCode::ModelUnavailable, error, self.repair_model(conclusion.hint.clone()));
+        self.suspend(output, out);
     }
 
     /// Fails a task for good before it starts, because another attempt would end the same way.
@@ -407,8 +420,6 @@ impl RunMachine {
             known.after_failure(self.input.settings.triggers.max_retries) == AfterFailure::Retry
         };
         let again = match conclusion.cause {
-            // The run is suspended, and the task is tried again when it is resumed.
-            Some(FailureCause::Model) => true,
             Some(cause) if cause.is_final() => false,
             // The actor had as many tries in its conversation.
             Some(FailureCause::Criteria) if known.spec.kind == TaskKind::Actor => false,
@@ -419,15 +430,10 @@ impl RunMachine {
         if grows && !again {
             return self.hold_back(task, &error, out);
         }
-        self.change_task(task, TaskStatus::Failed, !again, Some(error.clone()), out);
+        self.change_task(task, TaskStatus::Failed, !again, Some(error), out);
         // A failed TODO waits until the planner has seen its error.
-        let waits = grows && conclusion.cause != Some(FailureCause::Model);
-        if again && !waits {
+        if again && !grows {
             self.set_task(task, TaskStatus::Pending, Some(message!("task-again")), out);
-        }
-        if conclusion.cause == Some(FailureCause::Model) {
-            let output = self.failed(FailureCode::ModelUnavailable, error, self.repair_model(conclusion.hint.clone()));
-            self.suspend(output, out);
         }
     }
 

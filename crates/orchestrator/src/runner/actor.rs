@@ -8,17 +8,18 @@ mod reports;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
 use aime_actor_factory::{
     ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, PersonMessage, last_wake,
 };
-use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
+use aime_durable::{
+    DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay, run_folder,
+};
 use aime_llm::Model;
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Conclusion, EvidenceId, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
+use aime_progress_management::{Conclusion, EvidenceId, Origin, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{Approval, BackgroundProcesses, DELEGATE_TASK, Programs, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -174,8 +175,8 @@ impl RunRunner {
                 return RunFact::EffectFailed { id, message };
             }
         };
-        // A stopped actor continues in its private folder later, so nothing is merged yet.
-        let merged_place = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
+        // An actor that continues does so in its private folder, so nothing is merged yet.
+        let merged_place = attempt.private.as_ref().filter(|_| !conclusion.can_continue());
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
         let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
         let name = format!("{task}-{execution}-{returned}");
@@ -255,11 +256,8 @@ impl RunRunner {
     }
 
     pub(super) fn tool_context(&self, cancel: CancellationToken, task: &TaskId) -> ToolContext {
-        let (keep, parts) = (&self.parts.keep, ["runs", self.run.as_str(), task.as_str()]);
-        // With room for all of it, because every call needs the path.
-        let mut outputs = PathBuf::with_capacity(keep.as_os_str().len() + parts.iter().map(|part| part.len() + 1).sum::<usize>());
-        outputs.push(keep);
-        outputs.extend(parts);
+        let mut outputs = run_folder(&self.parts.keep, self.run.as_str());
+        outputs.push(task.as_str());
         self.parts.tool_context.clone().with_cancel(cancel).with_output_folder(outputs)
     }
 
@@ -307,7 +305,7 @@ impl Attempt {
         let ended = drive(&mut opened.host, *resume).await.map(|ended| ended.output);
         stop.abort();
         listen.abort();
-        let goes_on = !ended.as_ref().is_ok_and(|output| !is_interrupted(output));
+        let goes_on = !ended.as_ref().is_ok_and(|output| !can_continue(output));
         Box::pin(opened.close(goes_on, &self.runner.parts.tool_context)).await;
         match ended {
             Ok(output) => Ok(output),
@@ -359,7 +357,7 @@ impl Attempt {
                 let is_woken =
                     wake.as_ref().is_none_or(|wake| last_wake(loaded.facts.iter().map(|recorded| &recorded.fact)) >= wake.number);
                 match output {
-                    Some(output) if again.is_none() && is_woken && !is_interrupted(&output) => return Ok(Opening::Ended(output)),
+                    Some(output) if again.is_none() && is_woken && !can_continue(&output) => return Ok(Opening::Ended(output)),
                     _ => {}
                 }
                 let input = loaded.input.fact.clone();
@@ -542,8 +540,9 @@ fn words_of(spec: &TaskSpec) -> String {
     [spec.name.clone(), spec.description.clone()].into_iter().chain(criteria).collect::<Vec<_>>().join("\n")
 }
 
-fn is_interrupted(output: &ActorOutput) -> bool {
-    matches!(output, ActorOutput::Ended(conclusion) if conclusion.outcome == Outcome::Interrupted)
+/// Returns true if an actor with this output continues its conversation when it is driven again.
+fn can_continue(output: &ActorOutput) -> bool {
+    matches!(output, ActorOutput::Ended(conclusion) if conclusion.can_continue())
 }
 
 /// Returns the conclusion of an actor that has ended.

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_durable::run_folder;
 use aime_messages::{Describe, Message, message};
 use aime_progress_management::{ProgressState, TaskId};
 use aime_sandbox::ConfinedFolder;
@@ -52,7 +53,7 @@ impl RunRunner {
 
     async fn commit_work(&self, state: &ProgressState) -> Result<Vec<Message>, Message> {
         let (keep, run, folder) = (self.parts.keep.clone(), self.run.clone(), self.parts.tool_context.folder.clone());
-        let place = keep.join("runs").join(run.as_str());
+        let place = run_folder(&keep, run.as_str());
         let work = spawn_blocking(move || RunCommits::read(&UndoData::read(&keep, run.as_str()).map_err(Message::text)?, &folder)).await;
         let RunCommits { before, tasks, mut omitted } = work.map_err(Message::text)??;
         let mut branch = open_branch(&self.parts, &place).await?;

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use aime_durable::run_folder;
 use aime_dynamic_planner::{KeptPlan, PlanKey, PlanRequest, Planned, Planner};
 use aime_progress_management::ProgressState;
 use aime_redact::redact;
@@ -61,6 +62,6 @@ impl RunRunner {
     }
 
     fn plan_under_way(&self) -> ActivePlan {
-        ActivePlan::new(&self.parts.keep.join("runs").join(self.run.as_str()))
+        ActivePlan::new(&run_folder(&self.parts.keep, self.run.as_str()))
     }
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     ActorBrief, CriterionResult, LeadPolicy, LeadWakeOrder, ModelUse, RunFact, RunMachine,
-    machine::lead::{MAIN, MAIN_EXECUTION, main_id},
+    machine::lead::{MAIN, MAIN_EXECUTION, main_id, may_end_after},
     models::OnBound,
 };
 
@@ -119,7 +119,11 @@ impl RunRunner {
         let is_alone = state.mode == Some(PlanMode::Direct);
         let works = is_alone && state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
         let ends_plan = rest.conclusion.as_ref().is_some_and(|conclusion| !conclusion.checks.is_empty());
-        if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || state.version == 0 || ends_plan) {
+        let may_end = match &rest.conclusion {
+            Some(conclusion) => may_end_after(&rest.commands, conclusion, state),
+            None => rest.commands.is_empty(),
+        };
+        if self.input.plan_only || rest.gave_up || !may_end || !(works || state.version == 0 || ends_plan) {
             return (Vec::new(), Vec::new());
         }
         let work = works.then(|| Conclusion::new(Outcome::Success, rest.answer.clone()));

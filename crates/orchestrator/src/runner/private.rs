@@ -11,12 +11,12 @@ use std::{
     time::Duration,
 };
 
-use aime_durable::FactSender;
+use aime_durable::{FactSender, run_folder};
 use aime_messages::{Describe as _, Message, message};
 use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{ProtectedPlaces, Source, ToolContext, ToolScope, ToolSpec, ValidatedCall};
-use aime_work_tree::{Extras, FileConflict, FolderMerge, PrivateFolder, PrivateFolders, WorkTreeError};
+use aime_work_tree::{Extras, FileConflict, FolderMerge, PrivateFolder, PrivateFolders, WorkTreeError, git_version};
 use tokio::{
     sync::{Mutex, RwLock},
     time::{Instant, timeout},
@@ -30,7 +30,7 @@ use super::{
     millis_since,
     remote::RemoteEffects,
 };
-use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, RunMachine, WorktreeSettings};
+use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, RunMachine, RunSettings, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
 const CRITERION: &str = "the changes fit those that others made meanwhile (aime checks this of tasks that work at the same time)";
@@ -51,7 +51,21 @@ pub(crate) const PRIVATE: &str = "private";
 /// Returns the folder of the private folders of a run; `keep` is the `.aime` of the working folder.
 #[must_use]
 pub fn private_workspaces_dir(keep: &Path, run: &RunId) -> PathBuf {
-    keep.join("runs").join(run.as_str()).join(PRIVATE)
+    run_folder(keep, run.as_str()).join(PRIVATE)
+}
+
+/// Returns the reason why tasks could not have the private folders that the settings require, if that is known before a run begins.
+pub(crate) async fn cannot_isolate(parts: &Parts, settings: &RunSettings) -> Option<Message> {
+    if settings.isolation != Isolation::Worktree || settings.mode == Some(PlanMode::Direct) {
+        return None;
+    }
+    let context = &parts.tool_context;
+    git_version(context.working_folder(), search_path(context)).await.err().map(|error| error.describe())
+}
+
+/// Returns the `PATH` to find `git` on.
+fn search_path(context: &ToolContext) -> OsString {
+    context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default()
 }
 
 /// Private folders of a run, created when the first task needs one.
@@ -124,13 +138,10 @@ impl PrivateWorkspaces {
     /// Creates the handle for the private folders of a run.
     pub(crate) fn new(parts: &Parts, run: &RunId) -> Self {
         let context = &parts.tool_context;
-        let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-        let folder = context.working_folder().to_owned();
-        let place = private_workspaces_dir(&parts.keep, run);
         Self {
-            folder,
-            place,
-            path,
+            folder: context.working_folder().to_owned(),
+            place: private_workspaces_dir(&parts.keep, run),
+            path: search_path(context),
             folders: Mutex::default(),
             is_slow: AtomicBool::new(false),
             turn: Arc::default(),
@@ -150,7 +161,10 @@ impl PrivateWorkspaces {
         }
         let mut folders = self.folders.lock().await;
         if folders.is_none() {
-            *folders = PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await.ok();
+            match PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await {
+                Ok(opened) => *folders = Some(opened),
+                Err(error) => self.note_not_made(&error).await,
+            }
         }
         match &*folders {
             Some(folders) => folders.fits(MAX_FILES, MAX_BYTES).await.unwrap_or(false),
@@ -173,16 +187,18 @@ impl PrivateWorkspaces {
             Ok(Ok(begun)) => return Ok(Some(begun)),
             // The work of the task is there.
             Ok(Err(error)) if self.has(name) => return Err(error),
-            Ok(Err(error)) => {
-                tracing::warn!(%error, folder = name, "a private folder cannot be made");
-                let (reason, mut remarks) = (error.describe(), self.remarks.lock().await);
-                if !remarks.not_made.contains(&reason) {
-                    remarks.not_made.push(reason);
-                }
-            }
+            Ok(Err(error)) => self.note_not_made(&error).await,
             Err(_) => self.is_slow.store(true, Ordering::Relaxed),
         }
         Ok(None)
+    }
+
+    async fn note_not_made(&self, error: &WorkTreeError) {
+        tracing::warn!(%error, "a private folder cannot be made");
+        let (reason, mut remarks) = (error.describe(), self.remarks.lock().await);
+        if !remarks.not_made.contains(&reason) {
+            remarks.not_made.push(reason);
+        }
     }
 
     /// Removes the private folder of a task that has ended, if it was merged.
@@ -210,7 +226,7 @@ impl PrivateWorkspaces {
             Some(folders) => Ok(folders),
             // Another process may have created them.
             None if self.place.exists() => PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await,
-            None => return Vec::new(),
+            None => return self.remarks.lock().await.notes(),
         };
         let removed = match opened {
             Ok(folders) => {
@@ -318,14 +334,14 @@ impl RunRunner {
         context: &Context,
     ) -> Result<TaskWorkspace, Message> {
         let settings = &self.input.settings;
-        if settings.isolation == Isolation::Shared || brief.mode == Some(PlanMode::Direct) || self.is_alone(task) {
+        if settings.isolation == Isolation::Shared || brief.mode == Some(PlanMode::Direct) || self.is_unshared(task) {
             return Ok(TaskWorkspace::Shared(None));
         }
         let name = private_name(task, execution);
         if settings.isolation == Isolation::Worktree {
             return Ok(TaskWorkspace::Private(Box::new(Box::pin(self.open_private(&name)).await?)));
         }
-        if !self.may_write(&brief.spec, &brief.category) {
+        if self.is_alone(task) || !self.may_write(&brief.spec, &brief.category) {
             return Ok(TaskWorkspace::Shared(None));
         }
         Box::pin(self.workspace_for_writer(&name, task, &brief.category, context)).await
@@ -366,9 +382,14 @@ impl RunRunner {
 
     /// Returns whether nothing works beside a task in the same folder.
     fn is_alone(&self, task: &TaskId) -> bool {
-        // An actor that has handed its task over waits for it.
+        self.input.settings.max_parallel <= 1 || self.is_unshared(task)
+    }
+
+    /// Returns whether a task works in the folder of its tool context under all settings: nobody shares a folder without permanent content,
+    /// and an actor that has handed its task over waits for it.
+    fn is_unshared(&self, task: &TaskId) -> bool {
         let claimed = || self.live.get(&self.run).is_some_and(|state| state.tasks.get(task).is_some_and(|task| task.claimed_by.is_some()));
-        self.input.settings.max_parallel <= 1 || self.kept_files.is_transient() || claimed()
+        self.kept_files.is_transient() || claimed()
     }
 
     /// Returns the working folder for a task that may write, if it has no company; otherwise a private folder.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aime_progress_management::ProgressEvent;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 use super::{
@@ -118,7 +117,7 @@ fn line(text: &str) -> String {
 /// Returns the changes that file tools reported, for a folder whose earlier state was not recorded.
 fn reported_changes<'a>(source: &'a Source<'_>, titles: &'a Titles, reader: &'a Reader<'_>) -> impl Iterator<Item = FileView> + 'a {
     source.events.iter().filter_map(move |(_, event)| {
-        let ProgressEvent::FileChanged(change) = event else { return None };
+        let change = event.file_change()?;
         let by = change.task.as_ref().map_or_else(|| reader.line(&change.tool, TITLE), |task| titles.title(task));
         let split = |text: &str| match text.chars().next() {
             Some(sign @ ('+' | '-' | ' ')) => DiffLine { sign, text: line(text.get(1..).unwrap_or_default()) },

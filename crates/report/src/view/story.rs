@@ -1,7 +1,7 @@
 //! Events as lines, without the calls of tasks, which the tasks show.
 
 use aime_messages::{Message, message};
-use aime_progress_management::{ProgressEvent, Timestamp, TriggerReason};
+use aime_progress_management::{FileChangeKind, ProgressEvent, Timestamp, TriggerReason};
 
 use super::{
     Moment,
@@ -88,6 +88,9 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::RunResumed {} => "the run goes on".to_owned(),
         ProgressEvent::RunContinued { goal } => goal.clone(),
         ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
+        ProgressEvent::FileChanged(change) if change.did == FileChangeKind::NotWatched => {
+            format!("{} could not be watched as a whole: changes of files that run later may be missed there", change.path)
+        }
         // The section on files shows the changes of tools.
         ProgressEvent::FileChanged(_) | ProgressEvent::ChangesMerged { .. } => return None,
         ProgressEvent::PatchRepaired { repairs } => format!("repaired: {}", Message::list("; ", repairs)),

@@ -81,6 +81,18 @@ fn files_are_compared_as_the_run_found_and_left_them() {
     insta::assert_json_snapshot!("files", run.view(&["hunter22"]).files);
 }
 
+#[test]
+fn an_unwatched_folder_is_no_changed_file() {
+    let change = |path: &str, did: &str| {
+        json!({"type": "file_changed",
+            "task": "t", "tool": "bash", "path": path, "did": did, "added": 0, "removed": 0, "diff": ""})
+    };
+    let task = json!({"id": "t", "kind": "actor", "description": "x"});
+    let view = Run::of(one_task("Go", task, [change("web", "not_watched"), change(".envrc", "put_back")])).view(&[]);
+    assert_eq!(view.files.changed.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), [".envrc"]);
+    assert!(view.story.iter().any(|moment| moment.text.shown.starts_with("web could not be watched")));
+}
+
 // Requirement: 7.22
 #[test]
 fn secrets_are_taken_out_wherever_they_stand() {

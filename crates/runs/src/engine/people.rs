@@ -7,13 +7,12 @@ use aime_messages::{Message, message};
 use aime_orchestrator::{RunFact, RunView};
 use aime_progress_management::{EvidenceId, Question, RunId, RunStatus, TaskId};
 use aime_temporal::{EngineError, WatchReply};
-use aime_tools::Consent;
 use tokio::time::{Instant, sleep};
 
 use super::{EngineRuns, POLL_INTERVAL};
 use crate::{
     Cancelled, Delivery, RunsError, ended_error,
-    service::{cancellable_task, no_open_question_error, not_driven_error, recipient},
+    service::{cancellable_task, no_open_question_error, not_driven_error, recipient, recorded_answer},
 };
 
 /// Time to wait for the end of a cancelled run. Actors have 10 seconds to end.
@@ -59,9 +58,7 @@ impl EngineRuns<'_> {
             let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.is_over);
             let more = seen.state.questions.iter().any(|question| question.answer.is_some());
             let open = open.ok_or_else(|| no_open_question_error(run, more))?;
-            if open.kind == "approval" {
-                text = Consent::recorded(text);
-            }
+            text = recorded_answer(open, text)?;
             question = Some(open.clone());
         }
         let id = question.as_ref().map(|question| question.id.clone());

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock};
+use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock, run_folder};
 use aime_dynamic_planner::PlanningMetrics;
 use aime_memory::MemoryStore;
 use aime_messages::{Message, message};
@@ -103,7 +103,7 @@ impl Runs {
 
     /// Returns true if a process drives the run, that is, holds its lock.
     pub fn is_driven(&self, run: &RunId) -> bool {
-        RunLock::is_held(&self.setup.data_folder().join("runs").join(run.as_str()).join("lock"))
+        RunLock::is_held(&run_folder(&self.setup.data_folder(), run.as_str()).join("lock"))
     }
 
     /// Returns at most `most` events of a run after `after`, without secrets. They end before a gap, which a later call may find filled.
@@ -157,7 +157,7 @@ impl Runs {
     /// Deletes a run and all its data. The caller gets a notice of what cannot be removed.
     pub async fn delete(&self, run: &RunId) -> Result<(), RunsError> {
         let setup = self.setup();
-        let kept = setup.data_folder().join("runs").join(run.as_str());
+        let kept = run_folder(&setup.data_folder(), run.as_str());
         let lock = RunLock::take(&kept.join("lock"));
         let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("stop-first")))?;
         let journal = setup.journal()?;

@@ -69,7 +69,7 @@ impl Runs {
             }
             return Err(no_open_question_error(run, !answered.is_empty()));
         };
-        let text = if asked.kind == "approval" { Consent::recorded(text) } else { text };
+        let text = recorded_answer(asked, text)?;
         self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text }).await?;
         let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
         Ok(AnswerReceipt { question: asked.clone(), was_left: left })
@@ -124,6 +124,17 @@ impl Runs {
         let waiting = self.setup.journal()?.inbox(run.as_str())?;
         Ok(waiting.iter().filter_map(|message| serde_json::from_str(&message.body).ok()).collect())
     }
+}
+
+/// Returns an answer in the form in which a run records it. The answer to an approval is normalized.
+///
+/// # Errors
+/// [`RunsError`] if the answer has no words, and the question needs some.
+pub(crate) fn recorded_answer(question: &Question, text: String) -> Result<String, RunsError> {
+    if text.trim().is_empty() && !Question::takes_empty_answer(&question.kind) {
+        return Err(RunsError::usage(message!("empty-answer")));
+    }
+    Ok(if question.kind == "approval" { Consent::recorded(text) } else { text })
 }
 
 fn answered_by(message: InboxMessage) -> Option<QuestionId> {

@@ -49,10 +49,10 @@ impl ChangeTurns {
     fn from_events<'a>(goals: Vec<String>, events: impl IntoIterator<Item = &'a ProgressEvent>) -> Self {
         let (mut turn, mut last) = (0, BTreeMap::new());
         for event in events {
-            match event {
-                ProgressEvent::RunContinued { .. } => turn += 1,
-                ProgressEvent::FileChanged(change) => drop(last.insert(change.path.clone(), turn)),
-                _ => {}
+            if matches!(event, ProgressEvent::RunContinued { .. }) {
+                turn += 1;
+            } else if let Some(change) = event.file_change() {
+                last.insert(change.path.clone(), turn);
             }
         }
         Self { goals, last }
@@ -130,13 +130,14 @@ mod tests {
 
     #[test]
     fn a_path_belongs_to_its_last_turn() {
-        let changed = |path: &str| {
-            let change =
-                json!({"type": "file_changed", "tool": "bash", "path": path, "did": "created", "added": 0, "removed": 0, "diff": ""});
+        let event = |path: &str, did: &str| -> ProgressEvent {
+            let change = json!({"type": "file_changed", "tool": "bash", "path": path, "did": did, "added": 0, "removed": 0, "diff": ""});
             serde_json::from_value(change).unwrap()
         };
+        let changed = |path: &str| event(path, "created");
+        let unwatched = event("a", "not_watched");
         let goes_on = || ProgressEvent::RunContinued { goal: "more".to_owned() };
-        let events = [changed("a"), changed("in/b"), goes_on(), changed("a"), changed("in/c"), goes_on(), changed("d")];
+        let events = [changed("a"), changed("in/b"), goes_on(), changed("a"), changed("in/c"), goes_on(), changed("d"), unwatched];
         let of = |turns: &ChangeTurns, path: &str| turns.of_path(Path::new(path));
         let turns = ChangeTurns::from_events(vec!["one".into(), "two".into(), "three".into()], &events);
         for (path, turn) in [("a", Some(1)), ("in/b", Some(0)), ("in", Some(0)), ("d", Some(2)), ("unknown", None), ("i", None)] {

@@ -103,7 +103,7 @@ impl Delegation {
         self.delegates.borrow_mut().remove(&workflow);
         let failed = |why: &Message| Box::new(failed(self.id.clone(), why));
         let ActorEnd { conclusion, journal, reports, tree, delegates } = ended.map_err(|why| failed(&why))?;
-        let is_partial = conclusion.outcome == Outcome::Interrupted;
+        let is_partial = conclusion.outcome == Outcome::Interrupted || (self.stop.is_cancelled() && conclusion.can_continue());
         let mut private = None;
         if let (Some(from), Some(tree)) = (from, tree) {
             let work = TaskWork::new(self.by.input.run(), &self.by.begin.input.what.spec.task, &self.name);

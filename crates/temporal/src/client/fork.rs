@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorOutput, LEAD_PREFIX, effect_prefix};
 use aime_durable::{Recorded, UnixMillis, replay};
 use aime_orchestrator::{ActorReport, RunFact, RunMachine, fork_facts, main_id, view_from_facts};
-use aime_progress_management::{Outcome, PlanId, ProgressEvent, RunId};
+use aime_progress_management::{PlanId, ProgressEvent, RunId};
 use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 
@@ -160,7 +160,7 @@ impl PastActor {
         let facts: Vec<_> = facts.into_iter().take_while(|fact| fact.at <= until).map(Recorded::from).collect();
         let replayed = replay::<ActorMachine>(&input, &facts);
         let events = replayed.events.into_iter().map(|event| event.fact).collect();
-        let ended = replayed.output.and_then(ActorOutput::ended).filter(|conclusion| conclusion.outcome != Outcome::Interrupted);
+        let ended = replayed.output.and_then(ActorOutput::ended).filter(|conclusion| !conclusion.can_continue());
         Some(Self { input, created, first, text_limit, facts, events, ended })
     }
 

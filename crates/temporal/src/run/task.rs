@@ -12,7 +12,7 @@ use aime_messages::Describe as _;
 use aime_orchestrator::{
     ActorContinuation, ActorOrder, FoundConflict, Isolation, RunFact, RunMachine, RunSettings, conflict_criterion_result,
 };
-use aime_progress_management::{Conclusion, Outcome, PlanMode, TaskId};
+use aime_progress_management::{Conclusion, PlanMode, TaskId};
 use aime_tools::{ToolScope, ToolSpec};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
@@ -114,7 +114,7 @@ impl Attempt {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
-        let is_partial = conclusion.outcome == Outcome::Interrupted;
+        let is_partial = conclusion.can_continue();
         let taken = match (from, tree) {
             (Some(from), Some(tree)) => {
                 let name = format!("{}-{}", self.order.task, self.order.execution);
@@ -249,7 +249,7 @@ impl Attempt {
 
     /// Returns the end of the attempt. Open conflicts come before the criteria of the task.
     async fn judge_attempt(&self, conclusion: Conclusion, conflicts: Vec<FoundConflict>, duration_ms: u64) -> RunFact {
-        if conclusion.outcome != Outcome::Interrupted
+        if !conclusion.can_continue()
             && let Some(fact) = conflict_ended(&self.id, &conclusion, &conflicts, duration_ms)
         {
             return fact;

@@ -200,7 +200,7 @@ fn only_an_idle_actor_runs_again() {
         };
         answered(ModelAnswer::Response { response: Box::new(response) })
     };
-    let broken = || answered(ModelAnswer::Error { kind: ModelFault::Other, text: "broken".into(), hint: None });
+    let failed = |kind| answered(ModelAnswer::Error { kind, text: "broken".into(), hint: None });
     let revoked = || ActorFact::Revoked { id: EffectId::new("a/1/1"), why: Reason::Stopped };
     let stopped = || vec![ActorFact::Stopped { why: Reason::Stopped }, revoked()];
     let again = |number| ActorFact::RunAgain { number, missing: "b".to_owned(), answer: false };
@@ -210,7 +210,8 @@ fn only_an_idle_actor_runs_again() {
         ("ended", Some(vec![done()]), Ok(Some(again(1)))),
         ("stopped", Some(stopped()), Ok(Some(again(1)))),
         ("runs again already", Some(vec![done(), again(1)]), Ok(None)),
-        ("failed", Some(vec![broken()]), Err(ActorStatus::Error)),
+        ("failed", Some(vec![failed(ModelFault::Other)]), Err(ActorStatus::Error)),
+        ("without a model", Some(vec![failed(ModelFault::Unusable)]), Ok(Some(again(1)))),
     ] {
         let facts = facts.map(|facts| facts.into_iter().map(|what| Timestamped { at: 1, what }).collect());
         let journal = facts.map(|facts| JournalResume { facts, events: 0, not_begun: Default::default(), then: Vec::new() });

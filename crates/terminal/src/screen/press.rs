@@ -1,6 +1,6 @@
 //! Effects of the keys.
 
-use aime_progress_management::{PlanMode, TaskId, TaskKind, Timestamp};
+use aime_progress_management::{PlanMode, Question, TaskId, TaskKind, Timestamp};
 use tui_input::Input;
 
 use super::{InputPurpose, Panel, ProcessRole, Prompt, Screen, Scroll, UserAction, prompt::edit};
@@ -65,7 +65,7 @@ impl Screen {
     /// Returns true for the answer to an open question that a person may answer without words: the run goes on.
     fn takes_empty_answer(&self, to: &InputPurpose) -> bool {
         let InputPurpose::Answer(id) = to else { return false };
-        self.open_questions().any(|question| question.id == *id && matches!(question.kind.as_str(), "blocked" | "escalation"))
+        self.open_questions().any(|question| question.id == *id && Question::takes_empty_answer(&question.kind))
     }
 
     /// Returns the act of a prompt, unless the run or the task has ended while the prompt was open.

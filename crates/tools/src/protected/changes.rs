@@ -15,7 +15,7 @@ use super::{
 pub struct PlaceChange {
     /// Path relative to the working folder.
     pub path: String,
-    /// Kind of the change: created, changed or deleted.
+    /// Kind of the change: created, changed, deleted, or not watched.
     pub did: FileChangeKind,
     /// Outcome of the change.
     pub outcome: PlaceOutcome,
@@ -33,6 +33,16 @@ pub enum PlaceOutcome {
         /// Reason of the failure.
         why: String,
     },
+    /// The place is beyond the limits of the watch, or a part of it is, so it may have changed unnoticed.
+    NotWatched,
+}
+
+impl PlaceChange {
+    /// Returns the report on a place that could not be watched as a whole.
+    pub(super) fn not_watched(place: &Path) -> Self {
+        let path = if place.as_os_str().is_empty() { ".".to_owned() } else { place.to_string_lossy().into_owned() };
+        Self { path, did: FileChangeKind::NotWatched, outcome: PlaceOutcome::NotWatched }
+    }
 }
 
 /// Returns the paths at which two scans differ. A path that the first one did not reach may have existed, so it is left out.

@@ -1,7 +1,9 @@
 //! Guard of the protected places: scans them before and after each call that may change any file.
 
 use std::{
+    collections::BTreeSet,
     fmt,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -33,9 +35,13 @@ pub struct ProtectedPlaces {
 struct State {
     /// Content of each place while calls are running. Changes between calls are made by the person.
     baseline: Option<Places>,
+    /// Folders that the scan after the last calls has looked into. A call that marks one as generated does not end its watch.
+    folders: BTreeSet<PathBuf>,
     /// Places that running calls may change, by the calls' numbers.
     running_calls: Vec<(u64, Granted)>,
     next: u64,
+    /// True once a place was reported that could not be watched as a whole. Later calls would only repeat it.
+    has_reported_missed: bool,
 }
 
 impl ProtectedPlaces {
@@ -89,7 +95,8 @@ impl ProtectedPlaces {
         let mut state = self.state();
         // If other calls are running, or the last scan was skipped, the earlier baseline applies.
         if state.baseline.is_none() {
-            state.baseline = Some(scan(folder, redactor, self.limits));
+            let baseline = scan(folder, redactor, self.limits, &state.folders);
+            state.baseline = Some(baseline);
         }
         let number = state.next;
         state.next += 1;
@@ -106,8 +113,15 @@ impl ProtectedPlaces {
         differences(before, &after).into_iter().filter(open).map(str::to_owned).collect()
     }
 
-    /// Ends the watch of a call. Reverts unapproved changes, except at the `approved` paths.
-    fn end(&self, folder: &ConfinedFolder, redactor: &Redactor, (number, approved): (u64, &[String])) -> Vec<PlaceChange> {
+    /// Ends the watch of a call. Reverts unapproved changes, except at the `approved` paths. With `reports_missed`, also returns the place
+    /// that could not be watched as a whole.
+    fn end(
+        &self,
+        folder: &ConfinedFolder,
+        redactor: &Redactor,
+        (number, approved): (u64, &[String]),
+        reports_missed: bool,
+    ) -> Vec<PlaceChange> {
         let mut state = self.state();
         let Some(before) = state.baseline.take() else { return Vec::new() };
         let after = scan_after(&before, folder, redactor, self.limits);
@@ -121,10 +135,15 @@ impl ProtectedPlaces {
             };
             changes.push(PlaceChange { path: path.to_owned(), did: change_kind(was, is), outcome });
         }
+        let missed = before.missed_with(&after).filter(|_| reports_missed && !state.has_reported_missed).map(PlaceChange::not_watched);
         state.running_calls.retain(|(known, _)| *known != number);
-        if !state.running_calls.is_empty() {
+        if state.running_calls.is_empty() {
+            state.folders = after.into_folders();
+        } else {
             state.baseline = Some(if changes.is_empty() { after } else { scan_after(&before, folder, redactor, self.limits) });
         }
+        state.has_reported_missed |= missed.is_some();
+        changes.extend(missed);
         changes
     }
 }
@@ -196,14 +215,17 @@ impl WatchedCall {
             }
             _ => Vec::new(),
         };
-        let number = self.number;
-        let changes = spawn_blocking(move || places.end(&folder, &redactor, (number, &open))).await.unwrap_or_default();
+        let (number, by_file_tool) = (self.number, self.by_file_tool);
+        let changes = spawn_blocking(move || places.end(&folder, &redactor, (number, &open), !by_file_tool)).await.unwrap_or_default();
         self.is_ended = true;
-        if changes.is_empty() || self.by_file_tool {
+        if by_file_tool {
             return result;
         }
         let note = changes_note(&changes);
         locked(&self.places.changes).extend(changes);
+        if note.is_empty() {
+            return result;
+        }
         match result {
             Ok(mut output) => {
                 let gap = if output.text.is_empty() || output.text.ends_with('\n') { "" } else { "\n" };
@@ -231,7 +253,7 @@ fn question(paths: &[String]) -> String {
     format!("The call changed what runs later on its own, outside of aime: {}. May that stay?", quoted(paths.iter().map(String::as_str)))
 }
 
-/// Returns the note on the changes for a result.
+/// Returns the note on the changes for a result. It does not tell the caller which places are not watched.
 fn changes_note(changes: &[PlaceChange]) -> String {
     let of =
         |wanted: fn(&PlaceOutcome) -> bool| changes.iter().filter(move |change| wanted(&change.outcome)).map(|change| change.path.as_str());

@@ -11,8 +11,11 @@ use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, RESERVE
 
 use crate::secrets::{learn, passed_over};
 
-/// Maximum depth.
-const MAX_DEPTH: usize = 16;
+/// Maximum length of the path of a folder that is listed, in bytes: the longest path that macOS opens. It bounds the memory for the paths
+/// in the folder.
+const MAX_PATH_BYTES: usize = 1024;
+/// Depth from which each level of a path counts as a visited path, because a path is opened level by level.
+const FREE_DEPTH: usize = 16;
 /// Maximum size of the stored content of a file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum number of credential files that are read.
@@ -46,7 +49,7 @@ pub(super) enum Content {
 /// Limits of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanLimits {
-    /// Maximum number of paths that are visited. Paths nearest to the top come first.
+    /// Maximum number of paths that are visited. Paths nearest to the top come first, and very deep ones count more.
     pub(super) visited: usize,
     /// Maximum number of files that are stored.
     pub(super) stored: usize,
@@ -64,6 +67,10 @@ pub(super) struct Places {
     found: BTreeMap<String, Entry>,
     /// Paths that the scan did not reach, each with everything below it.
     unreached: BTreeSet<PathBuf>,
+    /// Folder that contains all paths which the limits have left out, or the only such path; `None` if the scan has kept within them.
+    missed: Option<PathBuf>,
+    /// Folders whose subfolders the scan has looked at. An empty folder is not among them.
+    folders: BTreeSet<PathBuf>,
 }
 
 impl Places {
@@ -75,6 +82,19 @@ impl Places {
         self.found.keys().map(String::as_str)
     }
 
+    /// Returns the place that contains all paths which the limits of this scan or of another one have left out, if there are any.
+    pub(super) fn missed_with<'a>(&'a self, other: &'a Self) -> Option<&'a Path> {
+        match (self.missed.as_deref(), other.missed.as_deref()) {
+            (Some(one), Some(other)) => Some(shared_folder(one, other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Returns the folders whose subfolders the scan has looked at.
+    pub(super) fn into_folders(self) -> BTreeSet<PathBuf> {
+        self.folders
+    }
+
     /// Returns true if the scan would have found a protected file at this path.
     pub(super) fn has_reached(&self, path: &str) -> bool {
         !Path::new(path).ancestors().any(|above| self.unreached.contains(above))
@@ -82,24 +102,23 @@ impl Places {
 }
 
 /// Scans the protected places of a folder, and collects the secrets in credential files on the way, because a command may print any of
-/// them. Blocks.
-pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits) -> Places {
-    let mut scan = Scan { folder, redactor, limits, places: Places::default(), looked_at: 0, learnt: 0 };
+/// them. Also looks into generated folders that are among the `known` ones: a call may have marked them as generated. Blocks.
+pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits, known: &BTreeSet<PathBuf>) -> Places {
+    let mut scan = Scan { folder, redactor, limits, known, places: Places::default(), looked_at: 0, learnt: 0 };
     let mut folders = vec![PathBuf::from(".")];
-    for _ in 0..MAX_DEPTH {
+    while !folders.is_empty() {
         let mut below = Vec::new();
-        for path in &folders {
-            scan.folder(path, &mut below);
+        for path in folders {
+            scan.folder(&path, &mut below);
         }
         folders = below;
     }
-    scan.places.unreached.extend(folders);
     scan.places
 }
 
 /// Scans after a call. Also looks at the places of the scan `before` the call that this one does not reach. Blocks.
 pub(super) fn scan_after(before: &Places, folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits) -> Places {
-    let mut after = scan(folder, redactor, limits);
+    let mut after = scan(folder, redactor, limits, &before.folders);
     for path in before.paths() {
         if after.get(path).is_none()
             && !after.has_reached(path)
@@ -115,34 +134,59 @@ struct Scan<'a> {
     folder: &'a ConfinedFolder,
     redactor: &'a Redactor,
     limits: ScanLimits,
+    known: &'a BTreeSet<PathBuf>,
     places: Places,
     looked_at: usize,
     learnt: usize,
 }
 
 impl Scan<'_> {
+    /// Returns true if the limits leave out what is in a folder.
+    fn leaves_out(&self, path: &Path) -> bool {
+        self.looked_at >= self.limits.visited || path.as_os_str().len() > MAX_PATH_BYTES
+    }
+
     fn entries(&mut self, path: &Path) -> Vec<(PathBuf, EntryFacts)> {
-        if self.looked_at >= self.limits.visited {
-            self.places.unreached.insert(path.to_path_buf());
+        if self.leaves_out(path) {
+            // Repositories need not have every folder that is scanned in them. A missing folder is known to be empty.
+            if !matches!(self.folder.entry(path), Ok(None)) {
+                self.miss(path);
+            }
             return Vec::new();
         }
         // A folder that is gone or may not be listed contains nothing that a command could have written.
         let entries = self.folder.entries(path).unwrap_or_default();
-        self.looked_at += entries.len();
+        self.looked_at += entries.len() + excess_depth(path);
         entries
+    }
+
+    /// Marks a path as not reached because of the limits.
+    fn miss(&mut self, path: &Path) {
+        let shared = self.places.missed.as_deref().map_or(path, |known| shared_folder(known, path)).to_path_buf();
+        self.places.missed = Some(shared);
+        self.places.unreached.insert(path.to_path_buf());
     }
 
     /// Scans one folder. Adds its subfolders that must be scanned to `below`.
     fn folder(&mut self, path: &Path, below: &mut Vec<PathBuf>) {
+        if self.leaves_out(path) {
+            // Its parent lists it, so it exists. To open it again would take time for each of its levels.
+            self.miss(path);
+            return;
+        }
         let entries = self.entries(path);
         let has = |wanted: &str, kind: EntryKind| entries.iter().any(|(name, facts)| name == Path::new(wanted) && facts.kind == kind);
         let top = path == Path::new(".");
         let bare = has("HEAD", EntryKind::File) && has("objects", EntryKind::Folder) && has("refs", EntryKind::Folder);
         if bare {
-            self.repository(path, 0);
+            self.repository(path);
         }
-        let made_again =
-            !top && is_generated(entries.iter().filter(|(_, facts)| facts.kind == EntryKind::File).map(|(name, _)| name.as_path()));
+        let made_again = !top
+            && is_generated(entries.iter().filter(|(_, facts)| facts.kind == EntryKind::File).map(|(name, _)| name.as_path()))
+            && !self.known.contains(path);
+        if !made_again && !entries.is_empty() {
+            self.places.folders.insert(path.to_path_buf());
+        }
         for (name, facts) in entries {
             let here = if top { name.clone() } else { path.join(&name) };
             let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));
@@ -157,7 +201,7 @@ impl Scan<'_> {
                 learn(self.folder, &here, self.redactor);
             }
             match facts.kind {
-                EntryKind::Folder if is_repository(&name) => self.repository(&here, 0),
+                EntryKind::Folder if is_repository(&name) => self.repository(&here),
                 EntryKind::Folder if is_protected(&here) => self.all_in(&here),
                 EntryKind::Folder if is(&PASSED_OVER) || is(&CACHE_FOLDERS) => {}
                 // A scan reaches it if the call removes the mark.
@@ -174,36 +218,28 @@ impl Scan<'_> {
     }
 
     /// Scans the files of a repository that can make something run: git changes the rest in its normal work.
-    fn repository(&mut self, path: &Path, depth: usize) {
+    fn repository(&mut self, path: &Path) {
         for name in SETTINGS {
             self.keep(&path.join(name));
         }
         self.all_in(&path.join("hooks"));
         let worktrees = path.join("worktrees");
-        if depth > 3 {
-            self.places.unreached.extend([worktrees, path.join("modules")]);
-            return;
-        }
         for (name, _) in self.entries(&worktrees) {
             self.keep(&worktrees.join(&name).join("commondir"));
             self.keep(&worktrees.join(&name).join("config.worktree"));
         }
         // Repositories of submodules, whose names may have several parts.
-        let mut modules = vec![(path.join("modules"), 0)];
-        while let Some((module, parts)) = modules.pop() {
+        let mut modules = vec![path.join("modules")];
+        while let Some(module) = modules.pop() {
             let entries = self.entries(&module);
-            if entries.iter().any(|(name, _)| name == Path::new("HEAD")) {
-                self.repository(&module, depth + 1);
-            } else if parts < 5 {
-                modules.extend(
-                    entries
-                        .into_iter()
-                        .filter(|(_, facts)| facts.kind == EntryKind::Folder)
-                        .map(|(name, _)| (module.join(name), parts + 1)),
-                );
-            } else {
-                self.places.unreached.insert(module);
+            let has_head = entries.iter().any(|(name, _)| name == Path::new("HEAD"));
+            if has_head {
+                self.repository(&module);
             }
+            // The name of another submodule may continue this one.
+            let of_git = |name: &Path| has_head && OF_GIT.iter().any(|known| name == Path::new(known));
+            let folders = entries.into_iter().filter(|(name, facts)| facts.kind == EntryKind::Folder && !of_git(name));
+            modules.extend(folders.map(|(name, _)| module.join(name)));
         }
     }
 
@@ -227,14 +263,20 @@ impl Scan<'_> {
 
     fn keep(&mut self, path: &Path) {
         let Some(name) = path.to_str() else { return };
+        self.looked_at += excess_depth(path);
         if self.places.found.len() < self.limits.stored {
             if let Some(entry) = entry_at(self.folder, path) {
                 self.places.found.insert(name.to_owned(), entry);
             }
         } else if let Ok(Some(EntryFacts { kind: EntryKind::File | EntryKind::Link, .. })) = self.folder.entry(path) {
-            self.places.unreached.insert(path.to_path_buf());
+            self.miss(path);
         }
     }
+}
+
+/// Returns the number of levels of a path that count as visited paths.
+fn excess_depth(path: &Path) -> usize {
+    path.components().count().saturating_sub(FREE_DEPTH)
 }
 
 /// Returns the state of the file or link at a path.
@@ -251,6 +293,11 @@ fn entry_at(folder: &ConfinedFolder, path: &Path) -> Option<Entry> {
         }
         EntryKind::Folder | EntryKind::Other => None,
     }
+}
+
+/// Returns the deepest folder that contains both paths, or the path if they are the same.
+fn shared_folder<'a>(one: &'a Path, other: &Path) -> &'a Path {
+    one.ancestors().find(|above| other.starts_with(above)).unwrap_or(Path::new(""))
 }
 
 fn is_repository(name: &Path) -> bool {

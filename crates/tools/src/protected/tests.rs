@@ -223,20 +223,118 @@ async fn files_beyond_the_limits_of_a_scan_stay() {
         assert_eq!(message.contains("[put back as it was: `.envrc`. "), is_put_back, "{script}: {message}");
         assert!(is_put_back || !message.contains("put back"), "{script}: {message}");
         assert!(!message.contains("`web/"), "{script}: {message}");
+        assert_eq!(not_watched(&context), [if files_to_build == 0 { "web" } else { "." }], "{script}");
     }
 }
 
-/// The command makes a repository of a folder whose hooks no scan has reached.
+/// Returns the places that the calls so far report as not watched.
+fn not_watched(context: &ToolContext) -> Vec<String> {
+    let changes = context.protected.take_changes().into_iter();
+    changes.filter(|change| change.outcome == PlaceOutcome::NotWatched).map(|change| change.path).collect()
+}
+
+// Requirement: 8.33
 #[tokio::test]
-async fn files_below_the_deepest_folders_stay() {
-    let (folder, context) = place();
-    let repository = format!("{}bare", "d/".repeat(14));
-    let hook = folder.path().join(&repository).join("hooks/update");
-    fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, "mine").unwrap();
-    fs::write(folder.path().join("run.sh"), format!("cd {repository}; mkdir objects refs; echo x > HEAD\n")).unwrap();
+async fn a_deep_change_is_put_back() {
+    let deep = format!("{}d", "d/".repeat(40));
+    for (script, path) in [
+        (format!("echo evil > {deep}/.envrc"), format!("{deep}/.envrc")),
+        (format!("mkdir -p {deep}/.git/hooks; echo evil > {deep}/.git/hooks/x"), format!("{deep}/.git/hooks/x")),
+        (
+            format!("mkdir -p .git/modules/{deep}/hooks; cd .git/modules/{deep}; echo x > HEAD; echo evil > hooks/x"),
+            format!(".git/modules/{deep}/hooks/x"),
+        ),
+        // A folder of repositories that looks like one itself.
+        (
+            "mkdir -p .git/modules/sub/hooks; cd .git/modules; echo x > HEAD; echo x > sub/HEAD; echo evil > sub/hooks/x".to_owned(),
+            ".git/modules/sub/hooks/x".to_owned(),
+        ),
+    ] {
+        let (folder, context) = place();
+        fs::create_dir_all(folder.path().join(&deep)).unwrap();
+        fs::write(folder.path().join("run.sh"), &script).unwrap();
+        let message = call(&context, "bash", hidden("x")).await;
+        assert!(!folder.path().join(&path).exists(), "{script}: {message}");
+        assert!(message.contains("[put back as it was: ") && message.contains(&format!("`{path}`")), "{script}: {message}");
+        assert!(not_watched(&context).is_empty(), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_too_deep_is_reported_once() {
+    let folder = TempDir::new().unwrap();
+    let (deep, reached) = (["d"; 40].join("/"), ["d"; 24].join("/"));
+    fs::create_dir_all(folder.path().join(&deep)).unwrap();
+    fs::write(folder.path().join("run.sh"), format!("echo x > {deep}/.envrc; echo x > {reached}/.envrc\n")).unwrap();
+    let mut context = context_of(&folder);
+    // Up to the depth of 16 a folder counts with its entries alone.
+    context.protected.limits = ScanLimits { visited: 60, ..ScanLimits::default() };
     let message = call(&context, "bash", hidden("x")).await;
-    assert!(hook.exists() && !message.contains("put back"), "{message}");
+    assert!(message.contains(&format!("[put back as it was: `{reached}/.envrc`. ")) && !message.contains(&deep), "{message}");
+    assert!(folder.path().join(&deep).join(".envrc").exists());
+    assert_eq!(not_watched(&context), [format!("{reached}/d")]);
+    call(&context, "bash", hidden("x")).await;
+    assert!(not_watched(&context).is_empty());
+}
+
+#[tokio::test]
+async fn a_path_beyond_the_limits_is_reported() {
+    let long = |levels: usize| vec!["n".repeat(200); levels].join("/");
+    let deep = ["d"; 20].join("/");
+    for (visited, reached, left) in [
+        (ScanLimits::default().visited, long(5), long(6)),
+        // The listings count 33 paths, and the stored file counts 5 levels.
+        (36, deep.clone(), format!("{deep}/z")),
+    ] {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir_all(folder.path().join(&left)).unwrap();
+        fs::write(folder.path().join(&reached).join("a.run.xml"), "mine").unwrap();
+        fs::write(folder.path().join("run.sh"), format!("echo x > {reached}/.envrc; echo x > {left}/.envrc\n")).unwrap();
+        let mut context = context_of(&folder);
+        context.protected.limits = ScanLimits { visited, ..ScanLimits::default() };
+        let message = call(&context, "bash", hidden("x")).await;
+        assert!(message.contains(&format!("[put back as it was: `{reached}/.envrc`. ")), "{message}");
+        assert!(folder.path().join(&left).join(".envrc").exists(), "{message}");
+        assert_eq!(not_watched(&context), [left]);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_folder_counts_as_reached() {
+    let (folder, mut context) = place();
+    fs::remove_dir_all(folder.path().join(".git/hooks")).unwrap();
+    fs::remove_dir_all(folder.path().join("sub")).unwrap();
+    fs::remove_dir_all(folder.path().join("src")).unwrap();
+    fs::remove_dir_all(folder.path().join(".vscode")).unwrap();
+    for number in 0..10 {
+        fs::write(folder.path().join(format!("{number}.txt")), "").unwrap();
+    }
+    fs::write(folder.path().join("run.sh"), "mkdir .git/hooks; echo evil > .git/hooks/pre-commit; rm *.txt\n").unwrap();
+    context.protected.limits = ScanLimits { visited: 5, ..ScanLimits::default() };
+    let message = call(&context, "bash", hidden("x")).await;
+    assert!(message.contains("[put back as it was: `.git/hooks/pre-commit`. "), "{message}");
+    assert!(!folder.path().join(".git/hooks").exists(), "{message}");
+    assert!(not_watched(&context).is_empty());
+}
+
+#[tokio::test]
+async fn a_mark_hides_no_change() {
+    for (scripts, path, is_put_back) in [
+        (&["touch web/pyvenv.cfg; echo evil > web/sub/.envrc"][..], "web/sub/.envrc", true),
+        (&["touch web/CACHEDIR.TAG", "echo evil > web/sub/.envrc"], "web/sub/.envrc", true),
+        // The folder is new, so it is a cache.
+        (&["mkdir -p out/sub; touch out/CACHEDIR.TAG; echo x > out/sub/.envrc"], "out/sub/.envrc", false),
+    ] {
+        let (folder, context) = place();
+        fs::create_dir_all(folder.path().join("web/sub")).unwrap();
+        let mut message = String::new();
+        for script in scripts {
+            fs::write(folder.path().join("run.sh"), script).unwrap();
+            message = call(&context, "bash", hidden(script)).await;
+        }
+        assert_eq!(!folder.path().join(path).exists(), is_put_back, "{scripts:?}: {message}");
+        assert_eq!(message.contains(&format!("[put back as it was: `{path}`. ")), is_put_back, "{scripts:?}: {message}");
+    }
 }
 
 #[tokio::test]

@@ -62,6 +62,18 @@ fn the_next_wake_is_the_result_of_an_accepted_call() {
 }
 
 #[test]
+fn an_end_may_follow_an_accepted_call() {
+    let mut play = Play::start(lead(true));
+    play.calls(vec![hold_call("h", "one"), terminate("success", "done")]);
+    assert!(play.rest.is_none());
+    play.fact(read_call("lead/chat/1/1/plan1", Some(hold("one")), None, false));
+    let rest = play.rest.clone().unwrap();
+    assert_eq!((rest.commands, rest.conclusion.map(|end| end.outcome)), (vec![hold("one")], Some(Outcome::Success)));
+    play.fact(wake(2, "one is held"));
+    assert_eq!((play.results(), play.requests.len()), (vec!["h: one is held".to_owned(), "end: Received.".to_owned()], 2));
+}
+
+#[test]
 fn looking_has_a_budget_of_tokens_in_each_wake() {
     for (must_plan, may_write, bounded) in [(true, false, true), (true, true, true), (false, false, true), (false, true, false)] {
         let mut input = lead(must_plan);

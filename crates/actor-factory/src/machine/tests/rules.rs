@@ -498,18 +498,19 @@ fn steps_run_out_and_that_is_no_success() {
 #[test]
 fn a_model_that_cannot_answer_ends_the_actor() {
     let cases = [
-        (ModelFault::Unusable, Some(FailureCause::Model)),
-        (ModelFault::Bound, None),
-        (ModelFault::Other, None),
-        (ModelFault::ContextOverflow, None),
+        (ModelFault::Unusable, Some(FailureCause::Model), ActorStatus::Idle),
+        (ModelFault::Refused, Some(FailureCause::Model), ActorStatus::Idle),
+        (ModelFault::Bound, None, ActorStatus::Error),
+        (ModelFault::Other, None, ActorStatus::Error),
+        (ModelFault::ContextOverflow, None, ActorStatus::Error),
     ];
-    for (kind, cause) in cases {
+    for (kind, cause, status) in cases {
         let mut play = Play::start(input());
         play.model_says(ModelAnswer::Error { kind, text: "the server is down".into(), hint: None });
         let conclusion = play.output.unwrap();
         assert_eq!((conclusion.outcome, conclusion.cause), (Outcome::Failure, cause), "{kind:?}");
         assert_eq!(conclusion.error.as_ref().map(ToString::to_string).as_deref(), Some("the server is down"));
-        assert_eq!(play.machine.status(), ActorStatus::Error);
+        assert_eq!(play.machine.status(), status);
     }
 }
 

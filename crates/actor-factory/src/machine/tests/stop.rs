@@ -6,7 +6,7 @@ use aime_tools::Approval;
 use serde_json::json;
 
 use super::support::{Play, call, input, read, terminate, tool_ended, write};
-use crate::{ActorFact, machine::ActorStatus};
+use crate::{ActorFact, ModelAnswer, ModelFault, machine::ActorStatus};
 
 fn stop() -> ActorFact {
     ActorFact::Stopped { why: Reason::Stopped }
@@ -54,6 +54,36 @@ fn a_model_call_is_made_again_under_a_new_id() {
     assert_eq!(play.open_ids(), ["t/1/2"]);
     assert_eq!(play.requests[0], play.requests[1]);
     assert_eq!(play.machine.steps(), 0, "a request without an answer is no step");
+}
+
+#[test]
+fn an_actor_without_a_model_goes_on_when_resumed() {
+    let fails = |play: &mut Play, kind| {
+        play.model_says(ModelAnswer::Error { kind, text: "the server is down".into(), hint: None });
+        play.output.clone().unwrap()
+    };
+    let mut play = Play::start(input());
+    play.calls(vec![write("a", "1")]).tool("t/1/1/1", "written");
+    for request in 3..=4 {
+        assert!(fails(&mut play, ModelFault::Unusable).can_continue());
+        assert!(play.open.is_empty());
+        play.fact(ActorFact::Resumed {});
+        assert_eq!((play.output.as_ref(), play.open_ids()), (None, vec![format!("t/1/{request}").as_str()]));
+        assert_eq!(play.requests[1], play.requests[play.requests.len() - 1], "the request is the same one");
+        assert_eq!(play.machine.steps(), 1, "a request without an answer is no step");
+    }
+    play.calls(vec![terminate("success", "done")]);
+    let ended = play.output.clone();
+    assert_eq!(ended.as_ref().map(|ended| ended.outcome), Some(Outcome::Success));
+    assert_eq!(play.fact(ActorFact::Resumed {}).output, ended, "the end stays");
+
+    for kind in [ModelFault::Other, ModelFault::Refused] {
+        let mut play = Play::start(input());
+        play.calls(vec![write("a", "1")]).tool("t/1/1/1", "written");
+        let failed = fails(&mut play, kind);
+        play.fact(ActorFact::Resumed {});
+        assert_eq!((play.output.as_ref(), failed.cause, play.requests.len()), (Some(&failed), None, 2), "another failure is an end");
+    }
 }
 
 #[test]

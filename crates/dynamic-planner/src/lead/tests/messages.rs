@@ -155,7 +155,7 @@ fn a_change_was_refused_in_part() {
         {"op": "merge_tasks", "ids": ["find", "slow"], "task": {"id": "both", "description": "x"}},
         {"op": "remove_task", "id": "publish"},
     ]});
-    let patch = crate::patch_from_value(&patch).unwrap().patch;
+    let patch = crate::patch_from_value(&patch, &state.plan()).unwrap().patch;
     let dropped = state.rebase(&patch).unwrap().dropped;
     let refused = vec!["tell_task `slow`: the task settled before the message reached its worker".to_owned()];
     let left = BudgetLeft { tokens: Some(50_000), ..BudgetLeft::default() };

@@ -4,6 +4,7 @@ use aime_progress_management::{Plan, TaskId, TaskKind, TaskSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::no_plan;
 use crate::{PlanFault, parse_patch, parse_plan};
 
 #[derive(Deserialize)]
@@ -74,7 +75,7 @@ fn every_patch_of_the_corpus_is_read_or_refused() {
         let is = case.is.take().map(|is| serde_json::from_str::<Value>(&is).unwrap().to_string());
         case.is = is;
     }
-    check(cases, |text| parse_patch(text).map(|parsed| serde_json::to_value(&parsed.patch.changes).unwrap().to_string()));
+    check(cases, |text| parse_patch(text, &no_plan()).map(|parsed| serde_json::to_value(&parsed.patch.changes).unwrap().to_string()));
 }
 
 // Requirement: 16.4
@@ -83,7 +84,7 @@ fn what_is_cut_anywhere_is_read_or_refused_and_never_panics() {
     for case in plans().iter().chain(&patches()) {
         for (at, _) in case.text.char_indices() {
             let _ = parse_plan(&case.text[..at]);
-            let _ = parse_patch(&case.text[..at]);
+            let _ = parse_patch(&case.text[..at], &no_plan());
         }
     }
 }

@@ -1,12 +1,17 @@
 //! Patches in many written forms.
 
-use aime_progress_management::{PlanChange, PlanPatch};
+use aime_progress_management::{Plan, PlanChange, PlanPatch, TaskId, TaskSpec};
 use serde_json::{Value, json};
 
-use super::super::patch_from_value;
+use super::no_plan;
+use crate::patch_from_value;
 
 fn read(value: &Value) -> PlanPatch {
-    patch_from_value(value).unwrap_or_else(|faults| panic!("{value}\n{faults:?}")).patch
+    read_of(value, &no_plan())
+}
+
+fn read_of(value: &Value, plan: &Plan) -> PlanPatch {
+    patch_from_value(value, plan).unwrap_or_else(|faults| panic!("{value}\n{faults:?}")).patch
 }
 
 #[test]
@@ -22,7 +27,7 @@ fn the_contracts_form_needs_no_repair() {
         {"op": "add_edge", "edge": {"from": "a", "to": "b", "type": "rollback"}},
         {"op": "remove_edge", "from": "a", "to": "b"},
         {"op": "set_strategic", "strategic": {"approach": "x"}}]});
-    let parsed = patch_from_value(&value).unwrap();
+    let parsed = patch_from_value(&value, &no_plan()).unwrap();
     assert_eq!(parsed.repairs, Vec::<String>::new());
     let strict: PlanPatch = serde_json::from_value(
         json!({"schema": "aime.patch/v1", "reasoning": "r", "changes": value["changes"].as_array().unwrap().iter().map(|change| {
@@ -69,6 +74,25 @@ fn a_word_for_nothing_may_be_the_id_of_a_new_task() {
 }
 
 #[test]
+fn a_word_for_nothing_may_be_the_id_of_a_planned_task() {
+    let id = |text: &str| TaskId::new(text).unwrap();
+    for word in ["na", "none", "null", "nil"] {
+        let plan = Plan::new("", [TaskSpec::actor(id(word), "x"), TaskSpec::actor(id("a"), "y")]);
+        let changes = json!({"changes": [
+            {"op": "modify_task", "id": "a", "change": {"dependencies": [word]}},
+            {"op": "add_task", "task": {"id": "b", "description": "z", "dependencies": [word], "parent": word}, "replaces": word}]});
+        for (plan, expected) in [(&plan, vec![id(word)]), (&no_plan(), Vec::new())] {
+            let patch = read_of(&changes, plan);
+            let [PlanChange::ModifyTask { change, .. }, PlanChange::AddTask { task, replaces }] = patch.changes.as_slice() else {
+                panic!("{patch:?}")
+            };
+            assert_eq!(change.dependencies.as_ref(), Some(&expected), "{word}");
+            assert_eq!((&task.dependencies, replaces, task.parent.as_ref()), (&expected, &expected, expected.first()), "{word}");
+        }
+    }
+}
+
+#[test]
 fn new_ids_are_made_valid_with_their_mentions() {
     let patch = read(&json!({"changes": [
         {"op": "add_task", "task": {"id": "read part 1", "description": "x"}},
@@ -79,7 +103,10 @@ fn new_ids_are_made_valid_with_their_mentions() {
 
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {
-    let faults = |value: Value| patch_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let faults = |value: Value| {
+        let faults = patch_from_value(&value, &no_plan()).unwrap_err();
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
     insta::assert_snapshot!(
         [
             faults(json!("x")),

@@ -7,14 +7,22 @@ use aime_dynamic_planner::{Wake, check_update};
 use aime_messages::{Message, message};
 use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
-    ProgressEvent, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason, handled_failures,
+    ProgressEvent, ProgressState, RebasedPatch, RunStatus, Significance, Strategic, StrategicChange, Task, TaskId, TaskKind, TaskStatus,
+    TriggerReason, handled_failures,
 };
 
 use super::{Out, RunMachine, main_id};
+use crate::CriterionResult;
 
 impl RunMachine {
-    /// Carries out the commands of one wake, in order. Changes of the plan become one decision.
-    pub(super) fn carry_out(&mut self, wake: &Wake, rest: &LeadRest, category: &str, out: &mut Out) {
+    /// Carries out the commands of one wake, in order. Changes of the plan become one decision. If the lead ended the run in the same
+    /// answer, and nothing is open after its changes, the run ends; otherwise the lead is woken.
+    pub(super) fn carry_out(&mut self, wake: &Wake, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
+        let can_end = !self.input.plan_only && !self.replans.is_deciding();
+        // A task may have ended after the host decided not to execute the checks.
+        let is_checked = |conclusion: &Conclusion| conclusion.checks.is_empty() || !checks.is_empty();
+        let may_end = |conclusion: &Conclusion| can_end && is_checked(conclusion) && may_end_after(&rest.commands, conclusion, &self.state);
+        let ending = rest.conclusion.as_ref().filter(|conclusion| may_end(conclusion));
         // The lead's own work ends if it wants other tasks done.
         let is_plan = |command: &LeadCommand| matches!(command, LeadCommand::SubmitPlan { .. } | LeadCommand::ChangePlan { .. });
         if rest.commands.iter().any(|command| is_plan(command) && !changes_nothing(command)) {
@@ -68,6 +76,12 @@ impl RunMachine {
         if let Some(mode) = route {
             self.report_lead_route(mode, "the lead planned what is left", category, out);
         }
+        if let Some(conclusion) = ending {
+            // No actor has to stop first, so the decision does not wait.
+            let decision = self.decision_of_lead(wake, patch, handled);
+            self.apply_decision(decision, out);
+            return self.lead_concluded(conclusion, category, checks, out);
+        }
         self.change_by_lead(wake, patch, handled, out);
     }
 
@@ -105,7 +119,7 @@ impl RunMachine {
         }
     }
 
-    /// Turns the changes of the lead into a decision, as far as they fit.
+    /// Makes the changes of the lead, as far as they fit, once the actors that they cancel have stopped.
     fn change_by_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>, out: &mut Out) {
         if patch.changes.is_empty() {
             self.handle(&wake.reasons);
@@ -114,6 +128,14 @@ impl RunMachine {
             self.process(handled, why, out);
             return self.advance(out);
         }
+        let decision = self.decision_of_lead(wake, patch, handled);
+        self.stop_cancelled(&decision.patch, out);
+        self.replans.propose(decision);
+        self.decide_if_ready(out);
+    }
+
+    /// Returns the changes of the lead as a decision, as far as they fit.
+    fn decision_of_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>) -> Decision {
         let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
         let reasons: Vec<TriggerReason> = std::mem::take(&mut self.lead.cause)
             .into_iter()
@@ -127,9 +149,7 @@ impl RunMachine {
         let mut decision = Decision::next(&self.state, self.now, reasons, patch);
         decision.evidence.extend(handled.into_iter().filter(|id| !decision.evidence.contains(id)).collect::<Vec<_>>());
         self.lead.drop_changes(&decision.dropped);
-        self.stop_cancelled(&decision.patch, out);
-        self.replans.propose(decision);
-        self.decide_if_ready(out);
+        decision
     }
 
     /// Puts the pending decision aside, because the run stops. Nothing would trigger an accepted change of the lead again.
@@ -231,6 +251,29 @@ pub(in crate::machine) fn changes_of(plan: Plan) -> Vec<PlanChange> {
 /// Returns true for a command that only names what the lead has dealt with.
 pub(super) fn changes_nothing(command: &LeadCommand) -> bool {
     matches!(command, LeadCommand::ChangePlan { patch, .. } if patch.changes.is_empty())
+}
+
+/// Returns whether a conclusion of the lead is accepted after the commands of the same answer: they change nothing, or the conclusion is
+/// success and they leave nothing open.
+pub(crate) fn may_end_after(commands: &[LeadCommand], conclusion: &Conclusion, state: &ProgressState) -> bool {
+    commands.iter().all(changes_nothing) || (conclusion.outcome == Outcome::Success && leaves_nothing_open(commands, state))
+}
+
+/// Returns whether these commands only change the plan, all their changes fit, no task runs before them, and every task is settled after
+/// them.
+fn leaves_nothing_open(commands: &[LeadCommand], state: &ProgressState) -> bool {
+    let mut patch = PlanPatch::new("", Vec::new());
+    for command in commands {
+        let LeadCommand::ChangePlan { patch: change, .. } = command else { return false };
+        patch.changes.extend(change.changes.iter().cloned());
+    }
+    let is_still = work(state).all(|task| task.status != TaskStatus::Running);
+    is_still && state.patched(&patch, state.last_progress_at).is_ok_and(|after| work(&after).all(|task| task.status.is_settled()))
+}
+
+/// Returns the tasks of a plan without its groups.
+fn work(state: &ProgressState) -> impl Iterator<Item = &Task> {
+    state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group)
 }
 
 /// Returns the evidence with which the lead says that it has dealt.

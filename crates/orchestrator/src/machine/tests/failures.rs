@@ -68,13 +68,18 @@ fn a_failed_child_never_cancels_its_siblings() {
 
 #[test]
 fn a_model_that_cannot_be_used_leaves_a_run_that_resumes() {
-    let mut world = World::of("a; b");
-    world.ends("a", conclusion(Outcome::Failure, Some("401: no key"), Some(FailureCause::Model)));
-    assert_eq!(world.ended(), "model_unavailable");
-    assert!(world.message().contains("401"));
-    assert_eq!(world.statuses(), "a:pending b:pending");
-    world.resumed();
-    assert_eq!((world.effect("a").as_str(), world.effect("b").as_str()), ("a/2/2", "b/1/2"), "a begins anew, b goes on");
+    let mut world = World::with("a; b", |settings| settings.triggers.max_retries = 0);
+    for attempt in 2..=4 {
+        world.ends("a", conclusion(Outcome::Failure, Some("401: no key"), Some(FailureCause::Model)));
+        assert_eq!(world.ended(), "model_unavailable");
+        assert!(world.message().contains("401"));
+        assert_eq!(world.statuses(), "a:pending b:pending");
+        world.resumed();
+        let expected = (format!("a/1/{attempt}"), format!("b/1/{attempt}"));
+        assert_eq!((world.effect("a").as_str(), world.effect("b").as_str()), (&*expected.0, &*expected.1), "both actors go on");
+    }
+    assert_eq!((world.state().tasks[&id("a")].failures, world.events_named("task_concluded").len()), (0, 0), "no attempt has ended");
+    world.replayed();
     world.done("a").done("b").answers("done");
     assert_eq!(world.ended(), "completed");
 }

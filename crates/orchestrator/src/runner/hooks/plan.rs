@@ -116,9 +116,10 @@ impl RunRunner {
         let HookedEvent { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
         let (Some(who), HookPayload::Patch { patch: Some(changed), .. }) = (changed_by, payload) else { return Ok(replanned) };
         let wrong = |faults: Vec<PlanFault>| does_not_fit("patch", &who, &faults);
-        let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed).map_err(wrong)?;
+        let plan = request.state.plan();
+        let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed, &plan).map_err(wrong)?;
         let checker = PlanChecker { mode: Some(PlanMode::Complex), ..self.checker(Parts::of_patch(request)) };
-        repairs.extend(checker.check_patch(&mut patch, &request.state.plan()).map_err(wrong)?);
+        repairs.extend(checker.check_patch(&mut patch, &plan).map_err(wrong)?);
         if !patch.changes.is_empty() {
             let plan = judge(&patch).map_err(wrong)?;
             let faults: Vec<PlanFault> = self.parts.validators.iter().flat_map(|validator| validator.validate(&plan)).collect();

@@ -55,6 +55,7 @@ impl RunRunner {
     pub(in crate::runner) async fn after_attempt(&self, spec: Arc<TaskSpec>, mut fact: RunFact, context: &Context) -> RunFact {
         if let (true, RunFact::TaskEnded { id, conclusion, checks, .. }) = (self.parts.hooks.are_at(HookPoint::AfterTask), &mut fact)
             && matches!(conclusion.outcome, Outcome::Success | Outcome::Failure)
+            && !conclusion.can_continue()
         {
             let asking = self.asking(&context.facts, Some(&spec.id));
             let payload = HookPayload::Task { spec, conclusion: Some(conclusion.clone()), criteria: checks.clone() };

@@ -218,7 +218,7 @@ pub(in crate::runner) fn report_protected_changes(asking: &HookCaller, tool: &st
         let did = match &change.outcome {
             PlaceOutcome::PutBack => FileChangeKind::PutBack,
             PlaceOutcome::Failed { .. } => FileChangeKind::NotPutBack,
-            PlaceOutcome::Stays => change.did,
+            PlaceOutcome::Stays | PlaceOutcome::NotWatched => change.did,
         };
         let (added, removed, diff) = (0, 0, String::new());
         let change = FileChange { task: asking.task.clone(), tool: tool.to_owned(), path: change.path, did, added, removed, diff };

@@ -34,6 +34,26 @@ async fn a_refused_copy_is_given_up_and_noted() {
     assert!(!private.place.exists());
 }
 
+#[tokio::test]
+async fn a_git_that_cannot_merge_is_noted_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let root = tempfile::tempdir().unwrap();
+    let git = root.path().join("git");
+    std::fs::write(&git, "#!/bin/sh\necho git version 2.37.9\n").unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let reason = "git 2.37.9 is installed, and git 2.38 or later is needed";
+    let private = PrivateWorkspaces { path: root.path().into(), ..private_workspaces(root.path()) };
+    for _ in 0..2 {
+        assert!(!private.can_be_copied().await, "the task takes turns");
+    }
+    let refused = private.begin("a-1", &WorktreeSettings::default()).await.unwrap_err();
+    assert_eq!(refused.to_string(), reason);
+    assert!(!private.place.exists());
+    let notes = private.remove().await;
+    assert_eq!(notes, [format!("tasks took turns in the working folder, because it cannot be copied for them: {reason}")]);
+}
+
 #[test]
 fn a_note_names_some_ignored_files() {
     let ignored = |number: usize| (0..number).map(|file| PathBuf::from(file.to_string())).collect::<BTreeSet<_>>();
