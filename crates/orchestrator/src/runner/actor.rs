@@ -1,5 +1,8 @@
 //! Actor tasks: an actor with its own journal, driven to its conclusion.
 
+// Thousands of actors may wait at once, each with these futures.
+#![warn(clippy::large_futures)]
+
 mod agent;
 mod delegate;
 mod effects;

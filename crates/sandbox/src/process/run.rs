@@ -59,7 +59,8 @@ type Report<'a> = &'a mut (dyn FnMut(Option<CapturedOutput>) + Send);
 /// # Errors
 /// [`ProcessError`] if the program could not be started. Every way to end is an outcome, not an error.
 pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<ProcessOutcome, ProcessError> {
-    run_to_end(request, cancel, None).await
+    // Boxed, so that no caller holds its memory before and after.
+    Box::pin(run_to_end(request, cancel, None)).await
 }
 
 /// Like [`run`], and calls `report` about each second while the program runs: with the output so far of both streams, as in
@@ -72,7 +73,7 @@ pub async fn run_reporting(
     cancel: &CancellationToken,
     mut report: impl FnMut(Option<CapturedOutput>) + Send,
 ) -> Result<ProcessOutcome, ProcessError> {
-    run_to_end(request, cancel, Some(&mut report)).await
+    Box::pin(run_to_end(request, cancel, Some(&mut report))).await
 }
 
 async fn run_to_end(
