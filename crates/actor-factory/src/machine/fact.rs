@@ -159,7 +159,7 @@ pub enum ModelFault {
     ContextOverflow,
     /// The model is unusable: unreachable, without key, unknown, or failing at every try.
     Unusable,
-    /// The server does not accept the request. If it accepted earlier ones, it objects to something in the conversation.
+    /// No model accepts the content of the request. If one accepted earlier ones, it objects to something in the conversation.
     Refused,
     /// A limit of the run forbids the call.
     Bound,
@@ -183,10 +183,21 @@ impl From<&ModelError> for ModelFault {
         match error {
             ModelError::ContextOverflow { .. } => Self::ContextOverflow,
             ModelError::NotRecorded { .. } | ModelError::Blocked { .. } => Self::Other,
-            _ if matches!(error.root(), ModelError::Refused { .. }) => Self::Refused,
+            _ if refuses_content(error) => Self::Refused,
             // The call was retried as often as allowed, so the model counts as unusable.
             _ => Self::Unusable,
         }
+    }
+}
+
+/// Returns whether every model that was asked refuses the content of the request. Gateways answer with other statuses and with pages while
+/// their servers restart.
+fn refuses_content(error: &ModelError) -> bool {
+    match error {
+        ModelError::GaveUp { error, .. } => refuses_content(error),
+        ModelError::AllFailed { errors } => errors.iter().all(refuses_content),
+        ModelError::Refused { status, .. } => matches!(status, 400 | 422 | 500 | 501),
+        _ => false,
     }
 }
 
@@ -257,6 +268,31 @@ impl QuestionKind {
         match self {
             Self::Question => "question",
             Self::Approval => "approval",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ModelError, ModelFault};
+
+    #[test]
+    fn only_content_that_every_model_refuses_is_refused() {
+        let refused = |status| ModelError::Refused { model: "m".to_owned(), status, message: "no".to_owned() };
+        let down = || ModelError::Server { model: "m".to_owned(), status: 503, message: "down".to_owned(), retry_after: None };
+        let gave_up = |error| ModelError::GaveUp { attempts: 3, error: Box::new(error) };
+        let cases = [
+            (refused(400), ModelFault::Refused),
+            (refused(422), ModelFault::Refused),
+            (gave_up(refused(500)), ModelFault::Refused),
+            (ModelError::AllFailed { errors: vec![refused(400), refused(422)] }, ModelFault::Refused),
+            (ModelError::AllFailed { errors: vec![gave_up(down()), refused(400)] }, ModelFault::Unusable),
+            (refused(404), ModelFault::Unusable),
+            (refused(302), ModelFault::Unusable),
+            (gave_up(down()), ModelFault::Unusable),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(ModelFault::from(&error), expected, "{error:?}");
         }
     }
 }

@@ -26,6 +26,8 @@ const PASSED_OVER: [&str; 2] = ["node_modules", ".hg"];
 const BUSY: [&str; 4] = ["workspace.xml", "known_hosts", "shelf", "history.jsonl"];
 /// Folders and files of a repository, which are scanned separately.
 const OF_GIT: [&str; 10] = ["objects", "refs", "hooks", "info", "modules", "worktrees", "logs", "config", "config.worktree", "commondir"];
+/// Folders in which extensions of Git keep contents.
+const OF_EXTENSIONS: [&str; 2] = ["lfs", "annex"];
 /// Files of a repository that can make something run, besides its hooks.
 const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "info/attributes"];
 
@@ -237,7 +239,7 @@ impl Scan<'_> {
                 self.repository(&module);
             }
             // The name of another submodule may continue this one.
-            let of_git = |name: &Path| has_head && OF_GIT.iter().any(|known| name == Path::new(known));
+            let of_git = |name: &Path| has_head && OF_GIT.iter().chain(&OF_EXTENSIONS).any(|known| name == Path::new(known));
             let folders = entries.into_iter().filter(|(name, facts)| facts.kind == EntryKind::Folder && !of_git(name));
             modules.extend(folders.map(|(name, _)| module.join(name)));
         }

@@ -261,6 +261,23 @@ async fn a_deep_change_is_put_back() {
 }
 
 #[tokio::test]
+async fn contents_of_extensions_of_git_do_not_count() {
+    let folder = TempDir::new().unwrap();
+    let module = folder.path().join(".git/modules/sub");
+    fs::create_dir_all(module.join("lfs/objects")).unwrap();
+    fs::write(module.join("HEAD"), "x").unwrap();
+    for number in 0..100 {
+        fs::write(module.join(format!("lfs/objects/{number}")), "x").unwrap();
+    }
+    fs::write(folder.path().join("run.sh"), "echo evil > .envrc\n").unwrap();
+    let mut context = context_of(&folder);
+    context.protected.limits = ScanLimits { visited: 60, ..ScanLimits::default() };
+    let message = call(&context, "bash", hidden("x")).await;
+    assert!(message.contains("[put back as it was: `.envrc`. "), "{message}");
+    assert!(not_watched(&context).is_empty());
+}
+
+#[tokio::test]
 async fn a_folder_that_is_too_deep_is_reported_once() {
     let folder = TempDir::new().unwrap();
     let (deep, reached) = (["d"; 40].join("/"), ["d"; 24].join("/"));
