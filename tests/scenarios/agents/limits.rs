@@ -54,6 +54,18 @@ fn the_cost_of_a_loaded_session_counts_once() {
     assert_eq!(ended.json()["usage"]["cost_usd"], 0.75, "{ended}");
 }
 
+/// Runs the plan, and tells the task something during the first turn of its agent, which creates `began` and waits for `told`.
+fn run_and_tell(world: &World) -> Ended {
+    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
+    world.wait_for_file("began");
+    world.aime(["tell", "r", "--task", "a", "KEY-IS-HERE"]).must(0);
+    wait_until("the words are in the journal", || {
+        world.aime(["runs", "events", "r", "--output", "jsonl"]).events("evidence_added").len() == 1
+    });
+    world.file("told", "");
+    running.wait()
+}
+
 /// A message of a person to an agent at work is its next prompt. The end of its first turn is no answer to that message.
 // Requirement: 4.41
 #[test]
@@ -70,14 +82,7 @@ esac
 "#;
     let usage = r#"USAGE = ',"usage":{"totalTokens":1200,"inputTokens":1000,"outputTokens":200}',"#;
     let world = limited(work, "", usage);
-    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
-    world.wait_for_file("began");
-    world.aime(["tell", "r", "--task", "a", "KEY-IS-HERE"]).must(0);
-    wait_until("the words are in the journal", || {
-        world.aime(["runs", "events", "r", "--output", "jsonl"]).events("evidence_added").len() == 1
-    });
-    world.file("told", "");
-    let ended = running.wait().must(0);
+    let ended = run_and_tell(&world).must(0);
     let result = ended.json();
     assert_eq!(task(&result, "a")["summary"], "Done.", "{ended}");
     assert_eq!(world.read("prompts").lines().count(), 2, "{ended}");
@@ -96,14 +101,7 @@ say "Half of it."
 stop=max_tokens
 "#;
     let world = limited(work, "", "");
-    let running = world.start(RUN.iter().chain(&["--approve", "all"]));
-    world.wait_for_file("began");
-    world.aime(["tell", "r", "--task", "a", "KEY-IS-HERE"]).must(0);
-    wait_until("the words are in the journal", || {
-        world.aime(["runs", "events", "r", "--output", "jsonl"]).events("evidence_added").len() == 1
-    });
-    world.file("told", "");
-    let ended = running.wait().must(1);
+    let ended = run_and_tell(&world).must(1);
     let failed = task(&ended.json(), "a").to_string();
     assert!(failed.contains("helper reached its limit of tokens. Its last words: Half of it."), "{ended}");
     assert_eq!(world.read("prompts").lines().count(), 1, "{ended}");
