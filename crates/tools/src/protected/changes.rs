@@ -3,11 +3,11 @@
 use std::path::{Component, Path, PathBuf};
 
 use aime_progress_management::FileChangeKind;
-use aime_sandbox::{ConfinedFolder, FileError};
+use aime_sandbox::{ConfinedFolder, FileError, is_protected};
 
 use super::{
     git_config::changed_harmlessly,
-    scan::{Content, Entry, Places},
+    scan::{Content, Entry, Places, reopen},
 };
 
 /// Change of a protected place by a call.
@@ -33,6 +33,8 @@ pub enum PlaceOutcome {
         /// Reason of the failure.
         why: String,
     },
+    /// The call had made the folder unreadable. It is readable again, and what was in it was looked at.
+    Reopened,
     /// The place is beyond the limits of the watch, or a part of it is, so it may have changed unnoticed.
     NotWatched,
 }
@@ -40,8 +42,13 @@ pub enum PlaceOutcome {
 impl PlaceChange {
     /// Returns the report on a place that could not be watched as a whole.
     pub(super) fn not_watched(place: &Path) -> Self {
+        Self { did: FileChangeKind::NotWatched, ..Self::of_folder(place, PlaceOutcome::NotWatched) }
+    }
+
+    /// Returns the report on a changed folder. An empty path is the working folder.
+    pub(super) fn of_folder(place: &Path, outcome: PlaceOutcome) -> Self {
         let path = if place.as_os_str().is_empty() { ".".to_owned() } else { place.to_string_lossy().into_owned() };
-        Self { path, did: FileChangeKind::NotWatched, outcome: PlaceOutcome::NotWatched }
+        Self { path, did: FileChangeKind::Changed, outcome }
     }
 }
 
@@ -88,6 +95,30 @@ pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&E
     }
 }
 
+/// Returns the places that have lost exactly what is new at a path. It may have been moved there from one of them.
+pub(super) fn origins<'a>(path: &str, before: &'a Places, after: &'a Places) -> impl Iterator<Item = &'a str> {
+    let entry = after.get(path).filter(|_| before.get(path).is_none());
+    before.paths().filter(move |from| entry.is_some() && before.get(from) == entry && after.get(from).is_none())
+}
+
+/// Returns true if a folder above a new file was moved, or the file, to a place that runs it as the former one did.
+pub(super) fn is_moved(folder: &ConfinedFolder, path: &str, before: &Places, after: &Places) -> bool {
+    let is_of_place = |above: &Path| is_protected(&above.join("*"));
+    origins(path, before, after).any(|from| {
+        let (mut old, mut new, mut place) = (Path::new(from), Path::new(path), None);
+        while old.file_name() == new.file_name()
+            && let (Some(old_above), Some(new_above)) = (old.parent(), new.parent())
+        {
+            place = Some(new);
+            (old, new) = (old_above, new_above);
+        }
+        place.is_some_and(|place| !before.paths().any(|known| Path::new(known).starts_with(place)))
+            && !is_of_place(old)
+            && !is_of_place(new)
+            && is_harmless(folder, from, before.get(from), None)
+    })
+}
+
 /// Returns true if the folder in a `.git` file is one that a repository in the working folder keeps for worktrees or submodules.
 fn leads_into_repository(folder: &ConfinedFolder, file: &str, target: &str) -> bool {
     let from = Path::new(file).parent().unwrap_or(Path::new("")).join(target);
@@ -98,16 +129,31 @@ fn leads_into_repository(folder: &ConfinedFolder, file: &str, target: &str) -> b
 }
 
 /// Restores a place to its former state.
-pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entry>) -> Result<(), String> {
-    let done = match before {
-        None => remove(folder, Path::new(path)),
-        Some(Entry::Link(target)) => make_parents(folder, Path::new(path)).and_then(|()| folder.put_link(path, target)),
-        Some(Entry::File { mode, content: Content::Stored(bytes) }) => {
-            make_parents(folder, Path::new(path)).and_then(|()| folder.put_file(path, bytes, *mode))
+pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entry>) -> PlaceOutcome {
+    let path = Path::new(path);
+    // Returns false if the content is not kept.
+    let restore = || {
+        match before {
+            None => remove(folder, path)?,
+            Some(Entry::Link(target)) => {
+                make_parents(folder, path)?;
+                folder.put_link(path, target)?;
+            }
+            Some(Entry::File { mode, content: Content::Stored(bytes) }) => {
+                make_parents(folder, path)?;
+                folder.put_file(path, bytes, *mode)?;
+            }
+            Some(Entry::File { content: Content::Stamped(_), .. }) => return Ok(false),
         }
-        Some(Entry::File { content: Content::Stamped(_), .. }) => return Err("it is too large to be kept".to_owned()),
+        Ok(true)
     };
-    done.map_err(|error| error.to_string())
+    // The call may have made the folder read-only.
+    let is_reopened = || path.parent().is_some_and(|above| reopen(folder, above));
+    match restore().or_else(|error: FileError| if is_reopened() { restore() } else { Err(error) }) {
+        Ok(true) => PlaceOutcome::PutBack,
+        Ok(false) => PlaceOutcome::Failed { why: "it was too large to be kept, or could not be read".to_owned() },
+        Err(error) => PlaceOutcome::Failed { why: error.to_string() },
+    }
 }
 
 /// Removes a new file, and the protected folders above it that are empty now.
@@ -116,7 +162,7 @@ fn remove(folder: &ConfinedFolder, path: &Path) -> Result<(), FileError> {
         Ok(()) | Err(FileError::NotFound { .. }) => {}
         Err(error) => return Err(error),
     }
-    for above in path.ancestors().skip(1).take_while(|above| aime_sandbox::is_protected(&above.join("*"))) {
+    for above in path.ancestors().skip(1).take_while(|above| is_protected(&above.join("*"))) {
         // A folder with other content stays.
         if folder.remove_entry(above).is_err() {
             break;

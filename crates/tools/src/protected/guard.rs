@@ -1,7 +1,7 @@
 //! Guard of the protected places: scans them before and after each call that may change any file.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
 use super::{
-    changes::{PlaceChange, PlaceOutcome, change_kind, differences, is_harmless, put_back},
-    scan::{Places, ScanLimits, scan, scan_after},
+    changes::{PlaceChange, PlaceOutcome, change_kind, differences, is_harmless, is_moved, origins, put_back},
+    scan::{Memory, Places, ScanLimits, scan_after, scan_before},
 };
 use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, permission::Granted};
 
@@ -35,8 +35,10 @@ pub struct ProtectedPlaces {
 struct State {
     /// Content of each place while calls are running. Changes between calls are made by the person.
     baseline: Option<Places>,
-    /// Folders that the scan after the last calls has looked into. A call that marks one as generated does not end its watch.
-    folders: BTreeSet<PathBuf>,
+    /// Knowledge from the last calls.
+    memory: Memory,
+    /// Folders that were made readable again, and are not reported yet.
+    reopened: BTreeSet<PathBuf>,
     /// Places that running calls may change, by the calls' numbers.
     running_calls: Vec<(u64, Granted)>,
     next: u64,
@@ -95,7 +97,10 @@ impl ProtectedPlaces {
         let mut state = self.state();
         // If other calls are running, or the last scan was skipped, the earlier baseline applies.
         if state.baseline.is_none() {
-            let baseline = scan(folder, redactor, self.limits, &state.folders);
+            let baseline = scan_before(&state.memory, folder, redactor, self.limits);
+            if state.next == 0 {
+                state.memory.begin_with(&baseline);
+            }
             state.baseline = Some(baseline);
         }
         let number = state.next;
@@ -106,44 +111,75 @@ impl ProtectedPlaces {
 
     /// Returns the places that calls changed without approval.
     fn unapproved(&self, folder: &ConfinedFolder, redactor: &Redactor) -> Vec<String> {
-        let state = self.state();
+        let mut state = self.state();
         let Some(before) = &state.baseline else { return Vec::new() };
         let after = scan_after(before, folder, redactor, self.limits);
         let open = |path: &&str| !state.allows(folder, path, before, &after);
-        differences(before, &after).into_iter().filter(open).map(str::to_owned).collect()
+        let paths = differences(before, &after).into_iter().filter(open).map(str::to_owned).collect();
+        state.reopened.extend(after.reopened());
+        paths
     }
 
-    /// Ends the watch of a call. Reverts unapproved changes, except at the `approved` paths. With `reports_missed`, also returns the place
-    /// that could not be watched as a whole.
+    /// Ends the watch of a call. Reverts unapproved changes, except at the `approved` paths. With `reports_folders`, also returns the place
+    /// that could not be watched as a whole, and the folders that calls have made unreadable.
     fn end(
         &self,
         folder: &ConfinedFolder,
         redactor: &Redactor,
         (number, approved): (u64, &[String]),
-        reports_missed: bool,
+        reports_folders: bool,
     ) -> Vec<PlaceChange> {
         let mut state = self.state();
         let Some(before) = state.baseline.take() else { return Vec::new() };
         let after = scan_after(&before, folder, redactor, self.limits);
-        let mut changes = Vec::new();
+        let mut outcomes: BTreeMap<&str, PlaceOutcome> = BTreeMap::new();
         for path in differences(&before, &after) {
-            let (was, is) = (before.get(path), after.get(path));
             let is_allowed = approved.iter().any(|approved| approved == path) || state.allows(folder, path, &before, &after);
+            let was = before.get(path);
             let outcome = match is_allowed {
                 true => PlaceOutcome::Stays,
-                false => put_back(folder, path, was).map_or_else(|why| PlaceOutcome::Failed { why }, |()| PlaceOutcome::PutBack),
+                false if was.is_none() && (before.may_hide(folder, path) || state.memory.has(folder, path)) => {
+                    PlaceOutcome::Failed { why: "it is unknown whether it was there before the call".to_owned() }
+                }
+                false => put_back(folder, path, was),
             };
-            changes.push(PlaceChange { path: path.to_owned(), did: change_kind(was, is), outcome });
+            outcomes.insert(path, outcome);
         }
-        let missed = before.missed_with(&after).filter(|_| reports_missed && !state.has_reported_missed).map(PlaceChange::not_watched);
+        // What was new and is removed may have been moved there.
+        let removed = outcomes.iter().filter(|(path, outcome)| **outcome == PlaceOutcome::PutBack && before.get(path).is_none());
+        let lost: Vec<&str> = removed.flat_map(|(path, _)| origins(path, &before, &after)).collect();
+        for path in lost {
+            if outcomes.get(path) == Some(&PlaceOutcome::Stays) {
+                outcomes.insert(path, put_back(folder, path, before.get(path)));
+            }
+        }
+        let change = |(path, outcome): (&str, PlaceOutcome)| {
+            let did = change_kind(before.get(path), after.get(path));
+            PlaceChange { path: path.to_owned(), did, outcome }
+        };
+        let mut changes: Vec<PlaceChange> = outcomes.into_iter().map(change).collect();
+        state.reopened.extend(after.reopened());
+        let mut folders = Vec::new();
+        if reports_folders {
+            let reopened = std::mem::take(&mut state.reopened);
+            folders.extend(reopened.iter().map(|path| PlaceChange::of_folder(path, PlaceOutcome::Reopened)));
+            let failed = || PlaceOutcome::Failed { why: "it can no longer be read".to_owned() };
+            folders.extend(after.lost_since(&before).map(|path| PlaceChange::of_folder(path, failed())));
+            let missed = before.missed_with(&after).filter(|_| !state.has_reported_missed);
+            folders.extend(missed.map(PlaceChange::not_watched));
+            state.has_reported_missed |= missed.is_some();
+        }
         state.running_calls.retain(|(known, _)| *known != number);
         if state.running_calls.is_empty() {
-            state.folders = after.into_folders();
+            state.memory.go_on_with(after);
+        } else if changes.is_empty() {
+            state.baseline = Some(after);
         } else {
-            state.baseline = Some(if changes.is_empty() { after } else { scan_after(&before, folder, redactor, self.limits) });
+            let again = scan_after(&before, folder, redactor, self.limits);
+            state.reopened.extend(again.reopened());
+            state.baseline = Some(again);
         }
-        state.has_reported_missed |= missed.is_some();
-        changes.extend(missed);
+        changes.extend(folders);
         changes
     }
 }
@@ -154,7 +190,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl State {
     fn allows(&self, folder: &ConfinedFolder, path: &str, before: &Places, after: &Places) -> bool {
-        self.running_calls.iter().any(|(_, granted)| granted.covers(path)) || is_harmless(folder, path, before.get(path), after.get(path))
+        self.running_calls.iter().any(|(_, granted)| granted.covers(path))
+            || is_harmless(folder, path, before.get(path), after.get(path))
+            || is_moved(folder, path, before, after)
     }
 }
 
@@ -273,6 +311,10 @@ fn changes_note(changes: &[PlaceChange]) -> String {
                 change.path
             ));
         }
+    }
+    let reopened: Vec<&str> = of(|outcome| *outcome == PlaceOutcome::Reopened).collect();
+    if !reopened.is_empty() {
+        lines.push(format!("[made readable again, because files that run later may be in it: {}]", quoted(reopened)));
     }
     let changed: Vec<&str> = of(|outcome| *outcome == PlaceOutcome::Stays).collect();
     if !changed.is_empty() {

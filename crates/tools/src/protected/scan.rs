@@ -1,13 +1,13 @@
 //! Scan of the protected places in a folder and of their content.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use aime_redact::Redactor;
-use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, RESERVED_FOLDER, Stamp, is_generated, is_protected};
+use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, FileError, RESERVED_FOLDER, Stamp, is_generated, is_protected};
 
 use crate::secrets::{learn, passed_over};
 
@@ -30,6 +30,8 @@ const OF_GIT: [&str; 10] = ["objects", "refs", "hooks", "info", "modules", "work
 const OF_EXTENSIONS: [&str; 2] = ["lfs", "annex"];
 /// Files of a repository that can make something run, besides its hooks.
 const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "info/attributes"];
+/// Folders of a repository with such files.
+const FOLDERS_OF_SETTINGS: [&str; 4] = ["hooks", "info", "modules", "worktrees"];
 
 /// State of a protected path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +75,41 @@ pub(super) struct Places {
     missed: Option<PathBuf>,
     /// Folders whose subfolders the scan has looked at. An empty folder is not among them.
     folders: BTreeSet<PathBuf>,
+    /// Paths that the system refused to read, so it is unknown what is at and below them; and what is there, if that is known.
+    unreadable: BTreeMap<PathBuf, Option<Identity>>,
+    /// Files that are not protected, and would be if a folder above them were a repository.
+    ordinary: HashSet<Identity>,
+    /// Folders that the call has made unreadable. The scan has made them readable again.
+    reopened: BTreeSet<PathBuf>,
+}
+
+/// Device and inode of a file or folder.
+type Identity = (u64, u64);
+
+/// Knowledge that outlasts the calls of a folder.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Folders that the last scan has looked into. A call that marks one as generated does not end its watch.
+    folders: BTreeSet<PathBuf>,
+    /// Ordinary files that were there before the first call, so they are the person's.
+    ordinary: HashSet<Identity>,
+}
+
+impl Memory {
+    /// Takes what the scan before the first call tells.
+    pub(super) fn begin_with(&mut self, first: &Places) {
+        self.ordinary.clone_from(&first.ordinary);
+    }
+
+    /// Takes what the scan after the last calls tells.
+    pub(super) fn go_on_with(&mut self, last: Places) {
+        self.folders = last.folders;
+    }
+
+    /// Returns true if the file at a path is one of the person, and was not protected before.
+    pub(super) fn has(&self, folder: &ConfinedFolder, path: &str) -> bool {
+        identity_at(folder, Path::new(path)).is_some_and(|identity| self.ordinary.contains(&identity))
+    }
 }
 
 impl Places {
@@ -92,44 +129,97 @@ impl Places {
         }
     }
 
-    /// Returns the folders whose subfolders the scan has looked at.
-    pub(super) fn into_folders(self) -> BTreeSet<PathBuf> {
-        self.folders
-    }
-
     /// Returns true if the scan would have found a protected file at this path.
     pub(super) fn has_reached(&self, path: &str) -> bool {
-        !Path::new(path).ancestors().any(|above| self.unreached.contains(above))
+        !has_above(&self.unreached, Path::new(path))
+    }
+
+    /// Returns true if a file may have been there before the scan that did not find it: a folder above it could not be read, where it is now
+    /// or where it was then.
+    pub(super) fn may_hide(&self, folder: &ConfinedFolder, path: &str) -> bool {
+        let is_closed = |above: &Path| identity_at(folder, above).is_some_and(|identity| self.closed(identity));
+        self.is_unreadable(Path::new(path)) || (!self.unreadable.is_empty() && Path::new(path).ancestors().any(is_closed))
+    }
+
+    /// Returns the folders that the call had made unreadable, and that are readable again.
+    pub(super) fn reopened(&self) -> impl Iterator<Item = PathBuf> {
+        self.reopened.iter().cloned()
+    }
+
+    /// Returns the protected paths that have become unreadable since the scan `before`.
+    pub(super) fn lost_since<'a>(&'a self, before: &Self) -> impl Iterator<Item = &'a Path> {
+        let holds_protected =
+            |place: &Path| is_protected(&place.join("*")) || before.paths().any(|path| Path::new(path).starts_with(place));
+        self.unreadable.keys().filter(move |place| before.knows(place) && holds_protected(place)).map(PathBuf::as_path)
+    }
+
+    /// Returns true if the scan has found everything protected at and below a path.
+    fn knows(&self, path: &Path) -> bool {
+        !self.is_unreadable(path) && !has_above(&self.unreached, path)
+    }
+
+    fn is_unreadable(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.unreadable.contains_key(above))
+    }
+
+    /// Returns true if the scan could not read this folder.
+    fn closed(&self, identity: Identity) -> bool {
+        self.unreadable.values().any(|known| *known == Some(identity))
     }
 }
 
-/// Scans the protected places of a folder, and collects the secrets in credential files on the way, because a command may print any of
-/// them. Also looks into generated folders that are among the `known` ones: a call may have marked them as generated. Blocks.
-pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits, known: &BTreeSet<PathBuf>) -> Places {
-    let mut scan = Scan { folder, redactor, limits, known, places: Places::default(), looked_at: 0, learnt: 0 };
-    let mut folders = vec![PathBuf::from(".")];
-    while !folders.is_empty() {
-        let mut below = Vec::new();
-        for path in folders {
-            scan.folder(&path, &mut below);
-        }
-        folders = below;
-    }
-    scan.places
+/// Returns true if a path, or a folder above it, is among these.
+fn has_above(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
+    path.ancestors().any(|above| places.contains(above))
 }
 
-/// Scans after a call. Also looks at the places of the scan `before` the call that this one does not reach. Blocks.
+/// Returns the identity of a file or folder, if the system tells it.
+fn identity(stamp: &Stamp) -> Option<Identity> {
+    (stamp.inode != 0).then_some((stamp.device, stamp.inode))
+}
+
+fn identity_at(folder: &ConfinedFolder, path: &Path) -> Option<Identity> {
+    folder.entry(shown(path)).ok().flatten().and_then(|facts| identity(&facts.stamp))
+}
+
+/// Returns a path below the working folder as it is opened and reported: `.` for the folder itself.
+fn shown(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+/// Scans before a call, with what the calls before it have left. Blocks.
+pub(super) fn scan_before(memory: &Memory, folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits) -> Places {
+    Scan::all(folder, redactor, limits, &memory.folders, None)
+}
+
+/// Scans after a call. Makes folders readable again that the call has made unreadable: they could hide what it has done. Also looks at the
+/// places of the scan `before` the call that this one does not reach. Blocks.
 pub(super) fn scan_after(before: &Places, folder: &ConfinedFolder, redactor: &Redactor, limits: ScanLimits) -> Places {
-    let mut after = scan(folder, redactor, limits, &before.folders);
+    let mut after = Scan::all(folder, redactor, limits, &before.folders, Some(before));
     for path in before.paths() {
-        if after.get(path).is_none()
-            && !after.has_reached(path)
-            && let Some(entry) = entry_at(folder, Path::new(path))
-        {
-            after.found.insert(path.to_owned(), entry);
+        if after.get(path).is_none() && !after.has_reached(path) {
+            match entry_at(folder, Path::new(path)) {
+                Ok(Some(entry)) => {
+                    after.found.insert(path.to_owned(), entry);
+                }
+                Ok(None) => {}
+                Err(_) => {
+                    after.unreadable.insert(PathBuf::from(path), None);
+                }
+            }
         }
     }
     after
+}
+
+/// Gives the owner of a folder the rights to read and change it. Returns false if the owner had them, or does not get them.
+pub(super) fn reopen(folder: &ConfinedFolder, path: &Path) -> bool {
+    let mode = || match folder.entry(shown(path)) {
+        Ok(Some(EntryFacts { kind: EntryKind::Folder, mode, .. })) => Some(mode),
+        _ => None,
+    };
+    let has_rights = |mode: u32| mode & 0o700 == 0o700;
+    mode().is_some_and(|mode| !has_rights(mode) && folder.set_mode(path, mode | 0o700).is_ok()) && mode().is_some_and(has_rights)
 }
 
 struct Scan<'a> {
@@ -137,12 +227,35 @@ struct Scan<'a> {
     redactor: &'a Redactor,
     limits: ScanLimits,
     known: &'a BTreeSet<PathBuf>,
+    /// The scan before the call, if this is the one after it.
+    before: Option<&'a Places>,
     places: Places,
     looked_at: usize,
     learnt: usize,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    /// Scans the protected places of a folder, and collects the secrets in credential files on the way, because a command may print any of
+    /// them. Also looks into generated folders that are among the `known` ones: a call may have marked them as generated.
+    fn all(
+        folder: &'a ConfinedFolder,
+        redactor: &'a Redactor,
+        limits: ScanLimits,
+        known: &'a BTreeSet<PathBuf>,
+        before: Option<&'a Places>,
+    ) -> Places {
+        let mut scan = Self { folder, redactor, limits, known, before, places: Places::default(), looked_at: 0, learnt: 0 };
+        let mut folders = vec![PathBuf::from(".")];
+        while !folders.is_empty() {
+            let mut below = Vec::new();
+            for path in folders {
+                scan.folder(&path, &mut below);
+            }
+            folders = below;
+        }
+        scan.places
+    }
+
     /// Returns true if the limits leave out what is in a folder.
     fn leaves_out(&self, path: &Path) -> bool {
         self.looked_at >= self.limits.visited || path.as_os_str().len() > MAX_PATH_BYTES
@@ -156,10 +269,31 @@ impl Scan<'_> {
             }
             return Vec::new();
         }
-        // A folder that is gone or may not be listed contains nothing that a command could have written.
-        let entries = self.folder.entries(path).unwrap_or_default();
+        let entries = self.read(path, |folder| folder.entries(path)).unwrap_or_default();
         self.looked_at += entries.len() + excess_depth(path);
         entries
+    }
+
+    /// Reads something at a path. If the system refuses it, either makes the folder above readable and reads again, or marks the path as
+    /// unreadable. Other errors mean that nothing protected is there.
+    fn read<T>(&mut self, path: &Path, read: impl Fn(&ConfinedFolder) -> Result<T, FileError>) -> Option<T> {
+        loop {
+            match read(self.folder) {
+                Ok(found) => return Some(found),
+                Err(FileError::Io { .. }) => {}
+                Err(_) => return None,
+            }
+            let path = path.strip_prefix(".").unwrap_or(path);
+            let is_closed = |above: &&Path| matches!(self.folder.entry(above.join("config")), Err(FileError::Io { .. }));
+            let highest = path.ancestors().skip(1).take_while(is_closed).last().unwrap_or(path).to_path_buf();
+            let identity = identity_at(self.folder, &highest);
+            let may_open = |before: &Places| before.knows(&highest) && !identity.is_some_and(|identity| before.closed(identity));
+            if !(self.before.is_some_and(may_open) && reopen(self.folder, &highest)) {
+                self.places.unreadable.insert(highest, identity);
+                return None;
+            }
+            self.places.reopened.insert(highest);
+        }
     }
 
     /// Marks a path as not reached because of the limits.
@@ -181,7 +315,7 @@ impl Scan<'_> {
         let top = path == Path::new(".");
         let bare = has("HEAD", EntryKind::File) && has("objects", EntryKind::Folder) && has("refs", EntryKind::Folder);
         if bare {
-            self.repository(path);
+            self.repository(if top { Path::new("") } else { path });
         }
         let made_again = !top
             && is_generated(entries.iter().filter(|(_, facts)| facts.kind == EntryKind::File).map(|(name, _)| name.as_path()))
@@ -189,12 +323,16 @@ impl Scan<'_> {
         if !made_again && !entries.is_empty() {
             self.places.folders.insert(path.to_path_buf());
         }
+        let below_settings = path.iter().any(|name| FOLDERS_OF_SETTINGS.iter().any(|known| name == *known));
         for (name, facts) in entries {
             let here = if top { name.clone() } else { path.join(&name) };
-            let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));
+            let is = |names: &[&str]| names.iter().any(|known| name.as_os_str() == *known);
             // Git itself changes these files.
             if is(&[RESERVED_FOLDER, "HEAD"]) || (bare && is(&OF_GIT)) {
                 continue;
+            }
+            if facts.kind != EntryKind::Folder && (below_settings || is(&SETTINGS)) {
+                self.places.ordinary.extend(identity(&facts.stamp));
             }
             // A link in the place of a folder counts if the files of that folder do.
             let folder_of_such = is_protected(&here.join("*"));
@@ -238,6 +376,10 @@ impl Scan<'_> {
             if has_head {
                 self.repository(&module);
             }
+            if !has_head {
+                let files = entries.iter().filter(|(_, facts)| facts.kind != EntryKind::Folder);
+                self.places.ordinary.extend(files.filter_map(|(_, facts)| identity(&facts.stamp)));
+            }
             // The name of another submodule may continue this one.
             let of_git = |name: &Path| has_head && OF_GIT.iter().chain(&OF_EXTENSIONS).any(|known| name == Path::new(known));
             let folders = entries.into_iter().filter(|(name, facts)| facts.kind == EntryKind::Folder && !of_git(name));
@@ -267,10 +409,12 @@ impl Scan<'_> {
         let Some(name) = path.to_str() else { return };
         self.looked_at += excess_depth(path);
         if self.places.found.len() < self.limits.stored {
-            if let Some(entry) = entry_at(self.folder, path) {
+            if let Some(entry) = self.read(path, |folder| entry_at(folder, path)).flatten() {
                 self.places.found.insert(name.to_owned(), entry);
             }
-        } else if let Ok(Some(EntryFacts { kind: EntryKind::File | EntryKind::Link, .. })) = self.folder.entry(path) {
+        } else if let Some(EntryFacts { kind: EntryKind::File | EntryKind::Link, .. }) =
+            self.read(path, |folder| folder.entry(path)).flatten()
+        {
             self.miss(path);
         }
     }
@@ -282,9 +426,9 @@ fn excess_depth(path: &Path) -> usize {
 }
 
 /// Returns the state of the file or link at a path.
-fn entry_at(folder: &ConfinedFolder, path: &Path) -> Option<Entry> {
-    let facts = folder.entry(path).ok().flatten()?;
-    match facts.kind {
+fn entry_at(folder: &ConfinedFolder, path: &Path) -> Result<Option<Entry>, FileError> {
+    let Some(facts) = folder.entry(path)? else { return Ok(None) };
+    Ok(match facts.kind {
         EntryKind::Link => folder.read_link_entry(path).ok().map(Entry::Link),
         EntryKind::File => {
             let content = match folder.read_entry(path, MAX_FILE_BYTES) {
@@ -294,7 +438,7 @@ fn entry_at(folder: &ConfinedFolder, path: &Path) -> Option<Entry> {
             Some(Entry::File { mode: facts.mode, content })
         }
         EntryKind::Folder | EntryKind::Other => None,
-    }
+    })
 }
 
 /// Returns the deepest folder that contains both paths, or the path if they are the same.

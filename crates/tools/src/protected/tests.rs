@@ -366,6 +366,149 @@ async fn files_of_a_former_cache_stay() {
     assert_eq!(fs::read_to_string(folder.path().join("out/copy/.envrc")).unwrap(), "mine", "{message}");
 }
 
+/// Runs work on a thread that opens only what its user may open, also as root. Programs that it starts have all rights again.
+#[cfg(target_os = "linux")]
+fn without_privileges<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    use rustix::thread::CapabilitySet;
+
+    let run = || {
+        let mut held = rustix::thread::capabilities(None).unwrap();
+        held.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+        rustix::thread::set_capabilities(None, held).unwrap();
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap())
+}
+
+/// Writes files, and creates the folders above them.
+fn write(folder: &TempDir, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Makes a call for each of these scripts, and returns the text of the last one.
+async fn call_each(folder: &TempDir, context: &ToolContext, scripts: &[&str]) -> String {
+    let mut message = String::new();
+    for script in scripts {
+        write(folder, &[("run.sh", script)]);
+        message = call(context, "bash", hidden(script)).await;
+    }
+    message
+}
+
+// Requirement: 8.33
+#[cfg(target_os = "linux")]
+#[test]
+fn an_unreadable_folder_neither_loses_nor_hides_a_file() {
+    let reopened = |path: &str| format!("[made readable again, because files that run later may be in it: `{path}`]");
+    let put_back = |path: &str| format!("[put back as it was: `{path}`. ");
+    let unknown = |path: &str| {
+        format!(
+            "[created `{path}`, which runs later on its own and nobody approved; it could not be put back: it is unknown whether it was there before the call]"
+        )
+    };
+    for (closed, scripts, said, removed) in [
+        // A person has closed the folder, so its files may be the person's.
+        (".vscode", &["chmod 755 .vscode"][..], vec![unknown(".vscode/tasks.json")], ""),
+        (".git", &["true", "chmod 755 .git"], vec![unknown(".git/hooks/pre-push")], ""),
+        ("web", &["chmod 755 web; echo x > web/sub/.envrc"], vec![unknown("web/.envrc"), unknown("web/sub/.envrc")], ""),
+        ("web", &["mv web moved; chmod 755 moved; ln -s moved web"], vec![unknown("moved/.envrc")], ""),
+        // A call closes it.
+        ("", &["chmod 0 .git/hooks"], vec![reopened(".git/hooks")], ""),
+        ("", &["chmod 0 .git"], vec![reopened(".git")], ""),
+        ("", &["echo evil > .git/hooks/x; chmod 311 .git/hooks"], vec![put_back(".git/hooks/x"), reopened(".git/hooks")], ".git/hooks/x"),
+        ("", &["echo evil > src/.envrc; chmod 311 src"], vec![put_back("src/.envrc"), reopened("src")], "src/.envrc"),
+        ("", &["chmod 0 .git/hooks", "chmod 755 .git/hooks; echo evil > .git/hooks/x"], vec![put_back(".git/hooks/x")], ".git/hooks/x"),
+        ("", &["echo evil > .git/hooks/x; chmod 555 .git/hooks"], vec![put_back(".git/hooks/x")], ".git/hooks/x"),
+        (
+            "",
+            &["d=1/2/3/4/5/6/7/8/9/10/11/12; mkdir -p $d; echo evil > $d/.envrc; chmod 0 $d $d/.. $d/../.. $d/../../.. 1/2 1"],
+            vec![put_back("1/2/3/4/5/6/7/8/9/10/11/12/.envrc")],
+            "1/2/3/4/5/6/7/8/9/10/11/12/.envrc",
+        ),
+    ] {
+        let (folder, context) = place();
+        write(&folder, &[("web/.envrc", "mine"), ("web/sub/readme", "mine")]);
+        let before = all(&folder);
+        if !closed.is_empty() {
+            fs::set_permissions(folder.path().join(closed), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+        }
+        let message = without_privileges(call_each(&folder, &context, scripts));
+        assert!(said.iter().all(|said| message.contains(said)), "{scripts:?}: {message}");
+        assert!(before.keys().all(|path| folder.path().join(path).exists()), "{scripts:?}: {message}");
+        assert!(removed.is_empty() || !folder.path().join(removed).exists(), "{scripts:?}: {message}");
+    }
+}
+
+// Requirement: 8.33
+#[tokio::test]
+async fn a_folder_that_becomes_a_repository_neither_loses_nor_hides_a_file() {
+    let make = |folder: &str| format!("cd {folder}; mkdir -p objects refs; echo x > HEAD");
+    let made = "mkdir -p d/hooks; echo evil > d/hooks/x";
+    for (mine, scripts, hook, is_kept) in [
+        (&["d/hooks/x", "d/config"][..], &[make("d")][..], "d/hooks/x", true),
+        (&["hooks/x", "config"], &[make(".")], "hooks/x", true),
+        (&["e/hooks/x"], &["mv e d".to_owned(), make("d")], "d/hooks/x", true),
+        (&["e/hooks/x"], &[format!("mv e d.git; {}", make("d.git"))], "d.git/hooks/x", true),
+        (&[".git/modules/d/hooks/x"], &["echo x > .git/modules/d/HEAD".to_owned()], ".git/modules/d/hooks/x", true),
+        // Calls have made these.
+        (&["d/hooks/readme"], &[format!("{made}; {}", make("d"))], "d/hooks/x", false),
+        (&["d/hooks/readme"], &[made.to_owned(), "echo evil2 > d/hooks/x".to_owned(), make("d")], "d/hooks/x", false),
+        (&[], &[format!("{made}; chmod 0 d"), "chmod 755 d".to_owned(), make("d")], "d/hooks/x", false),
+        (&["d/HEAD", "d/objects/y", "d/refs/y"], &["mv d/HEAD d/H".to_owned(), format!("{made}; mv d/H d/HEAD")], "d/hooks/x", false),
+    ] {
+        let (folder, context) = place();
+        write(&folder, &mine.iter().map(|path| (*path, "[core]\n\tpager = mine\n")).collect::<Vec<_>>());
+        let message = call_each(&folder, &context, &scripts.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        assert_eq!(folder.path().join(hook).exists(), is_kept, "{mine:?} {scripts:?}: {message}");
+        let said = match is_kept {
+            true => format!("[created `{hook}`, which runs later on its own and nobody approved; it could not be put back: it is unknown"),
+            false => format!("`{hook}`"),
+        };
+        assert!(message.contains(&said) && message.contains("[put back as it was: ") != is_kept, "{mine:?} {scripts:?}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn a_moved_file_is_not_lost() {
+    for (script, from, to) in [
+        ("mv web app", "web/.envrc", "app/.envrc"),
+        ("mv web/.vscode .", "web/.vscode/settings.json", ".vscode/settings.json"),
+        ("mv sub moved", "sub/.git/hooks/x", "moved/.git/hooks/x"),
+    ] {
+        let (folder, context) = place();
+        write(&folder, &[("web/.envrc", "mine"), ("web/.vscode/settings.json", "mine"), ("sub/.git/hooks/x", "mine")]);
+        fs::remove_dir_all(folder.path().join(".vscode")).unwrap();
+        let message = call_each(&folder, &context, &[script]).await;
+        assert_eq!(fs::read_to_string(folder.path().join(to)).unwrap(), "mine", "{script}: {message}");
+        assert!(message.contains("[changed what may run later: ") && !message.contains("put back"), "{script}: {message}");
+        assert!([from, to].into_iter().all(|path| message.contains(&format!("`{path}`"))), "{script}: {message}");
+    }
+    // These would run elsewhere than before, so they are where they were.
+    for script in [
+        "mv .git/hooks/pre-push .git/hooks/pre-commit",
+        "mv web/.husky/pre-commit .git/hooks/",
+        "mv web/.husky/pre-commit web/.husky/pre-push",
+        "mv sub/.git/hooks/x .git/hooks/; rm -r sub/.git",
+    ] {
+        let (folder, context) = place();
+        write(&folder, &[("web/.husky/pre-commit", "mine"), ("sub/.git/hooks/x", "mine")]);
+        call_each(&folder, &context, &["true"]).await;
+        let before = all(&folder);
+        let message = call_each(&folder, &context, &[script]).await;
+        let after = all(&folder);
+        let is_of_sub = |path: &str| path.starts_with("sub/.git/") && path != "sub/.git/hooks/x";
+        assert!(
+            before.iter().all(|(path, text)| path == "run.sh" || is_of_sub(path) || after.get(path) == Some(text)),
+            "{script}: {message}"
+        );
+        assert!(after.keys().all(|path| before.contains_key(path)) && message.contains("[put back as it was: "), "{script}: {message}");
+    }
+}
+
 #[tokio::test]
 async fn calls_at_the_same_time_do_not_approve_each_other() {
     let (folder, context) = place();

@@ -216,7 +216,7 @@ impl RunRunner {
 pub(in crate::runner) fn report_protected_changes(asking: &HookCaller, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
         let did = match &change.outcome {
-            PlaceOutcome::PutBack => FileChangeKind::PutBack,
+            PlaceOutcome::PutBack | PlaceOutcome::Reopened => FileChangeKind::PutBack,
             PlaceOutcome::Failed { .. } => FileChangeKind::NotPutBack,
             PlaceOutcome::Stays | PlaceOutcome::NotWatched => change.did,
         };
