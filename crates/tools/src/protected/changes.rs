@@ -98,7 +98,7 @@ pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&E
 /// Returns the places that have lost exactly what is new at a path. It may have been moved there from one of them.
 pub(super) fn origins<'a>(path: &str, before: &'a Places, after: &'a Places) -> impl Iterator<Item = &'a str> {
     let entry = after.get(path).filter(|_| before.get(path).is_none());
-    before.paths().filter(move |from| entry.is_some() && before.get(from) == entry && after.get(from).is_none())
+    before.entries().filter(move |(from, was)| entry == Some(*was) && after.get(from).is_none()).map(|(from, _)| from)
 }
 
 /// Returns true if a folder above a new file was moved, or the file, to a place that runs it as the former one did.
@@ -147,8 +147,8 @@ pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entr
         }
         Ok(true)
     };
-    // The call may have made the folder read-only.
-    let is_reopened = || path.parent().is_some_and(|above| reopen(folder, above));
+    // The call may have made the folder of such files read-only.
+    let is_reopened = || path.parent().is_some_and(|above| is_protected(&above.join("*")) && reopen(folder, above));
     match restore().or_else(|error: FileError| if is_reopened() { restore() } else { Err(error) }) {
         Ok(true) => PlaceOutcome::PutBack,
         Ok(false) => PlaceOutcome::Failed { why: "it was too large to be kept, or could not be read".to_owned() },

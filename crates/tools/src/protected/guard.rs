@@ -138,7 +138,7 @@ impl ProtectedPlaces {
             let was = before.get(path);
             let outcome = match is_allowed {
                 true => PlaceOutcome::Stays,
-                false if was.is_none() && (before.may_hide(folder, path) || state.memory.has(folder, path)) => {
+                false if was.is_none() && (before.may_hide(folder, path) || state.memory.has(folder, &before, path)) => {
                     PlaceOutcome::Failed { why: "it is unknown whether it was there before the call".to_owned() }
                 }
                 false => put_back(folder, path, was),
@@ -147,10 +147,11 @@ impl ProtectedPlaces {
         }
         // What was new and is removed may have been moved there.
         let removed = outcomes.iter().filter(|(path, outcome)| **outcome == PlaceOutcome::PutBack && before.get(path).is_none());
-        let lost: Vec<&str> = removed.flat_map(|(path, _)| origins(path, &before, &after)).collect();
+        let goes_back = |path: &&str| outcomes.get(path) == Some(&PlaceOutcome::Stays);
+        let lost: Vec<&str> = removed.filter_map(|(path, _)| origins(path, &before, &after).find(goes_back)).collect();
         for path in lost {
-            if outcomes.get(path) == Some(&PlaceOutcome::Stays) {
-                outcomes.insert(path, put_back(folder, path, before.get(path)));
+            if put_back(folder, path, before.get(path)) == PlaceOutcome::PutBack {
+                outcomes.insert(path, PlaceOutcome::PutBack);
             }
         }
         let change = |(path, outcome): (&str, PlaceOutcome)| {

@@ -77,8 +77,8 @@ pub(super) struct Places {
     folders: BTreeSet<PathBuf>,
     /// Paths that the system refused to read, so it is unknown what is at and below them; and what is there, if that is known.
     unreadable: BTreeMap<PathBuf, Option<Identity>>,
-    /// Files that are not protected, and would be if a folder above them were a repository.
-    ordinary: HashSet<Identity>,
+    /// States of files that are not protected, and would be if a folder above them were a repository.
+    ordinary: HashSet<FileState>,
     /// Folders that the call has made unreadable. The scan has made them readable again.
     reopened: BTreeSet<PathBuf>,
 }
@@ -86,13 +86,16 @@ pub(super) struct Places {
 /// Device and inode of a file or folder.
 type Identity = (u64, u64);
 
+/// Identity, size and time of modification: another file that gets the same inode differs.
+type FileState = (Identity, u64, i64);
+
 /// Knowledge that outlasts the calls of a folder.
 #[derive(Default)]
 pub(super) struct Memory {
     /// Folders that the last scan has looked into. A call that marks one as generated does not end its watch.
     folders: BTreeSet<PathBuf>,
     /// Ordinary files that were there before the first call, so they are the person's.
-    ordinary: HashSet<Identity>,
+    ordinary: HashSet<FileState>,
 }
 
 impl Memory {
@@ -106,9 +109,11 @@ impl Memory {
         self.folders = last.folders;
     }
 
-    /// Returns true if the file at a path is one of the person, and was not protected before.
-    pub(super) fn has(&self, folder: &ConfinedFolder, path: &str) -> bool {
-        identity_at(folder, Path::new(path)).is_some_and(|identity| self.ordinary.contains(&identity))
+    /// Returns true if the file at a path is one of the person, and was not protected `before` because no repository was there.
+    pub(super) fn has(&self, folder: &ConfinedFolder, before: &Places, path: &str) -> bool {
+        let state = || folder.entry(path).ok().flatten().and_then(|facts| file_state(&facts.stamp));
+        repository_of(Path::new(path)).is_some_and(|repository| !before.has_repository(repository))
+            && state().is_some_and(|state| self.ordinary.contains(&state))
     }
 }
 
@@ -119,6 +124,16 @@ impl Places {
 
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.found.keys().map(String::as_str)
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.found.iter().map(|(path, entry)| (path.as_str(), entry))
+    }
+
+    /// Returns true if the scan has found a file that makes something run in the repository in this folder.
+    fn has_repository(&self, path: &Path) -> bool {
+        let (config, hooks) = (path.join("config"), path.join("hooks"));
+        self.paths().map(Path::new).any(|found| found == config || found.starts_with(&hooks))
     }
 
     /// Returns the place that contains all paths which the limits of this scan or of another one have left out, if there are any.
@@ -171,6 +186,22 @@ impl Places {
 /// Returns true if a path, or a folder above it, is among these.
 fn has_above(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
     path.ancestors().any(|above| places.contains(above))
+}
+
+/// Returns the folder that must be a repository for the file at a path to make something run, if its names say so.
+fn repository_of(path: &Path) -> Option<&Path> {
+    let below_hooks = path.ancestors().skip(1).find(|above| above.file_name().is_some_and(|name| name == "hooks"));
+    let settings = || {
+        SETTINGS
+            .iter()
+            .find(|settings| path.ends_with(settings))
+            .and_then(|settings| path.ancestors().nth(Path::new(settings).iter().count()))
+    };
+    below_hooks.map_or_else(settings, Path::parent)
+}
+
+fn file_state(stamp: &Stamp) -> Option<FileState> {
+    identity(stamp).map(|identity| (identity, stamp.size, stamp.modified))
 }
 
 /// Returns the identity of a file or folder, if the system tells it.
@@ -277,23 +308,25 @@ impl<'a> Scan<'a> {
     /// Reads something at a path. If the system refuses it, either makes the folder above readable and reads again, or marks the path as
     /// unreadable. Other errors mean that nothing protected is there.
     fn read<T>(&mut self, path: &Path, read: impl Fn(&ConfinedFolder) -> Result<T, FileError>) -> Option<T> {
-        loop {
+        let path = path.strip_prefix(".").unwrap_or(path);
+        // Each folder of the path may have been made unreadable. A program in the background may do so again.
+        for is_last in (0..=path.iter().count()).rev().map(|left| left == 0) {
             match read(self.folder) {
                 Ok(found) => return Some(found),
                 Err(FileError::Io { .. }) => {}
                 Err(_) => return None,
             }
-            let path = path.strip_prefix(".").unwrap_or(path);
             let is_closed = |above: &&Path| matches!(self.folder.entry(above.join("config")), Err(FileError::Io { .. }));
             let highest = path.ancestors().skip(1).take_while(is_closed).last().unwrap_or(path).to_path_buf();
             let identity = identity_at(self.folder, &highest);
             let may_open = |before: &Places| before.knows(&highest) && !identity.is_some_and(|identity| before.closed(identity));
-            if !(self.before.is_some_and(may_open) && reopen(self.folder, &highest)) {
+            if is_last || !(self.before.is_some_and(may_open) && reopen(self.folder, &highest)) {
                 self.places.unreadable.insert(highest, identity);
-                return None;
+                break;
             }
             self.places.reopened.insert(highest);
         }
+        None
     }
 
     /// Marks a path as not reached because of the limits.
@@ -331,8 +364,8 @@ impl<'a> Scan<'a> {
             if is(&[RESERVED_FOLDER, "HEAD"]) || (bare && is(&OF_GIT)) {
                 continue;
             }
-            if facts.kind != EntryKind::Folder && (below_settings || is(&SETTINGS)) {
-                self.places.ordinary.extend(identity(&facts.stamp));
+            if facts.kind != EntryKind::Folder && (below_settings || is(&SETTINGS)) && !is_protected(&here) {
+                self.places.ordinary.extend(file_state(&facts.stamp));
             }
             // A link in the place of a folder counts if the files of that folder do.
             let folder_of_such = is_protected(&here.join("*"));
@@ -378,7 +411,7 @@ impl<'a> Scan<'a> {
             }
             if !has_head {
                 let files = entries.iter().filter(|(_, facts)| facts.kind != EntryKind::Folder);
-                self.places.ordinary.extend(files.filter_map(|(_, facts)| identity(&facts.stamp)));
+                self.places.ordinary.extend(files.filter_map(|(_, facts)| file_state(&facts.stamp)));
             }
             // The name of another submodule may continue this one.
             let of_git = |name: &Path| has_head && OF_GIT.iter().chain(&OF_EXTENSIONS).any(|known| name == Path::new(known));

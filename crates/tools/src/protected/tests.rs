@@ -493,9 +493,10 @@ async fn a_moved_file_is_not_lost() {
         "mv web/.husky/pre-commit .git/hooks/",
         "mv web/.husky/pre-commit web/.husky/pre-push",
         "mv sub/.git/hooks/x .git/hooks/; rm -r sub/.git",
+        "cp -l web/hooks/x .git/hooks/x",
     ] {
         let (folder, context) = place();
-        write(&folder, &[("web/.husky/pre-commit", "mine"), ("sub/.git/hooks/x", "mine")]);
+        write(&folder, &[("web/.husky/pre-commit", "mine"), ("sub/.git/hooks/x", "mine"), ("web/hooks/x", "mine")]);
         call_each(&folder, &context, &["true"]).await;
         let before = all(&folder);
         let message = call_each(&folder, &context, &[script]).await;
