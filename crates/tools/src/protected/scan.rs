@@ -191,13 +191,8 @@ fn has_above(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
 /// Returns the folder that must be a repository for the file at a path to make something run, if its names say so.
 fn repository_of(path: &Path) -> Option<&Path> {
     let below_hooks = path.ancestors().skip(1).find(|above| above.file_name().is_some_and(|name| name == "hooks"));
-    let settings = || {
-        SETTINGS
-            .iter()
-            .find(|settings| path.ends_with(settings))
-            .and_then(|settings| path.ancestors().nth(Path::new(settings).iter().count()))
-    };
-    below_hooks.map_or_else(settings, Path::parent)
+    let levels = || SETTINGS.iter().find(|name| path.ends_with(name)).map(|name| Path::new(name).iter().count());
+    below_hooks.map_or_else(|| path.ancestors().nth(levels()?), Path::parent)
 }
 
 fn file_state(stamp: &Stamp) -> Option<FileState> {
@@ -233,10 +228,10 @@ pub(super) fn scan_after(before: &Places, folder: &ConfinedFolder, redactor: &Re
                 Ok(Some(entry)) => {
                     after.found.insert(path.to_owned(), entry);
                 }
-                Ok(None) => {}
-                Err(_) => {
+                Err(FileError::Io { .. }) => {
                     after.unreadable.insert(PathBuf::from(path), None);
                 }
+                Ok(None) | Err(_) => {}
             }
         }
     }

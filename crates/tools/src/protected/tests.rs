@@ -10,23 +10,41 @@ use crate::{AskPerson, RuleLists, ToolContext, builtin};
 /// Returns a folder with a repository, one below it, and files of editors and shells.
 fn place() -> (TempDir, ToolContext) {
     let folder = TempDir::new().unwrap();
-    for (path, text) in [
-        (".git/HEAD", "ref: refs/heads/main\n"),
-        (".git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/x\n"),
-        (".git/hooks/pre-push", "#!/bin/sh\nexit 0\n"),
-        (".git/objects/keep", ""),
-        (".git/refs/keep", ""),
-        ("sub/.git/HEAD", "ref: refs/heads/main\n"),
-        ("sub/.git/config", ""),
-        (".vscode/tasks.json", "{}"),
-        ("src/main.rs", "fn main() {}"),
-    ] {
+    write(
+        &folder,
+        &[
+            (".git/HEAD", "ref: refs/heads/main\n"),
+            (".git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/x\n"),
+            (".git/hooks/pre-push", "#!/bin/sh\nexit 0\n"),
+            (".git/objects/keep", ""),
+            (".git/refs/keep", ""),
+            ("sub/.git/HEAD", "ref: refs/heads/main\n"),
+            ("sub/.git/config", ""),
+            (".vscode/tasks.json", "{}"),
+            ("src/main.rs", "fn main() {}"),
+        ],
+    );
+    let context = context_of(&folder);
+    (folder, context)
+}
+
+/// Writes files, and creates the folders above them.
+fn write(folder: &TempDir, files: &[(&str, &str)]) {
+    for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let context = context_of(&folder);
-    (folder, context)
+}
+
+/// Makes a call for each of these scripts, and returns the text of the last one.
+async fn call_each(folder: &TempDir, context: &ToolContext, scripts: &[&str]) -> String {
+    let mut message = String::new();
+    for script in scripts {
+        write(folder, &[("run.sh", script)]);
+        message = call(context, "bash", hidden(script)).await;
+    }
+    message
 }
 
 fn context_of(folder: &TempDir) -> ToolContext {
@@ -209,9 +227,7 @@ async fn files_beyond_the_limits_of_a_scan_stay() {
         let folder = TempDir::new().unwrap();
         let built = (0..files_to_build).map(|number| format!("build/{number}/.envrc"));
         for path in built.chain(["web/.envrc".to_owned(), "web/.vscode/settings.json".to_owned()]) {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "mine").unwrap();
+            write(&folder, &[(&path, "mine")]);
         }
         let mut context = context_of(&folder);
         context.protected.limits = limits;
@@ -344,11 +360,7 @@ async fn a_mark_hides_no_change() {
     ] {
         let (folder, context) = place();
         fs::create_dir_all(folder.path().join("web/sub")).unwrap();
-        let mut message = String::new();
-        for script in scripts {
-            fs::write(folder.path().join("run.sh"), script).unwrap();
-            message = call(&context, "bash", hidden(script)).await;
-        }
+        let message = call_each(&folder, &context, scripts).await;
         assert_eq!(!folder.path().join(path).exists(), is_put_back, "{scripts:?}: {message}");
         assert_eq!(message.contains(&format!("[put back as it was: `{path}`. ")), is_put_back, "{scripts:?}: {message}");
     }
@@ -357,12 +369,8 @@ async fn a_mark_hides_no_change() {
 #[tokio::test]
 async fn files_of_a_former_cache_stay() {
     let (folder, context) = place();
-    for (path, text) in [("out/CACHEDIR.TAG", ""), ("out/copy/.envrc", "mine"), ("run.sh", "rm out/CACHEDIR.TAG")] {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let message = call(&context, "bash", hidden("x")).await;
+    write(&folder, &[("out/CACHEDIR.TAG", ""), ("out/copy/.envrc", "mine")]);
+    let message = call_each(&folder, &context, &["rm out/CACHEDIR.TAG"]).await;
     assert_eq!(fs::read_to_string(folder.path().join("out/copy/.envrc")).unwrap(), "mine", "{message}");
 }
 
@@ -378,25 +386,6 @@ fn without_privileges<T: Send>(work: impl Future<Output = T> + Send) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
     };
     std::thread::scope(|scope| scope.spawn(run).join().unwrap())
-}
-
-/// Writes files, and creates the folders above them.
-fn write(folder: &TempDir, files: &[(&str, &str)]) {
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-}
-
-/// Makes a call for each of these scripts, and returns the text of the last one.
-async fn call_each(folder: &TempDir, context: &ToolContext, scripts: &[&str]) -> String {
-    let mut message = String::new();
-    for script in scripts {
-        write(folder, &[("run.sh", script)]);
-        message = call(context, "bash", hidden(script)).await;
-    }
-    message
 }
 
 // Requirement: 8.33
