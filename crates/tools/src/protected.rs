@@ -10,7 +10,7 @@ mod scan;
 mod tests;
 
 pub(crate) use git_config::is_harmless_setting;
-pub(crate) use guard::WatchedCall;
+pub(crate) use guard::{WatchedCall, end_watch};
 pub use {
     changes::{PlaceChange, PlaceOutcome},
     guard::{ProtectedPlaces, WatchedProgram},

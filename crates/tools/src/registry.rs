@@ -11,6 +11,7 @@ use tokio::{
 use crate::{
     Approval, Permissions, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, UnknownTool, ValidatedCall,
     approval::read_only_denies,
+    protected::end_watch,
     secrets::{check_marks, clean, learn_named},
 };
 
@@ -104,10 +105,7 @@ impl ToolRegistry {
                 let checked = context.diagnostics.before(name, parameters, context).await;
                 let watched = context.protected.watch(tool.spec(), parameters, context).await;
                 let result = within_limits(tool.as_ref(), call, context).await;
-                let result = match watched {
-                    Some(watched) => watched.end(result, context).await,
-                    None => result,
-                };
+                let result = end_watch(watched, result, context).await;
                 with_diagnostics(result, &checked, context).await
             }
             Err(error) => Err(error),

@@ -3,9 +3,9 @@
 use std::{ffi::OsString, time::Duration};
 
 use aime_sandbox::{ProcessEnd, ProcessError, ProcessRequest, STDERR_HEADING, STDOUT_HEADING, run, run_reporting};
-use serde_json::json;
+use serde_json::{Map, json};
 
-use crate::{ToolContext, ToolError, ToolOutput, unfinished::OutputFile};
+use crate::{ToolContext, ToolError, ToolOutput, protected::end_watch, unfinished::OutputFile};
 
 /// Maximum bytes kept of each stream: the first half and the last half.
 const OUTPUT_LIMIT: usize = 1024 * 1024;
@@ -104,11 +104,14 @@ const fn stopped(printed: String, reason: String) -> ToolError {
     ToolError::Stopped { reason, printed, timed_out: false }
 }
 
-/// Runs a shell command in the working folder, and returns the output of both streams. If it cannot be run or is stopped, the text says so.
+/// Runs a shell command of the settings in the working folder, watched like a call of `bash` that names no protected place, and returns the
+/// output of both streams. If it cannot be run or is stopped, the text says so.
 pub(crate) async fn shell_output(script: &str, time_limit: Duration, context: &ToolContext) -> String {
     let arguments = vec!["-c".into(), script.into()];
     let command = Command { program: "bash", arguments, input: Vec::new(), time_limit, name: "the command" };
-    match call(command, context).await {
+    let watched = context.protected.watch_command(&Map::new(), context).await;
+    let result = call(command, context).await;
+    match end_watch(watched, result, context).await {
         Ok(output) => output.text,
         Err(ToolError::Exited { printed, .. }) => printed,
         Err(error) => error.to_string(),

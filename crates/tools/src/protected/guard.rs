@@ -214,20 +214,25 @@ impl WatchedProgram {
     /// Reverts what it has changed so far without approval.
     pub async fn check(&self, context: &ToolContext) {
         let now = self.places.watch_command(&Map::new(), context).await;
-        settle(now, context).await;
+        drop(end_watch(now, Ok(ToolOutput::default()), context).await);
     }
 
     /// Reverts what it has changed without approval, and ends the watch.
     pub async fn end(&self, context: &ToolContext) {
         let watched = self.watched.lock().await.take();
-        settle(watched, context).await;
+        drop(end_watch(watched, Ok(ToolOutput::default()), context).await);
     }
 }
 
-/// Ends a watch whose result nobody reads.
-async fn settle(watched: Option<WatchedCall>, context: &ToolContext) {
-    if let Some(watched) = watched {
-        drop(watched.end(Ok(ToolOutput::default()), context).await);
+/// Ends the watch of a call, if it is watched, and adds the changes to the result.
+pub(crate) async fn end_watch(
+    watched: Option<WatchedCall>,
+    result: Result<ToolOutput, ToolError>,
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    match watched {
+        Some(watched) => watched.end(result, context).await,
+        None => result,
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{scan::ScanLimits, *};
-use crate::{AskPerson, RuleLists, ToolContext, builtin};
+use crate::{AskPerson, Diagnostics, RuleLists, ToolContext, builtin};
 
 /// Returns a folder with a repository, one below it, and files of editors and shells.
 fn place() -> (TempDir, ToolContext) {
@@ -179,6 +179,22 @@ async fn what_was_approved_stays_and_is_said() {
         let message = call(&context, "bash", parameters.clone()).await;
         assert_eq!(all(&folder) != before, is_kept, "{parameters}: {message}");
         assert!(message.contains(if is_kept { "[changed what may run later" } else { "[put back" }), "{parameters}: {message}");
+    }
+}
+
+/// Diagnostics run what an actor has written, such as `build.rs`, after each of its edits.
+#[tokio::test]
+async fn what_diagnostics_change_is_put_back_and_said() {
+    for (rules, is_kept) in [(rules(&[]), false), (rules(&["write_file(.git/hooks/**)"]), true)] {
+        let (folder, context) = place();
+        let mut context = context.with_rules(rules);
+        context.diagnostics = Diagnostics::new([("*.sh", "echo checked; sh ./run.sh")]).unwrap();
+        let hook = folder.path().join(".git/hooks/pre-commit");
+        let message = call(&context, "write_file", json!({"path": "run.sh", "content": "echo evil > .git/hooks/pre-commit"})).await;
+        assert_eq!(hook.exists(), is_kept, "{message}");
+        assert!(message.contains(if is_kept { "[changed what may run later" } else { "[put back" }), "{message}");
+        let changes: Vec<String> = context.protected.take_changes().into_iter().map(|change| change.path).collect();
+        assert_eq!(changes, [".git/hooks/pre-commit"], "{message}");
     }
 }
 
