@@ -8,7 +8,10 @@ use std::{
 
 use aime_sandbox::{BackgroundProcess, ProcessEnd};
 
-use crate::{ToolContext, ToolOutput, protected::WatchedCall};
+use crate::{
+    ToolContext, ToolOutput,
+    protected::{WatchedCall, end_watch},
+};
 
 /// Time to wait for a process that has printed nothing new.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -147,10 +150,7 @@ impl Running {
     /// Checks once for changes that the process made to protected places, and returns the notes on them.
     async fn protection_notes(&self, context: &ToolContext) -> String {
         let watched = locked(&self.watched).take();
-        match watched {
-            Some(watched) => watched.end(Ok(ToolOutput::default()), context).await.map(|output| output.text).unwrap_or_default(),
-            None => String::new(),
-        }
+        end_watch(watched, Ok(ToolOutput::default()), context).await.map(|output| output.text).unwrap_or_default()
     }
 }
 
