@@ -231,7 +231,7 @@ pub(crate) async fn end_watch(
     context: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     match watched {
-        Some(watched) => watched.end(result, context).await,
+        Some(watched) => Box::pin(watched.end(result, context)).await,
         None => result,
     }
 }
