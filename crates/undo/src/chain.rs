@@ -57,8 +57,12 @@ impl History {
             Record::Changed { by, changes } => {
                 self.about = None;
                 for Change { path, before, after } in changes {
-                    let link = Link { authors: by.clone(), before: before.clone(), after: after.clone() };
-                    self.chains.entry(path.clone()).or_default().push(link);
+                    let chain = self.chains.entry(path.clone()).or_default();
+                    if let Some(last) = chain.last().filter(|last| last.after != *before) {
+                        // Somebody outside of the run changed the path while nobody looked.
+                        chain.push(Link { authors: Vec::new(), before: last.after.clone(), after: before.clone() });
+                    }
+                    chain.push(Link { authors: by.clone(), before: before.clone(), after: after.clone() });
                 }
             }
             Record::Undo { number, of, changes } => {
@@ -92,14 +96,20 @@ impl History {
                 _ => chain.iter().position(is_before),
             };
             match at {
-                Some(at) => drop(self.undone_links.insert((number, path.clone()), chain.split_off(at))),
+                Some(at) => {
+                    let mut links = chain.split_off(at);
+                    if matches!(of, Scope::Effects { .. }) {
+                        // Only a person takes this undo back, and what they bring back is theirs.
+                        links.iter_mut().for_each(|link| link.authors.clear());
+                    }
+                    self.undone_links.insert((number, path.clone()), links);
+                }
                 None => chain.push(Link { authors: Vec::new(), before: before.clone(), after: after.clone() }),
             }
         }
         match of {
             Scope::Undo { number } => self.undos.retain(|undo| undo != number),
-            Scope::Run {} | Scope::Tasks { .. } => self.undos.push(number),
-            Scope::Effects { .. } => {}
+            Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => self.undos.push(number),
         }
     }
 

@@ -22,8 +22,7 @@ pub enum Scope {
         /// Number of the undo.
         number: u64,
     },
-    /// The last changes that one author made alone and that must not persist, such as those of a check. A redo ignores an undo of this
-    /// scope.
+    /// The last changes that one author made alone and that must not persist, such as those of a check.
     Effects {
         /// The author.
         author: Author,

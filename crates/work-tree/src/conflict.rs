@@ -6,8 +6,11 @@ use aime_progress_management::ConflictKind;
 
 use crate::{Commit, WorkTree, WorkTreeError, tree::paths};
 
-/// Prefixes of the lines around a conflict.
-const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
+/// Names of the two sides in the lines around a conflict, before a commit's id. `git` reads such a name as `git describe` prints it, and only its
+/// end counts.
+const NAMES: [&str; 2] = ["working-folder-0-g", "this-task-0-g"];
+/// Beginnings of these lines. Only markers with the names count: a file may show others, such as a guide to git.
+const MARKS: [&str; 2] = ["<<<<<<< working-folder-0-g", ">>>>>>> this-task-0-g"];
 /// Lines that replace them in hunks.
 const SIDES: [&str; 2] = ["<<<<<<< in the working folder", ">>>>>>> by this task"];
 /// Number of lines shown before and after a conflict.
@@ -47,8 +50,7 @@ fn kind_of(modes: &Modes) -> Option<ConflictKind> {
 impl WorkTree {
     /// Merges two commits. Returns the merged tree, which contains conflict markers if there are conflicts.
     pub(crate) async fn merge_trees(&self, ours: &Commit, theirs: &Commit) -> Result<(String, Vec<FileConflict>), WorkTreeError> {
-        // git writes these names beside the markers. It reads a name as `git describe` prints it, and only its end counts.
-        let [ours, theirs] = [format!("working-folder-0-g{}", ours.as_str()), format!("this-task-0-g{}", theirs.as_str())];
+        let [ours, theirs] = [(NAMES[0], ours), (NAMES[1], theirs)].map(|(name, commit)| format!("{name}{}", commit.as_str()));
         let merge = ["merge-tree", "--write-tree", "-z", "--no-messages", &ours, &theirs];
         let output = self.git.run(&merge, Vec::new()).await?;
         if !matches!(output.code, 0 | 1) {
@@ -173,17 +175,23 @@ mod tests {
 
     #[test]
     fn hunks_show_both_versions_and_the_lines_around() {
-        let text = "1\n2\n3\n4\n<<<<<<< abc\nours\n=======\ntheirs\n>>>>>>> def\n5\n6\n7\n8\n";
+        let text = "1\n2\n3\n4\n<<<<<<< working-folder-0-gabc\nours\n=======\ntheirs\n>>>>>>> this-task-0-gdef\n5\n6\n7\n8\n";
         let expected = "@@ line 5 @@\n2\n3\n4\n<<<<<<< in the working folder\nours\n=======\ntheirs\n>>>>>>> by this task\n5\n6\n7\n";
         assert_eq!(hunks(text), expected);
-        for no_conflict in ["", "one\ntwo\n", "<<<<<<< abc\nonly an opening\n", ">>>>>>> def\nonly a closing\n"] {
+        for no_conflict in [
+            "",
+            "one\ntwo\n",
+            "<<<<<<< working-folder-0-gabc\nonly an opening\n",
+            ">>>>>>> this-task-0-gdef\nonly a closing\n",
+            "<<<<<<< HEAD\nan example\n=======\nof a guide\n>>>>>>> feature\n",
+        ] {
             assert_eq!(hunks(no_conflict), "");
         }
     }
 
     #[test]
     fn hunks_are_bounded() {
-        let one = format!("<<<<<<< a\n{}\n=======\nx\n>>>>>>> b\n", "é".repeat(20_000));
+        let one = format!("<<<<<<< working-folder-0-ga\n{}\n=======\nx\n>>>>>>> this-task-0-gb\n", "é".repeat(20_000));
         let found = hunks(&one.repeat(4));
         assert!(found.len() < MAX_BYTES + 200, "{}", found.len());
         assert!(found.ends_with("[3 more conflicts in this file are left out]\n"), "{}", found.len());

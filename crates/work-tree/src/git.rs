@@ -28,7 +28,7 @@ const NOBODY: [(&str, &str); 6] = [
     ("GIT_COMMITTER_DATE", "@0 +0000"),
 ];
 /// Settings that override all others: no hook, filter or other program is started, and bytes stay unchanged.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
     "core.bare=false",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -39,6 +39,8 @@ const SETTINGS: [&str; 10] = [
     "maintenance.auto=false",
     "submodule.recurse=false",
     "commit.gpgSign=false",
+    // git counts a folder whose files moved to several places as a conflict without naming a path.
+    "merge.directoryRenames=false",
 ];
 
 /// `git` with a repository and a folder.

@@ -60,6 +60,25 @@ fn what_others_changed_later_or_perhaps_is_told() {
 }
 
 #[test]
+fn an_edit_between_two_calls_of_a_file_tool_is_told() {
+    let between = ConflictKind::ChangedBetween;
+    // What a person does between the calls, and the conflict that it leaves.
+    for (by_person, expected) in [(Some("by me"), vec![("a.txt".to_owned(), between)]), (None, Vec::new())] {
+        let place = Place::new();
+        let recorder = place.recorder();
+        let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some("t"), "write_file")));
+        watched.write("a.txt", b"first").unwrap();
+        if let Some(text) = by_person {
+            place.write("a.txt", text);
+        }
+        watched.write("a.txt", b"second").unwrap();
+        assert_eq!(conflicts(&recorder, &Scope::Run {}), expected);
+        recorder.undo(&recorder.plan(&Scope::Run {}, false).unwrap()).unwrap();
+        assert_eq!(place.read("a.txt"), if by_person.is_some() { "second" } else { "a\n" });
+    }
+}
+
+#[test]
 fn what_changes_while_others_write_through_the_handle_is_told_apart() {
     let place = Place::new();
     let recorder = place.recorder();

@@ -29,9 +29,25 @@ fn effects_of_a_check_go_and_the_work_of_its_task_stays() {
         assert!(discard_effects(&recorder, |_| false).contains(&"a.txt".to_owned()));
         assert_eq!(place.tree(), worked);
     }
-    assert_eq!(recorder.last_undo().unwrap(), None, "nobody has undone anything");
     undo(&recorder, &Scope::task("t"));
     assert_eq!(place.tree(), Place::new().tree(), "the work alone is undone");
+}
+
+#[test]
+fn a_person_brings_back_what_went_with_the_effects() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    // A person saves a file while the check runs, which nobody can tell from an effect of the check.
+    run_check(&place, &recorder, |place| place.write("a.txt", "by a person"));
+    assert_eq!(discard_effects(&recorder, |_| false), ["a.txt"]);
+    assert_eq!(place.read("a.txt"), "a\n");
+    let number = recorder.last_undo().unwrap().unwrap();
+    undo(&recorder, &Scope::Undo { number });
+    assert_eq!((place.read("a.txt").as_str(), recorder.last_undo().unwrap()), ("by a person", None));
+    // It is the person's then: the next check does not put it back.
+    run_check(&place, &recorder, |_| ());
+    assert_eq!(discard_effects(&recorder, |_| false), Vec::<String>::new());
+    assert_eq!(place.read("a.txt"), "by a person");
 }
 
 #[test]
