@@ -96,15 +96,19 @@ fn a_run_can_be_paused_told_something_and_resumed() {
     assert!(messages_text(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"), "{ended}");
 }
 
-/// A direct run `trip` whose actor waits for the file `go`, and ends when it has heard what is said.
-fn direct() -> World {
-    let script = Script::new()
+/// The script of a run `trip` whose only actor waits for the file `go`, and ends when it has heard what is said.
+fn alone() -> Script {
+    Script::new()
         .on(When::tools().and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
         .on(When::tools().and_contains("slowly"), [done("walked slowly")])
-        .on(When::tools(), [done("walked")]);
-    World::with(script)
+        .on(When::tools(), [done("walked")])
 }
 
+fn direct() -> World {
+    World::with(alone())
+}
+
+const RUN_ALONE: [&str; 10] = ["run", "walk there", "--mode", "auto", "--approve", "all", "--run-id", "trip", "--output", "jsonl"];
 const DIRECT: [&str; 10] = ["run", "walk there", "--mode", "direct", "--approve", "all", "--run-id", "trip", "--output", "jsonl"];
 
 // Requirement: 12.2
@@ -137,10 +141,10 @@ fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
 
 // Requirement: 12.4
 #[test]
-fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
-    for killed in [false, true] {
-        let world = direct();
-        let running = world.start(DIRECT);
+fn what_is_said_to_a_paused_or_killed_run_is_heard_once_it_goes_on() {
+    for (led, killed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let world = if led { World::led(alone()) } else { direct() };
+        let running = world.start(if led { RUN_ALONE } else { DIRECT });
         world.wait_for_file("began");
         if killed {
             running.kill();
@@ -151,10 +155,10 @@ fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
         world.file("go", "");
         world.aime(["tell", "trip", "walk slowly"]).must(0);
         let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
-        assert_eq!(ended.last()["answer"], "walked slowly", "{ended}");
+        assert_eq!(ended.last()["answer"], "walked slowly", "led: {led}, killed: {killed}\n{ended}");
         let last = messages_text(world.server().requests().last().unwrap());
-        assert_eq!(last.matches("The person you work for says").count(), 1, "{ended}");
-        assert_eq!(ended.events("message_delivered").len(), 1, "{ended}");
+        assert_eq!(last.matches("walk slowly").count(), 1, "led: {led}, killed: {killed}\n{ended}");
+        assert_eq!(ended.last().get("notes"), None, "what was heard did not come too late\n{ended}");
         assert!(ended.events("actor_created").is_empty(), "the actor that was at work goes on: nothing is made again\n{ended}");
     }
 }

@@ -34,6 +34,7 @@ route-clearly = clearly {$category}: {$words}
 route-never = the strategy is never to plan
 route-mode = the mode was set
 route-handed = a plan was given
+route-grew = the run got more tasks
 
 # Why a plan is changed, or is not.
 trigger-failed = { $number ->
@@ -288,6 +289,7 @@ private-folders-stay = the private folders of the run stay in {$folder}: {$reaso
 private-not-merged = the changes of the task cannot be merged with the working folder: {$reason}
 words-unused = changed nothing in the plan: {$text}
 words-unread = not read by the actor of the task {$task}: {$text}
+words-done = dealt with, as the lead says
 hook-failed-after-end = the hook {$hook} at {$point} failed: {$reason}
 hook-blocks-after-end = the hook {$hook} at {$point} could not block, because it was called too late: {$reason}
 

@@ -34,6 +34,7 @@ route-clearly = 明显属于 {$category}：{$words}
 route-never = 策略为从不规划
 route-mode = 已指定方式
 route-handed = 计划由用户给出
+route-grew = 运行增加了任务
 
 # 为什么修改计划，或不修改。
 trigger-failed = { $number ->
@@ -243,6 +244,7 @@ private-folders-stay = 运行的私有文件夹留在 {$folder}：{$reason}
 private-not-merged = 无法把任务的更改合并到工作文件夹：{$reason}
 words-unused = 没有改变计划：{$text}
 words-unread = 任务 {$task} 的执行者没有读到：{$text}
+words-done = 主导者表示已经处理
 hook-failed-after-end = {$point} 处的钩子 {$hook} 失败：{$reason}
 hook-blocks-after-end = {$point} 处的钩子 {$hook} 调用得太晚，无法阻止：{$reason}
 

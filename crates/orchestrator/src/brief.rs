@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use aime_actor_factory::marked;
 use aime_progress_management::{
-    Conclusion, Origin, PlanChange, PlanId, PlanMode, ProgressState, Risk, Task, TaskGraph, TaskId, TaskSpec, TaskStatus,
+    Conclusion, Origin, PlanChange, PlanId, PlanMode, ProgressState, Risk, Task, TaskGraph, TaskId, TaskKind, TaskSpec, TaskStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -80,18 +80,40 @@ impl ActorBrief {
             consents: state.consents.clone(),
             spec: Arc::clone(&known.spec),
             overview: state.overview(graph, task, OVERVIEW),
-            results: results(state, known, graph.dependencies(task), marks),
+            results: results(state, known, results_given(state, graph, known), marks),
             returned: None,
         })
     }
 }
 
+/// Returns a task and the groups around it, from the inside out.
+fn with_groups<'a>(state: &'a ProgressState, task: &'a Task) -> impl Iterator<Item = &'a Task> {
+    std::iter::successors(Some(task), |inner| state.tasks.get(inner.spec.parent.as_ref()?)).take(state.tasks.len())
+}
+
+/// Returns the tasks whose results an actor is given, each once: those that its task, or a group around it, depends on, and of a group the tasks
+/// in it.
+pub(crate) fn results_given<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &'a Task) -> Vec<&'a Task> {
+    let mut given: Vec<&Task> = Vec::new();
+    for waiting in with_groups(state, task) {
+        let mut open: Vec<&Task> = graph.dependencies(&waiting.spec.id).into_iter().rev().filter_map(|id| state.tasks.get(id)).collect();
+        while let Some(before) = open.pop() {
+            if before.spec.kind == TaskKind::Group {
+                let within: Vec<&Task> = state.tasks.values().filter(|inner| inner.spec.parent.as_ref() == Some(&before.spec.id)).collect();
+                open.extend(within.into_iter().rev());
+            } else if given.iter().all(|known| known.spec.id != before.spec.id) {
+                given.push(before);
+            }
+        }
+    }
+    given
+}
+
 /// Returns the results of the tasks before this one, the cancelled tasks among them, and the findings of failed attempts: those of the tasks
 /// that it replaces, and its own.
-fn results(state: &ProgressState, task: &Task, dependencies: Vec<&TaskId>, marks: bool) -> String {
+fn results(state: &ProgressState, task: &Task, given: Vec<&Task>, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for before in dependencies {
-        let Some(before) = state.tasks.get(before) else { continue };
+    for before in given {
         if let Some(conclusion) = before.conclusion.as_ref().filter(|_| before.status == TaskStatus::Completed) {
             let made =
                 if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
@@ -105,8 +127,7 @@ fn results(state: &ProgressState, task: &Task, dependencies: Vec<&TaskId>, marks
         }
     }
     // A cancelled task is no dependency any more. The task lacks its result, and so does each task in a group that depended on it.
-    let groups = std::iter::successors(Some(task), |inner| state.tasks.get(inner.spec.parent.as_ref()?)).take(state.tasks.len());
-    let lost: Vec<&TaskId> = groups.flat_map(|task| &task.lost_dependencies).collect();
+    let lost: Vec<&TaskId> = with_groups(state, task).flat_map(|task| &task.lost_dependencies).collect();
     let changes = state.decisions.iter().flat_map(|decision| &decision.patch.changes);
     let cancelled: BTreeMap<&TaskId, &str> = changes
         .filter_map(|change| match change {

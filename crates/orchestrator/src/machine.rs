@@ -8,7 +8,7 @@ mod criteria;
 mod dispatch;
 mod effects;
 mod ending;
-mod executions;
+pub(crate) mod executions;
 mod following_up;
 mod growing;
 pub(crate) mod lead;
@@ -95,7 +95,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
-    const SNAPSHOT: Option<u32> = Some(13);
+    const SNAPSHOT: Option<u32> = Some(14);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;

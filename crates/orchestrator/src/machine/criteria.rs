@@ -14,6 +14,8 @@ pub(super) struct CriteriaState {
     looked_at: bool,
     /// Each failed criterion with the reason.
     unmet: Vec<Message>,
+    /// True if nobody could check one of them.
+    has_unchecked: bool,
 }
 
 impl CriteriaState {
@@ -26,8 +28,10 @@ impl CriteriaState {
         self.looked_at = true;
         let of_tasks = again.iter().flat_map(|(task, checks)| checks.iter().map(move |check| (Some(task), check)));
         let all = checks.iter().map(|check| (None, check)).chain(of_tasks);
-        let unmet = all.filter(|(_, check)| check.fault().is_some());
+        let unmet: Vec<_> = all.filter(|(_, check)| check.fault().is_some()).collect();
+        self.has_unchecked = unmet.iter().any(|(_, check)| check.passed.is_none());
         self.unmet = unmet
+            .into_iter()
             .map(|(task, CriterionResult { criterion, reason, .. })| match task {
                 Some(task) => message!("criterion-of-task", criterion, task, reason),
                 None => message!("criterion-unmet", criterion, reason),
@@ -37,6 +41,11 @@ impl CriteriaState {
 
     pub(super) fn plan_changed(&mut self) {
         *self = Self::default();
+    }
+
+    /// Returns true if nobody could check one of the criteria that failed, so that another check may succeed without a change.
+    pub(super) const fn has_unchecked(&self) -> bool {
+        self.has_unchecked
     }
 
     /// Returns a message with the failed criteria.

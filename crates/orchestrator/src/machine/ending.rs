@@ -52,6 +52,9 @@ impl RunMachine {
 
     /// Ends the run, after every task is settled.
     fn end(&mut self, out: &mut Out) {
+        if self.wake_for_untold_words(out) {
+            return;
+        }
         if self.end_as_the_lead_says(out) {
             return;
         }
@@ -166,6 +169,7 @@ impl RunMachine {
     }
 
     pub(super) fn answered(&mut self, text: Option<String>, out: &mut Out) {
+        self.process_told_words(out);
         let output = RunOutput { status: RunStatus::Completed, error: None };
         self.finish(output, text, out);
     }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::claims::Claim;
 use crate::ActorContinuation;
 
+/// Prefix of the calls that auditors are named by. No task's actor has such a journal, because its execution is a number.
+pub(crate) const AUDIT_PREFIX: &str = "run/audit/";
+
 /// The current execution of each task, from 1, and how many reports of each actor were taken.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Executions {
@@ -19,6 +22,8 @@ pub(super) struct Executions {
     reports: BTreeMap<String, u64>,
     /// The last rejected result of the current execution.
     returned: BTreeMap<TaskId, ActorContinuation>,
+    /// Number of rejected results of the current execution.
+    rejections: BTreeMap<TaskId, u32>,
     /// The tasks that actors have taken over.
     claims: BTreeMap<TaskId, Claim>,
     /// The calls of tool tasks whose criteria are not checked yet.
@@ -79,6 +84,7 @@ impl Executions {
         self.checking.remove(task);
         *self.current.entry(task.clone()).or_insert(1) += 1;
         self.returned.remove(task);
+        self.rejections.remove(task);
         self.called.remove(task);
     }
 
@@ -110,7 +116,19 @@ impl Executions {
         let number = self.returned(task).map_or(0, |before| before.number) + 1;
         self.checking.remove(task);
         self.returned.insert(task.clone(), ActorContinuation { number, missing, answer: false });
-        number
+        let rejections = self.rejections.entry(task.clone()).or_insert(0);
+        *rejections += 1;
+        *rejections
+    }
+
+    /// Returns the number of rejected results of the current execution.
+    pub(super) fn rejections(&self, task: &TaskId) -> u32 {
+        self.rejections.get(task).copied().unwrap_or_default()
+    }
+
+    /// Counts the rejected results of the current execution anew.
+    pub(super) fn forget_rejections(&mut self, task: &TaskId) {
+        self.rejections.remove(task);
     }
 
     /// Records the words of a person for the blocked actor of the current execution.
@@ -158,8 +176,9 @@ impl Executions {
     /// Returns the number of actors that have reported or have a journal. `streams` are the names of all journals of
     /// the run.
     pub(super) fn actors_with_journals(&self, streams: &[String]) -> u32 {
-        // The journal of the run itself has no name.
-        let silent = streams.iter().filter(|stream| !stream.is_empty() && !self.reports.contains_key(*stream)).count();
+        // The journal of the run itself has no name. Auditors check the work of actors and are none.
+        let is_actor = |stream: &&String| !stream.is_empty() && !stream.starts_with(AUDIT_PREFIX);
+        let silent = streams.iter().filter(is_actor).filter(|stream| !self.reports.contains_key(*stream)).count();
         self.actors().saturating_add(u32::try_from(silent).unwrap_or(u32::MAX))
     }
 
@@ -221,6 +240,7 @@ mod tests {
         let mut executions = Executions::default();
         executions.take_report(effect_prefix(&task(), 1, None), 0);
         let known = effect_prefix(&task(), 1, None);
-        assert_eq!(executions.actors_with_journals(&[String::new(), known, "b/1".to_owned()]), 2);
+        let audit = effect_prefix(&task(), 1, Some(&format!("{AUDIT_PREFIX}a/1")));
+        assert_eq!(executions.actors_with_journals(&[String::new(), known, "b/1".to_owned(), audit]), 2);
     }
 }

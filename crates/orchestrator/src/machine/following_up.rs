@@ -42,6 +42,7 @@ impl RunMachine {
         let open = self.state.evidence.iter().filter(|evidence| !evidence.processed).map(|evidence| evidence.id.clone()).collect();
         self.process(open, message!("evidence-run-ended"), out);
         let main = lead::main_id();
+        self.executions.forget_rejections(&main);
         if self.is_led() && self.is_main(&main) && self.state.tasks.get(&main).is_some_and(|task| task.status == TaskStatus::Failed) {
             self.set_task(&main, TaskStatus::Pending, Some(message!("task-continued")), out);
         }

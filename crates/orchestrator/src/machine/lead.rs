@@ -56,6 +56,8 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
+    /// The messages of people that the wakes contained.
+    told: BTreeSet<EvidenceId>,
     /// The reasons of the last wake for which no change was made yet. A correction of a refused change has the same
     /// reasons.
     #[serde(default)]
@@ -217,6 +219,25 @@ impl RunMachine {
         due
     }
 
+    /// Wakes the lead before the run ends if a person said something to the run that no actor has read and no wake has contained. Returns whether
+    /// it does.
+    pub(super) fn wake_for_untold_words(&mut self, out: &mut Out) -> bool {
+        let is_untold = |words: &UnsolicitedMessage| words.task.is_none() && !self.lead.told.contains(&words.id);
+        let due = self.is_led() && self.stopping.given_up().is_none() && self.unhandled_words().iter().any(is_untold);
+        if due {
+            self.lead.reopen();
+            self.stopping.take_back_end();
+            self.wake_lead(WakeKind::Person, Vec::new(), out);
+        }
+        due
+    }
+
+    /// Marks the messages that the lead was told as processed, because its result is accepted.
+    pub(super) fn process_told_words(&mut self, out: &mut Out) {
+        let told = self.lead.told.iter().cloned().collect();
+        self.process(told, message!("words-done"), out);
+    }
+
     /// Wakes a lead again that was stopped in the middle of a wake.
     pub(super) fn wake_again(&mut self, out: &mut Out) {
         self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
@@ -329,6 +350,7 @@ impl RunMachine {
         self.lead.answered = wake.number;
         self.lead.guided |= wake.guide;
         self.lead.known.extend(wake.evidence.iter().cloned());
+        self.lead.told.extend(wake.words.iter().map(|words| words.id.clone()));
         if wake.kind != WakeKind::Refused {
             self.lead.cause.clone_from(&wake.reasons);
         }
@@ -348,7 +370,10 @@ impl RunMachine {
         }
         match &rest.conclusion {
             Some(conclusion) if rest.commands.iter().all(changes_nothing) => {
-                self.handle(&wake.reasons);
+                // A suspended run wakes the lead for them again when it is resumed.
+                if !self.must_wait_for_model(conclusion) {
+                    self.handle(&wake.reasons);
+                }
                 self.process(handled_by(&rest.commands), message!("plan-unchanged"), out);
                 if !self.lead_waits_for_need(conclusion, category, out) {
                     self.lead_concluded(conclusion, category, checks, out);
@@ -363,11 +388,17 @@ impl RunMachine {
         }
     }
 
+    /// Returns whether the run has to wait until its lead can use a model. A plan of tool tasks needs no model, so its results answer the goal,
+    /// unless a criterion failed.
+    fn must_wait_for_model(&self, conclusion: &Conclusion) -> bool {
+        let is_done = || self.is_done_by_tools() && self.undone().is_none() && self.criteria.failure().is_none();
+        conclusion.cause == Some(FailureCause::Model) && !is_done()
+    }
+
     /// Handles a conclusion of the lead, which ends the run or the lead's own work.
     fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
         if conclusion.cause == Some(FailureCause::Model) {
-            // A plan of tool tasks needs no model, so its results answer the goal, unless a criterion failed.
-            if self.is_done_by_tools() && self.undone().is_none() && self.criteria.failure().is_none() {
+            if !self.must_wait_for_model(conclusion) {
                 if !self.must_verify() {
                     return self.answered(None, out);
                 }
@@ -399,6 +430,9 @@ impl RunMachine {
         if self.works_itself() {
             return self.task_ended(&main_id(), conclusion, (checks, &[]), 0, out);
         }
+        if conclusion.outcome == Outcome::Success && self.refuses_early_end(out) {
+            return;
+        }
         self.report_checks(None, checks, out);
         let faults = faults(checks);
         let failed = || Conclusion::failure(format!("checks of the lead do not hold: {}", faults.join("; ")));
@@ -417,6 +451,22 @@ impl RunMachine {
         self.effects.attempts().for_each(|(_, effect)| out.revoke(effect.clone(), Reason::Cancelled));
         self.set_status(RunStatus::Executing, None, out);
         self.advance(out);
+    }
+
+    /// Refuses an end of the run with success while tasks run. Returns whether it does.
+    fn refuses_early_end(&mut self, out: &mut Out) -> bool {
+        let runs = |task: &Task| task.spec.kind != TaskKind::Group && task.status == TaskStatus::Running;
+        let running: Vec<String> = self.state.tasks.values().filter(|task| runs(task)).map(|task| format!("`{}`", task.spec.id)).collect();
+        if running.is_empty() {
+            return false;
+        }
+        self.lead.refuse(format!(
+            "the run was not ended, because {} still run: wait for their results, or cancel or remove what is not needed first",
+            running.join(", ")
+        ));
+        self.set_status(RunStatus::Executing, None, out);
+        self.advance(out);
+        true
     }
 
     /// Ends the run with the lead's conclusion. Returns whether it does.

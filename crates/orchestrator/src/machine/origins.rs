@@ -3,7 +3,7 @@
 use aime_progress_management::{Conclusion, Origin, Reference, ReferencePart, TaskId, TaskKind, TaskSpec, references_in};
 
 use super::RunMachine;
-use crate::brief::replaced;
+use crate::brief::{replaced, results_given};
 
 impl RunMachine {
     /// Returns the origins of an actor's prompts: the file names and the project's texts, the recalled texts, the plan,
@@ -12,8 +12,9 @@ impl RunMachine {
         let mut origins = self.origins_of_plans();
         Origin::merge(&mut origins, &self.plan_origins);
         let (schedule_index, state) = self.state.schedule_index();
-        let given = schedule_index.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id));
-        for known in given.chain(replaced(state, task)) {
+        let known = state.tasks.get(task);
+        let given = known.map(|known| results_given(state, schedule_index.graph(), known)).unwrap_or_default();
+        for known in given.into_iter().chain(known).chain(replaced(state, task)) {
             Origin::merge(&mut origins, known.conclusion.iter().flat_map(|conclusion| &conclusion.origins));
         }
         origins

@@ -2,8 +2,8 @@
 
 use aime_messages::{Message, message};
 use aime_progress_management::{
-    Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
-    TaskStatus, TriggerKind, TriggerReason, is_replan,
+    Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, PlanPatch, ProgressEvent, RunStatus, Significance, StatusChange,
+    TaskId, TaskStatus, TriggerKind, TriggerReason, is_replan,
 };
 use aime_replan_triggers::{FrequencyDecision, TokenBudget, evaluate_with};
 
@@ -198,6 +198,16 @@ impl RunMachine {
         self.advance(out);
     }
 
+    /// Gives a run whose plan was a single task the mode of a plan before it gets more tasks.
+    fn outgrow_direct(&mut self, patch: &PlanPatch, out: &mut Out) {
+        let adds = |change: &PlanChange| matches!(change, PlanChange::AddTask { .. } | PlanChange::MergeTasks { .. });
+        if self.state.mode == Some(PlanMode::Direct) && patch.changes.iter().any(adds) {
+            let (category, reasons) = (self.state.category.clone(), vec![message!("route-grew")]);
+            let by = if self.is_led() { "lead" } else { "model" }.to_owned();
+            self.emit(ProgressEvent::Routed { mode: PlanMode::Complex, by, score: None, category, reasons }, out);
+        }
+    }
+
     pub(super) fn apply_decision(&mut self, mut decision: Decision, out: &mut Out) {
         let cancelled = self.cancellations.take_stopping();
         if self.state.check_patch(&decision.patch).is_err() {
@@ -217,6 +227,7 @@ impl RunMachine {
                     self.count_replan(&decision.triggers);
                 }
                 self.criteria.plan_changed();
+                self.outgrow_direct(&decision.patch, out);
                 self.emit(ProgressEvent::PlanChanged { decision: decision.clone() }, out);
                 self.people.add_run_messages(words_of_cancels(&decision, &self.working()));
                 self.doubt_calls_of_settled(out);

@@ -160,7 +160,7 @@ impl RunMachine {
         // The lead's own work is returned to the lead.
         let is_own = self.is_main(task) && self.is_led();
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Actor && !is_own) else { return false };
-        let before = self.executions.returned(task).map_or(0, |returned| returned.number);
+        let before = self.executions.rejections(task);
         if self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
         }

@@ -22,7 +22,7 @@ use aime_durable::{
 };
 use aime_llm::Model;
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Conclusion, EvidenceId, Origin, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
+use aime_progress_management::{Conclusion, EvidenceId, Origin, PlanMode, ProgressEvent, ProgressState, TaskId, TaskSpec, Timestamp};
 use aime_tools::{Approval, BackgroundProcesses, DELEGATE_TASK, Programs, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -65,6 +65,8 @@ pub(super) struct Attempt {
     pub(super) recalled: String,
     /// True for the run's lead.
     pub(super) leads: bool,
+    /// The messages of people that the wake of the lead contains.
+    pub(super) told: BTreeSet<EvidenceId>,
     /// The private folder that it works in; if absent, the working folder.
     pub(super) private: Option<PrivateWorkspace>,
     /// The turn to work in the working folder, if turns are taken.
@@ -150,6 +152,7 @@ impl RunRunner {
             origins,
             recalled: known,
             leads: false,
+            told: BTreeSet::new(),
             private,
             turn,
             audit: None,
@@ -339,8 +342,7 @@ impl Attempt {
         let messages = self.runner.words.messages_for(&self.listener());
         let delivered: BTreeSet<_> = messages.iter().map(|message| message.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
-        // The wakes of the lead already contain these messages.
-        let messages = if self.leads || self.audit.is_some() { Vec::new() } else { messages };
+        let messages: Vec<_> = messages.into_iter().filter(|message| self.is_due(&message.id)).collect();
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
                 let NewActor { mut input, created } = make.await?;
@@ -382,6 +384,16 @@ impl Attempt {
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
         let host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
         Ok(Opening::Ready(OpenActor { host, guard, processes, delivered }, Box::new(resume)))
+    }
+
+    /// Returns whether an actor that begins or goes on is told a message that came before. The lead's wakes contain the messages before them, but
+    /// a wake that was interrupted is repeated unchanged.
+    fn is_due(&self, message: &EvidenceId) -> bool {
+        if self.audit.is_some() {
+            return false;
+        }
+        let is_processed = |state: Arc<ProgressState>| state.evidence.iter().any(|known| known.id == *message && known.processed);
+        !self.leads || !self.told.contains(message) && !self.runner.live.get(&self.runner.run).is_some_and(is_processed)
     }
 
     /// Returns the runner of the effects of an actor with this input.

@@ -24,7 +24,10 @@ use super::{
     on_bound,
     private::PrivateWorkspace,
 };
-use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
+use crate::{
+    ActorBrief, ModelUse, PlanRoute, RunMachine,
+    machine::{executions::AUDIT_PREFIX, lead::main_id},
+};
 
 /// The tool that runs commands.
 const BASH: &str = "bash";
@@ -137,6 +140,7 @@ impl RunRunner {
             origins: work.origins.clone(),
             recalled: String::new(),
             leads: false,
+            told: BTreeSet::new(),
             private: work.place.cloned(),
             turn: None,
             audit: Some(Arc::clone(&uses)),
@@ -152,7 +156,7 @@ impl RunRunner {
             results: if work.task.is_none() { calls } else { String::new() },
             earlier_results: work.earlier_results.to_owned(),
         };
-        let call = format!("audit/{}", work.name);
+        let call = format!("{AUDIT_PREFIX}{}", work.name);
         let made = Box::pin(attempt.compose_auditor(&call, &brief));
         let ended = Box::pin(attempt.act(Some(&call), None, &context.cancel, made)).await;
         (ended.map_err(String::from).and_then(verdicts), uses.list())

@@ -94,6 +94,7 @@ impl RunRunner {
             origins: order.origins.clone(),
             recalled: order.known.clone(),
             leads: true,
+            told: order.wake.words.iter().map(|words| words.id.clone()).collect(),
             private: None,
             turn: None,
             audit: None,

@@ -198,9 +198,12 @@ impl RunMachine {
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }
 
-    /// Stops the actor of a task after the current call. It continues when the lead releases the task.
+    /// Stops the actor of a task. It continues when the lead releases the task. The call of a tool task is not stopped, because a release would
+    /// make it again.
     fn hold_task(&mut self, task: &TaskId, out: &mut Out) {
+        let is_call = self.state.tasks.get(task).is_some_and(|known| known.spec.kind == TaskKind::Tool);
         match self.effects.attempt_at(task).cloned() {
+            Some(_) if is_call => self.lead.refuse(format!("`{task}` was not held: its one call is under way")),
             Some(effect) => {
                 self.lead.hold(task.clone());
                 out.revoke(effect, aime_durable::Reason::Stopped);

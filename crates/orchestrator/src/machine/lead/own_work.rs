@@ -42,7 +42,7 @@ impl RunMachine {
         let main = main_id();
         let failed = self.numbered_faults(checks);
         let needs_steps = conclusion.cause == Some(FailureCause::Steps);
-        let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
+        let before = self.executions.rejections(&main);
         let is_due = needs_steps || !failed.is_empty();
         if !is_due || self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
@@ -62,12 +62,15 @@ impl RunMachine {
     /// Returns the end of the run to the lead if criteria fail, so that it continues its conversation. Returns whether it does.
     pub(in crate::machine) fn return_end_to_lead(&mut self, failure: &Message, out: &mut Out) -> bool {
         let main = main_id();
-        let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
+        let before = self.executions.rejections(&main);
         if !self.is_led() || self.stopping.is_suspending() || before >= self.input.settings.triggers.max_retries {
             return false;
         }
         self.lead.reopen();
         self.stopping.take_back_end();
+        if self.criteria.has_unchecked() {
+            self.criteria.plan_changed();
+        }
         let (missing, words) = not_accepted(&failure.to_string());
         self.lead.refuse(words);
         self.executions.return_result(&main, missing);

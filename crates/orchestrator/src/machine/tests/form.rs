@@ -13,9 +13,9 @@ use crate::{RunFact, RunInput};
 /// The members of the machine and of its parts. Raise [`RunMachine::SNAPSHOT`] with every change here: an old snapshot
 /// lacks a new member, so the machine read from it would differ from a replay of all facts.
 const FORM: (u32, &str) = (
-    13,
+    14,
     "budgets.bounds budgets.last_fact_at budgets.reached budgets.segment_at budgets.worked_ms cancellations.requested cancellations.stopping \
-     criteria.looked_at criteria.unmet effects.numbered effects.open executions.awaiting_folder executions.called executions.checking executions.claims executions.current executions.reports executions.returned input lead memory.faults memory.origins \
+     criteria.has_unchecked criteria.looked_at criteria.unmet effects.numbered effects.open executions.awaiting_folder executions.called executions.checking executions.claims executions.current executions.rejections executions.reports executions.returned input lead memory.faults memory.origins \
      memory.text now people.amendments people.approvals people.follow_ups people.messages people.resumed phase plan_origins replans.announced replans.count replans.decision replans.growth \
      replans.handled replans.last_at replans.left_open state.calls state.state stopping.ended_by_lead stopping.ended_by_person stopping.given_up stopping.leaving \
      stopping.never_released",

@@ -2,6 +2,8 @@
 
 mod ending;
 mod replans;
+mod unusable;
+mod words;
 
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::WakeKind;
@@ -199,6 +201,18 @@ fn a_held_task_waits_and_goes_on_in_the_same_execution() {
     assert!(!order.wake.settled.contains(&task("a")));
     world.wants(vec![LeadCommand::ReleaseTask { task: task("a") }]);
     assert_eq!((world.status("a"), world.open().contains('a')), (TaskStatus::Running, true));
+    world.replayed();
+}
+
+#[test]
+fn the_call_of_a_tool_task_is_not_held() {
+    let mut world = World::led();
+    world.submits("a=look; b").fails_for_good("b");
+    world.wants(vec![LeadCommand::HoldTask { task: task("a") }]);
+    assert_eq!((world.status("a"), world.open().as_str()), (TaskStatus::Running, "a lead refused"));
+    assert_eq!(world.woken().wake.refused, ["`a` was not held: its one call is under way"]);
+    world.lead_answers("so be it").called("a");
+    assert!(world.issued.iter().filter(|id| id.as_str().starts_with("a/")).count() <= 2, "{:?}", world.issued);
     world.replayed();
 }
 

@@ -145,3 +145,20 @@ fn what_cannot_begin_fails_for_good_at_once() {
         assert_eq!(world.state().tasks[&id(task)].attempts, 1);
     }
 }
+
+#[test]
+fn results_of_groups_are_given() {
+    let mut world = World::of("g/; g/a; g/inner: a; h/: g; h/b; h/c: b; d: g a");
+    world.done("a").done("inner");
+    let results =
+        |world: &World, task: &str| crate::ActorBrief::new(world.state(), &world.state().graph(), &id(task), false).unwrap().results;
+    for (task, given) in [("b", ["a", "inner"]), ("d", ["a", "inner"])] {
+        let results = results(&world, task);
+        let heads: Vec<&str> = results.lines().filter_map(|line| line.strip_prefix("### Do ")).collect();
+        assert_eq!(heads, given, "{task}: {results}");
+    }
+    world.done("b");
+    let results = results(&world, "c");
+    let heads: Vec<&str> = results.lines().filter_map(|line| line.strip_prefix("### Do ")).collect();
+    assert_eq!(heads, ["b", "a", "inner"], "its own dependencies come first: {results}");
+}

@@ -1,6 +1,10 @@
 //! Actors whose machines are driven elsewhere: their creation, and their effects one at a time.
 
-use std::{collections::BTreeMap, pin::pin, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::pin,
+    sync::Arc,
+};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, LeadRest, PersonMessage};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, execute_effect, fact_channel};
@@ -178,6 +182,7 @@ impl Attempt {
             origins,
             recalled: known,
             leads: false,
+            told: BTreeSet::new(),
             private: None,
             turn: None,
             audit: None,

@@ -141,3 +141,20 @@ fn only_changes_that_repair_the_plan_count_as_replans() {
         world.replayed();
     }
 }
+
+#[test]
+fn tasks_that_a_direct_run_gets_make_it_a_plan() {
+    let mut world = World::led();
+    world.lead_reports(0, Some("main")).concludes(conclusion(Outcome::Success, None, None));
+    world.output = None;
+    world.send(RunFact::Continued { goal: "dry and paint them".to_owned(), bounds: None });
+    assert_eq!(world.state().mode, Some(PlanMode::Direct));
+    world.changes(vec![add("a", &[]), add("b", &[])]);
+    assert_eq!((world.state().mode, world.open().as_str()), (Some(PlanMode::Complex), "a b"));
+    let modes = world.under_way.values().filter_map(|under_way| match &under_way.effect {
+        RunEffect::StartActor { brief, .. } => Some(brief.mode),
+        _ => None,
+    });
+    assert_eq!(modes.collect::<Vec<_>>(), [Some(PlanMode::Complex); 2], "each writes in a folder of its own");
+    world.replayed();
+}
