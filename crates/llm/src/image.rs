@@ -175,6 +175,12 @@ impl Image {
         format!("[The image {} was left out: the model cannot see images.]", self.described())
     }
 
+    /// Returns the words for a request that already holds as many images as the server takes.
+    #[cfg(feature = "openai")]
+    pub(crate) fn surplus_note(&self) -> String {
+        format!("[The image {} was left out: the conversation has too many images.]", self.described())
+    }
+
     /// Returns the image as a `data:` URL.
     #[must_use]
     pub fn data_url(&self) -> String {

@@ -140,7 +140,7 @@ fn abilities_of_names() {
     use Effort::{High, Low, Max, Medium, Minimal, None as Off, XHigh};
     // Images, sampling, forced tool choice, prompt caching, efforts.
     type Abilities<'a> = (&'a str, [bool; 4], &'a [Effort]);
-    let rows: [Abilities<'_>; 29] = [
+    let rows: [Abilities<'_>; 31] = [
         ("gpt-4o", [true, true, true, true], &[]),
         ("gpt-5-mini", [true, false, true, true], &[Minimal, Low, Medium, High]),
         ("gpt-5.6-luna", [true, false, true, true], &[Off, Low, Medium, High, XHigh, Max]),
@@ -168,6 +168,8 @@ fn abilities_of_names() {
         ("glm-5.3", [false, true, false, true], &[Low, High, Max]),
         ("grok-4.3", [true, true, true, true], &[Off, Low, Medium, High]),
         ("grok-4.7", [true, true, true, true], &[Low, Medium, High]),
+        ("grok-build-0.1", [true, true, true, true], &[]),
+        ("grok-build-latest", [true, true, true, true], &[Low, Medium, High]),
         ("mistral-medium-latest", [true, true, true, true], &[Off, High]),
         ("nobody-knows-it", [false, true, true, false], &[]),
     ];

@@ -32,6 +32,15 @@ pub(super) enum KeyHeader {
     Own(&'static str),
 }
 
+/// Target of requests over Responses, if it is not below the base address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ResponsesTarget {
+    pub(super) base: String,
+    pub(super) query: Vec<(String, String)>,
+    /// The deployment, which requests name as their model.
+    pub(super) deployment: String,
+}
+
 impl Address {
     /// Reads an address, also a full one such as `https://host/v1/chat/completions?api-version=1`.
     ///
@@ -83,6 +92,15 @@ impl Address {
             Protocol::Chat | Protocol::Responses if self.host().ends_with(".azure.com") => &[KeyHeader::Own("api-key")],
             Protocol::Chat | Protocol::Responses => &[KeyHeader::Bearer],
         }
+    }
+
+    /// Returns the target of Responses for an address of one deployment on Azure: Azure serves them below `/openai/v1` alone, for all
+    /// deployments and without an `api-version`.
+    pub(super) fn azure_responses(&self) -> Option<ResponsesTarget> {
+        let (root, deployment) = self.base.split_once("/openai/deployments/")?;
+        let is_deployment = self.host().ends_with(".azure.com") && !deployment.is_empty() && !deployment.contains('/');
+        let query = self.query.iter().filter(|(name, _)| name != "api-version").cloned().collect();
+        is_deployment.then(|| ResponsesTarget { base: format!("{root}/openai/v1"), query, deployment: deployment.to_owned() })
     }
 
     /// Returns the protocol for a model here, where no setting names one.
@@ -164,6 +182,26 @@ mod tests {
             let address = Address::parse(text).unwrap();
             let pairs: Vec<String> = address.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
             assert_eq!((address.base.as_str(), pairs.join("&").as_str(), address.protocol), (*base, *query, *protocol), "{text}");
+        }
+    }
+
+    #[test]
+    fn azure_has_one_place_for_responses() {
+        let host = "https://x.openai.azure.com";
+        let cases = [
+            (format!("{host}/openai/deployments/d?api-version=2024-10-21&team=a"), Some(("d", "team=a"))),
+            (format!("{host}/openai/deployments/d/responses?api-version=2024-10-21"), Some(("d", ""))),
+            (format!("{host}/openai/v1"), None),
+            (format!("{host}/openai/deployments/d/more"), None),
+            ("https://gateway.example/openai/deployments/d?api-version=2024-10-21".to_owned(), None),
+        ];
+        for (text, expected) in cases {
+            let expected = expected.map(|(deployment, query)| (format!("{host}/openai/v1"), deployment.to_owned(), query.to_owned()));
+            let found = Address::parse(&text).unwrap().azure_responses().map(|target| {
+                let pairs: Vec<String> = target.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                (target.base, target.deployment, pairs.join("&"))
+            });
+            assert_eq!(found, expected, "{text}");
         }
     }
 

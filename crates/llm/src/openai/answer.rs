@@ -266,10 +266,19 @@ pub(super) fn read_usage(value: &Value) -> Option<Usage> {
         (None, Some(output), total) => (total.unwrap_or(0).saturating_sub(output), output),
         (None, None, _) => return None,
     };
-    let reasoning_tokens = of_output.and_then(|details| count(details, &["reasoning_tokens"])).unwrap_or(0).min(output);
+    let reasoning = of_output.and_then(|details| count(details, &["reasoning_tokens"])).unwrap_or(0);
+    let output = if is_reasoning_apart(input, output, reasoning, total) { output.saturating_add(reasoning) } else { output };
+    let reasoning_tokens = reasoning.min(output);
     let usage = Usage { cached_input_tokens: cached.min(input), cache_write_tokens, reasoning_tokens, ..Usage::new(input, output) };
     // Streams of some servers carry zeros until the end.
     (input > 0 || output > 0).then_some(usage)
+}
+
+/// Returns true if a server counts reasoning beside the output and not as a part of it, as xAI does in chat completions: the total is the
+/// sum of all three, or, without a total, more was reasoned than put out.
+fn is_reasoning_apart(input: u64, output: u64, reasoning: u64, total: Option<u64>) -> bool {
+    let sum = input.saturating_add(output).saturating_add(reasoning);
+    reasoning > 0 && total.map_or(reasoning > output, |total| total == sum)
 }
 
 /// The largest count of tokens that is believed; a larger one would eat a run's whole budget.

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use serde_json::Value;
 
 use super::answer::{Answer, AnswerContext};
-use super::fault;
+use super::fault::{self, Fault};
 use super::lenient;
 use super::transport::Probe;
 use super::wire::{Events, Wire};
@@ -52,12 +52,20 @@ impl AnswerReader<'_> {
                 })?;
                 return Ok(StreamPart::Done(Box::new(response)));
             }
-            self.read().await?;
+            self.read().await.map_err(|fault| fault.error)?;
         }
     }
 
+    /// Reads until there is a part to pass on, or the answer is over.
+    pub(super) async fn begin(&mut self) -> Result<(), Fault> {
+        while self.ready.is_empty() && !self.is_over {
+            self.read().await?;
+        }
+        Ok(())
+    }
+
     /// Takes in the next event.
-    async fn read(&mut self) -> Result<(), ModelError> {
+    async fn read(&mut self) -> Result<(), Fault> {
         let next = if self.answer.has_finish() {
             // Only the tokens can still come. A server that keeps the connection open is not waited for.
             tokio::time::timeout(GRACE.min(self.wire.timeouts.idle), self.events.next()).await.unwrap_or(None)
@@ -69,35 +77,35 @@ impl AnswerReader<'_> {
                 // Some servers put an error, or all events, into a list.
                 Some(Value::Array(events)) => events.iter().try_for_each(|event| self.apply_event(event)),
                 Some(event) => self.apply_event(&event),
-                None => Err(ModelError::Unreadable { model: self.wire.name.clone(), reason: "an event is no JSON".to_owned() }),
+                None => Err(ModelError::Unreadable { model: self.wire.name.clone(), reason: "an event is no JSON".to_owned() }.into()),
             },
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if is_nothing(&text) => Ok(()),
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if text.trim() == "[DONE]" => self.end(true),
             Some(Err(_)) if self.answer.has_finish() => self.end(true),
-            Some(Err(error)) => Err(self.wire.fault(&self.probe, error).error),
+            Some(Err(error)) => Err(self.wire.fault(&self.probe, error)),
             None => self.end(self.probe.is_done()),
         }
     }
 
-    fn apply_event(&mut self, event: &Value) -> Result<(), ModelError> {
+    fn apply_event(&mut self, event: &Value) -> Result<(), Fault> {
         if let Some(fault) = fault::from_answer(self.wire.fault_source(), event) {
-            return Err(fault.error);
+            return Err(fault);
         }
         self.answer.absorb(event, &mut self.ready);
         if self.answer.is_over() { self.end(true) } else { Ok(()) }
     }
 
     /// Handles the end of the events. Without a finish reason and without the end mark, the answer was cut.
-    fn end(&mut self, marked: bool) -> Result<(), ModelError> {
+    fn end(&mut self, marked: bool) -> Result<(), Fault> {
         if let Some(fault) = self.probe.take_fault().filter(|_| !self.answer.has_finish()) {
-            return Err(fault.error);
+            return Err(fault);
         }
         let model = || self.wire.name.clone();
         if !self.answer.has_begun() {
-            return Err(ModelError::Unreadable { model: model(), reason: "the answer holds no choices".to_owned() });
+            return Err(ModelError::Unreadable { model: model(), reason: "the answer holds no choices".to_owned() }.into());
         }
         if !(marked || self.answer.has_finish()) {
-            return Err(ModelError::Cut { model: model() });
+            return Err(ModelError::Cut { model: model() }.into());
         }
         self.is_over = true;
         Ok(())

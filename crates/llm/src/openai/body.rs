@@ -102,6 +102,11 @@ impl Body {
         Ok(Self { head, tools, settings, open_form, bound: writing.bound })
     }
 
+    /// Drops what was said; the rest tells what a refusal may be about.
+    pub(super) fn drop_messages(&mut self) {
+        self.head = Vec::new();
+    }
+
     /// Adds members of the caller. They replace settings, but neither the head nor the tools: a body with two members of one name has no
     /// defined meaning.
     pub(super) fn add(&mut self, members: &[(String, Value)]) {

@@ -10,7 +10,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::address::{Address, KeyHeader};
 use super::custom_transport::Transport;
-use super::dialect::{Dialect, ImagesForm};
+use super::dialect::{Dialect, ImagesForm, ReasoningForm};
+use super::provider::Provider;
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::TransportKind;
 use super::wire::{Endpoint, LearnedQuirks, Wire};
@@ -61,16 +62,26 @@ impl ModelStack {
         let retry = retries_of(settings.retry.clone(), address.host());
         let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
         dialect.may_switch = settings.protocol.is_none();
+        if protocol == Protocol::Chat && Provider::mixes_reasoning(address.host()) {
+            dialect.optional.reasoning_split = true;
+            // The details go back in its place.
+            dialect.form.reasoning = ReasoningForm::Returned;
+        }
         if settings.images == Some(false) {
             dialect.form.images = ImagesForm::InWords;
         }
+        let client = |base_url, query| {
+            Client::build(http.clone(), Endpoint { base_url, query, headers: headers.clone(), key: SecretString::from(key) })
+        };
+        let responses = address.azure_responses().map(|target| (client(target.base, target.query), target.deployment));
         let wire = Wire {
             learned: Mutex::new(LearnedQuirks { dialect, refused: HashSet::new() }),
             cache: Mutex::default(),
             shown_url: address.display_url(),
             address_setting: settings.address_setting,
             authority: address.authority(),
-            client: Client::build(http, Endpoint { base_url: address.base, query: address.query, headers, key: SecretString::from(key) }),
+            client: client(address.base, address.query),
+            responses,
             way,
             provider,
             effort: settings.effort,

@@ -2,6 +2,8 @@
 
 mod effort;
 mod learn;
+mod messages;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -23,6 +25,8 @@ pub(super) struct Dialect {
     pub(super) protocol: Protocol,
     /// The server may be asked over the other protocol when it says so.
     pub(super) may_switch: bool,
+    /// The dialect before a change from chat completions to Responses, until a request over Responses is accepted.
+    pub(super) before_switch: Option<Box<Self>>,
     pub(super) form: MessageForm,
     pub(super) tools: ToolForms,
     pub(super) optional: Optional,
@@ -65,6 +69,8 @@ pub(super) struct Optional {
     /// Marks in messages of chat completions, up to which OpenRouter caches requests to Claude.
     pub(super) cache_marks: bool,
     pub(super) parallel_calls: bool,
+    /// MiniMax is asked for the reasoning beside the text instead of within it.
+    pub(super) reasoning_split: bool,
 }
 
 /// Form of messages. A change makes messages written earlier stale.
@@ -83,6 +89,8 @@ pub(super) struct MessageForm {
     /// Tools are described in words, and calls are text.
     pub(super) calls_as_text: bool,
     pub(super) images: ImagesForm,
+    /// Only the last images of a conversation are sent.
+    pub(super) few_images: bool,
 }
 
 /// Places where images are allowed.
@@ -209,6 +217,7 @@ impl Dialect {
             ids_in_calls: true,
             calls_as_text: false,
             images: ImagesForm::Anywhere,
+            few_images: false,
         };
         let facts = model_facts(None, model);
         let claude = claude_version(model);
@@ -232,10 +241,12 @@ impl Dialect {
             cache_key: openai,
             cache_marks: provider == Provider::OpenRouter && model.to_ascii_lowercase().contains("claude"),
             parallel_calls: true,
+            reasoning_split: false,
         };
         let mut dialect = Self {
             protocol: Protocol::Chat,
             may_switch: false,
+            before_switch: None,
             form,
             tools: ToolForms::default(),
             optional,

@@ -1,9 +1,12 @@
 //! Conversion of a server's refusal to a [`ModelError`]: statuses, headers, and error bodies in every form.
 
+mod wording;
+
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use self::wording::{account_status, names_affordable_answer, speaks_of_no_model, speaks_of_overflow};
 use super::{
     dialect::has_word,
     waits::{self, Times},
@@ -18,7 +21,7 @@ const MAX_MESSAGE: usize = 600;
 pub(super) struct Fault {
     pub(super) error: ModelError,
     /// Refusal of the request's form, if it is one.
-    pub(super) refusal: Option<Refusal>,
+    pub(super) refusal: Option<Box<Refusal>>,
 }
 
 /// A request that was refused, as far as its form may be the reason.
@@ -38,11 +41,25 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Returns true if the refusal names a field of the request.
+    /// Returns true if the refusal names a field of the request, also in the spelling of Go and JavaScript: `reasoningEffort`.
     pub(super) fn names(&self, field: &str) -> bool {
         let path = |param: &str| param == field || param.strip_prefix(field).is_some_and(|rest| rest.starts_with(['.', '[']));
-        path(&self.param) || self.param.ends_with(&format!(".{field}")) || has_word(&self.message, field)
+        path(&self.param)
+            || self.param.ends_with(&format!(".{field}"))
+            || has_word(&self.message, field)
+            || (field.contains('_') && has_word(&self.message, &camel_case(field)))
     }
+}
+
+/// Returns `reasoningEffort` for `reasoning_effort`.
+fn camel_case(field: &str) -> String {
+    let mut parts = field.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |name, part| {
+        let mut letters = part.chars();
+        let head = letters.next().map(|letter| letter.to_ascii_uppercase());
+        name + &head.into_iter().chain(letters).collect::<String>()
+    })
 }
 
 impl From<ModelError> for Fault {
@@ -125,6 +142,12 @@ fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, 
     let url = asked.url.to_owned();
     let message = presentable(&output.message, asked.key);
     let lower = message.to_lowercase();
+    // A refusal of a parameter is no fault of the account.
+    if output.param.is_empty()
+        && let Some(status) = account_status(status, &lower, &output.codes)
+    {
+        return ModelError::Unauthorized { url, status, message }.into();
+    }
     let retry_after = retry_after.max(output.retry_after);
     let refusal = Refusal {
         model: model.clone(),
@@ -139,7 +162,6 @@ fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, 
         413 => ModelError::ContextOverflow { model, message },
         // Groq's word for a call that its own parser could not read: the next one may be right.
         400 if output.codes.contains("tool_use_failed") => ModelError::Server { model, status, message, retry_after },
-        429 if output.codes.contains("insufficient_quota") => ModelError::Unauthorized { url, status, message },
         429 => ModelError::RateLimited { model, message, retry_after },
         400 | 404 | 422 if speaks_of_no_model(status, &lower, &output.codes) => ModelError::NoSuchModel { url, model, message },
         401..=403 => ModelError::Unauthorized { url, status, message },
@@ -156,44 +178,10 @@ fn classify(asked: FaultSource<'_>, status: u16, retry_after: Option<Duration>, 
         ModelError::Refused { .. } | ModelError::ContextOverflow { .. } => matches!(status, 400 | 404 | 405 | 422 | 500 | 501),
         // Templates of chats answer so to an order of roles, or to a content, that they do not expect.
         ModelError::Server { .. } => status == 500,
+        ModelError::Unauthorized { .. } => status == 402 && names_affordable_answer(&refusal.lower),
         _ => false,
     };
-    Fault { refusal: about_form.then_some(refusal), error }
-}
-
-fn speaks_of_overflow(message: &str, codes: &str) -> bool {
-    let phrases = [
-        "context length",
-        "context window",
-        "context size",
-        "context_length",
-        "prompt is too long",
-        "prompt too long",
-        "input is too long",
-        "input token count",
-        "too many tokens",
-        "maximum number of tokens",
-        "reduce the length",
-        "longer than the model's context",
-    ];
-    codes.contains("context_length") || codes.contains("exceed_context") || phrases.iter().any(|phrase| message.contains(phrase))
-}
-
-/// Returns true if an error says that the model does not exist. A 404 that mentions a model counts. A 400 has many
-/// reasons, so it counts only with plain words: "response_format is not available for this model" is about something
-/// else.
-fn speaks_of_no_model(status: u16, message: &str, codes: &str) -> bool {
-    let plain = ["model not exist", "model not found", "invalid model", "unknown model", "no such model", "not a valid model"];
-    let loose = ["not found", "not exist", "no such", "not available", "no model"];
-    let named = message.split_once("model").is_some_and(|(_, after)| {
-        let near: String = after.chars().take(60).collect();
-        near.contains("does not exist") || near.contains("not found")
-    });
-    let elsewhere = ["response_format", "response format", "tool", "schema", "parameter"].iter().any(|word| message.contains(word));
-    codes.contains("model_not_found")
-        || plain.iter().any(|phrase| message.contains(phrase))
-        || (status == 404 && message.contains("model") && loose.iter().any(|phrase| message.contains(phrase)))
-        || (named && !elsewhere)
+    Fault { refusal: about_form.then(|| Box::new(refusal)), error }
 }
 
 /// Keys below this length are placeholders such as `x` or `none`. Replacing them would break words of the message.
@@ -250,31 +238,40 @@ fn page_title(page: &str) -> String {
 /// Extracts the message from an error body of any form. `now` is the server's time, in seconds since 1970.
 fn read_value(value: &Value, now: Option<u64>) -> ErrorBody {
     match value {
-        Value::String(text) => ErrorBody { message: text.clone(), ..ErrorBody::default() },
+        Value::String(text) => ErrorBody { message: text.clone(), retry_after: waits::in_words(text, now), ..ErrorBody::default() },
         Value::Array(list) => list.first().map(|first| read_value(first, now)).unwrap_or_default(),
         Value::Object(object) => {
             if let Some(inner) = ["error", "errors"].iter().filter_map(|key| object.get(*key)).find(|inner| !inner.is_null()) {
                 let mut output = read_value(inner, now);
+                // xAI puts the code beside the words.
+                if inner.is_string() {
+                    let outer = read_fields(object, now);
+                    output = ErrorBody { message: output.message, retry_after: outer.retry_after.or(output.retry_after), ..outer };
+                }
                 if output.message.is_empty() {
                     output.message = text_of(object.get("message")).unwrap_or_default();
                 }
                 return output;
             }
-            let field = |key: &str| object.get(key).and_then(|value| text_of(Some(value)));
-            let message = ["message", "msg", "detail", "error_description", "title"].iter().find_map(|key| field(key)).unwrap_or_default();
-            // A router's own message says little; this field holds the message of the provider behind it.
-            let message = match object.get("metadata").and_then(|metadata| text_of(metadata.get("raw"))) {
-                Some(raw) => format!("{message}: {raw}"),
-                None => message,
-            };
-            let codes =
-                ["code", "type", "status", "reason"].iter().filter_map(|key| field(key)).collect::<Vec<_>>().join(" ").to_lowercase();
-            let number = ["code", "status"].iter().find_map(|key| field(key)?.parse().ok());
-            let retry_after = waits::in_fields(object, now).or_else(|| waits::in_words(&message, now));
-            ErrorBody { message, codes, number, param: field("param").unwrap_or_default(), retry_after }
+            read_fields(object, now)
         }
         _ => ErrorBody::default(),
     }
+}
+
+/// Reads the members of an error.
+fn read_fields(object: &Map<String, Value>, now: Option<u64>) -> ErrorBody {
+    let field = |key: &str| object.get(key).and_then(|value| text_of(Some(value)));
+    let message = ["message", "msg", "detail", "error_description", "title"].iter().find_map(|key| field(key)).unwrap_or_default();
+    // A router's own message says little; this field holds the message of the provider behind it.
+    let message = match object.get("metadata").and_then(|metadata| text_of(metadata.get("raw"))) {
+        Some(raw) => format!("{message}: {raw}"),
+        None => message,
+    };
+    let codes = ["code", "type", "status", "reason"].iter().filter_map(|key| field(key)).collect::<Vec<_>>().join(" ").to_lowercase();
+    let number = ["code", "status"].iter().find_map(|key| field(key)?.parse().ok());
+    let retry_after = waits::in_fields(object, now).or_else(|| waits::in_words(&message, now));
+    ErrorBody { message, codes, number, param: field("param").unwrap_or_default(), retry_after }
 }
 
 /// Returns a text, a number, or FastAPI's list of faults, as text. Nothing for what is empty.

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::Effort;
 
+const MINIMAX_HOSTS: [&str; 3] = ["minimax.io", "minimaxi.com", "minimax.chat"];
+
 /// The provider behind an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -29,10 +31,16 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// Returns true if a host puts the reasoning into the text of chat completions unless a request asks to have it apart: MiniMax.
+    pub(super) fn mixes_reasoning(host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        MINIMAX_HOSTS.iter().any(|name| is_within(&host, name))
+    }
+
     /// Returns the provider of a host, or of the model's family if the host is not known.
     pub(super) fn of(host: &str, model: &str) -> Self {
         let host = host.to_ascii_lowercase();
-        let ends = |names: &[&str]| names.iter().any(|name| host == *name || host.ends_with(&format!(".{name}")));
+        let ends = |names: &[&str]| names.iter().any(|name| is_within(&host, name));
         if ends(&["openai.com", "openai.azure.com"]) {
             return Self::OpenAi;
         }
@@ -51,7 +59,7 @@ impl Provider {
         if ends(&["googleapis.com"]) {
             return Self::Gemini;
         }
-        if ends(&["moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn", "aliyuncs.com", "minimax.io", "minimaxi.com", "minimax.chat"]) {
+        if ends(&["moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn", "aliyuncs.com"]) || ends(&MINIMAX_HOSTS) {
             return Self::Thinking;
         }
         let model = model.to_ascii_lowercase();
@@ -80,6 +88,11 @@ impl Provider {
     }
 }
 
+/// Returns true if a host is a domain or lies within it. Both are in lower case.
+fn is_within(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +109,15 @@ mod tests {
             ("gpu-box", "qwen4", Provider::Other),
         ] {
             assert_eq!(Provider::of(host, model), provider, "{model} at {host}");
+        }
+    }
+
+    #[test]
+    fn minimax_mixes_reasoning_with_text() {
+        for (host, expected) in
+            [("api.minimax.io", true), ("API.MiniMaxi.com", true), ("notminimax.io", false), ("api.z.ai", false), ("", false)]
+        {
+            assert_eq!(Provider::mixes_reasoning(host), expected, "{host}");
         }
     }
 }

@@ -5,6 +5,7 @@ mod corpus;
 mod failures;
 mod faults;
 mod images;
+mod providers;
 mod quirks;
 mod requests;
 mod streams;

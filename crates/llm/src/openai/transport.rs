@@ -15,6 +15,7 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use reqwest::header::HeaderValue;
 use tokio::time::Instant;
 
+use super::address::shown_address;
 use super::custom_transport::{Transport, TransportResponse};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
 use super::fault::{self, Fault, FaultSource};
@@ -238,7 +239,7 @@ impl Sender {
         let status = answer.status;
         let times = Times::of(|name| answer.header(name));
         if let (300..=399, Some(target)) = (status, answer.header("location")) {
-            let name = self.attempt.address_name();
+            let (name, target) = (self.attempt.address_name(), shown_address(&target));
             let message = format!("the server redirects to {target}; set {name} to where the API is");
             return ModelError::Refused { model: self.attempt.model.clone(), status, message }.into();
         }

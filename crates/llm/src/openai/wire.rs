@@ -85,6 +85,8 @@ pub(super) struct Wire {
     pub(super) timeouts: Timeouts,
     pub(super) way: TransportKind,
     pub(super) client: Client<Endpoint>,
+    /// Client of Responses and the model's name there, if they have another address.
+    pub(super) responses: Option<(Client<Endpoint>, String)>,
     pub(super) learned: Mutex<LearnedQuirks>,
     pub(super) cache: Mutex<WireCache>,
 }
@@ -119,14 +121,14 @@ impl Wire {
         FaultSource { url: &self.shown_url, setting, model: &self.name, key: self.client.config().key.expose_secret() }
     }
 
-    /// Sends the request, again in another form as long as the server refuses the form.
-    async fn open(&self, request: ChatRequest) -> Result<AnswerReader<'_>, ModelError> {
+    /// Sends the request, again in another form as long as the server refuses the form: by a status, or at the beginning of an answer.
+    async fn open(&self, mut request: ChatRequest) -> Result<AnswerReader<'_>, ModelError> {
         let until = self.timeouts.total.map(|total| (total, Instant::now() + total));
         let mut thinks = true;
         loop {
             let learned = self.learned().clone();
             let dialect = &learned.dialect;
-            let prepared = self.prepare(&request, &learned, thinks)?;
+            let mut prepared = self.prepare(&request, &learned, thinks)?;
             let attempt = Attempt {
                 url: self.shown_url.clone(),
                 setting: self.address_setting.clone(),
@@ -140,34 +142,42 @@ impl Wire {
             };
             let probe = Arc::new(Probe::default());
             let sender = Sender { way: self.way.clone(), attempt: Arc::new(attempt), probe: Arc::clone(&probe) };
-            match self.events(&prepared.body, dialect.protocol, sender).await {
+            let fault = match self.events(&prepared.body, dialect.protocol, sender).await {
                 Ok(events) => {
-                    let answer = Answer::new(dialect.protocol);
-                    let calls_as_text = dialect.form.calls_as_text;
-                    let source = self.source(dialect.protocol);
-                    return Ok(AnswerReader {
+                    prepared.body.drop_messages();
+                    let mut reader = AnswerReader {
                         wire: self,
                         request,
                         effort: prepared.effort,
-                        source,
-                        calls_as_text,
+                        source: self.source(dialect.protocol),
+                        calls_as_text: dialect.form.calls_as_text,
                         events,
                         probe,
-                        answer,
+                        answer: Answer::new(dialect.protocol),
                         ready: VecDeque::new(),
                         is_over: false,
-                    });
-                }
-                Err(error) => {
-                    let fault = self.fault(&probe, error);
-                    match self.learn(&request, &learned, &prepared, &fault) {
-                        RefusalAction::Nothing => return Err(fault.error),
-                        RefusalAction::WithoutEffort => thinks = false,
-                        RefusalAction::Again | RefusalAction::WithoutNative => {}
+                    };
+                    match reader.begin().await {
+                        Ok(()) => {
+                            if dialect.before_switch.is_some() {
+                                self.learned().dialect.before_switch = None;
+                            }
+                            return Ok(reader);
+                        }
+                        Err(fault) => {
+                            request = reader.request;
+                            fault
+                        }
                     }
-                    tracing::info!(model = %self.name, reason = %fault.error, "the server does not accept this form of request; trying another");
                 }
+                Err(error) => self.fault(&probe, error),
+            };
+            match self.learn(&request, &learned, &prepared, &fault) {
+                RefusalAction::Nothing => return Err(fault.error),
+                RefusalAction::WithoutEffort => thinks = false,
+                RefusalAction::Again | RefusalAction::WithoutNative => {}
             }
+            tracing::info!(model = %self.name, reason = %fault.error, "the server does not accept this form of request; trying another");
         }
     }
 
@@ -225,12 +235,18 @@ impl Wire {
         let effort = writing.effort.filter(|_| thinks && !demands);
         let writing = Writing { effort, ..writing };
         let mut written = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
+        let model = self.responses_elsewhere(dialect.protocol).map_or(&self.model, |(_, model)| model);
+        let mut body = Body::new(model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
             model: self.name.clone(),
             reason: format!("the request cannot be written: {error}"),
         })?;
         body.add(&self.extra_body);
         Ok(PreparedRequest { body, effort: effort.filter(|_| dialect.optional.effort) })
+    }
+
+    /// Returns the client and the model's name for a protocol that has another address.
+    fn responses_elsewhere(&self, protocol: Protocol) -> Option<&(Client<Endpoint>, String)> {
+        self.responses.as_ref().filter(|_| protocol == Protocol::Responses)
     }
 
     /// Returns the path below the base address.
@@ -248,7 +264,8 @@ impl Wire {
 
     async fn events(&self, body: &Body, protocol: Protocol, sender: Sender) -> Result<Events, OpenAIError> {
         let streams = sender.attempt.streams;
-        let client = self.client.clone().with_http_service(sender);
+        let client = self.responses_elsewhere(protocol).map_or(&self.client, |(client, _)| client);
+        let client = client.clone().with_http_service(sender);
         let requests = client.chat().path(self.path(protocol, streams))?;
         let requests = if protocol == Protocol::Gemini && streams { requests.query(&[("alt", "sse")])? } else { requests };
         if streams {

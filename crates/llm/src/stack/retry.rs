@@ -16,6 +16,8 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
 /// The longest wait where no wait helps.
 pub(crate) const SHORT_WAIT: Duration = Duration::from_secs(2);
+/// The shortest wait of a server that replaces the usual one. A shorter one can only lengthen the usual one.
+const MIN_TRUSTED_WAIT: Duration = Duration::from_secs(1);
 /// Factor between the longest waits of two retries.
 const FACTOR: f32 = 6.0;
 /// Part of a wait that is drawn at random.
@@ -33,7 +35,7 @@ pub struct RetrySettings {
     /// The longest wait, unless the server asks for more. It is at most 2 s where no wait helps: another model follows in
     /// the stack, or the server is on this machine.
     pub max_wait: Duration,
-    /// The longest wait that a server's `Retry-After` can cause.
+    /// The longest wait that a server's `Retry-After` can cause. One of less than a second does not shorten the usual wait.
     pub max_retry_after: Duration,
     /// Time from the first attempt until the last wait must be over. It does not end an attempt: a model that thinks for
     /// long, while its server keeps the connection alive, has the time that the [timeouts](crate::Timeouts) of its client allow.
@@ -117,8 +119,9 @@ impl Retrying {
         }
         let Some(longest) = attempts.waits.next() else { return Err(give_up(attempts, error)) };
         let wait = match error.retry_after() {
-            Some(asked) => asked.min(self.settings.max_retry_after),
-            None => longest.mul_f64(1.0 - JITTER * attempts.jitter.next_fraction()),
+            Some(asked) if asked >= MIN_TRUSTED_WAIT => asked.min(self.settings.max_retry_after),
+            // A shorter wait says when one more request fits a limit, not when the load is over.
+            asked => asked.unwrap_or_default().max(longest.mul_f64(1.0 - JITTER * attempts.jitter.next_fraction())),
         };
         if Instant::now() + wait >= attempts.deadline {
             return Err(give_up(attempts, error));

@@ -124,11 +124,12 @@ impl Answer {
     /// Takes in a message, or a piece of one. The calls of a `whole` message are whole, each by itself.
     fn absorb_message(&mut self, message: &Value, whole: bool, out: &mut VecDeque<StreamPart>) {
         self.opaque.absorb(message, &self.turn.content);
-        // Some servers send the same reasoning under two names.
-        let thought = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| {
+        // Some servers send the same reasoning under two names, and MiniMax in the details alone.
+        let named = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| {
             let text = plain_text(message.get(*key)?);
             (!text.is_empty()).then_some(text)
         });
+        let thought = named.or_else(|| message.get("reasoning_details").map(detailed_text));
         if let Some(thought) = thought {
             self.push_reasoning(&thought, out);
         }
@@ -258,6 +259,12 @@ impl Answer {
         self.turn.calls = self.calls.into_iter().map(|call| call.raw).collect();
         self.turn
     }
+}
+
+/// Returns the readable part of `reasoning_details`.
+fn detailed_text(details: &Value) -> String {
+    let texts = |detail: &Value| ["text", "summary"].iter().find_map(|key| detail.get(*key)?.as_str()).map(str::to_owned);
+    details.as_array().into_iter().flatten().filter_map(texts).collect()
 }
 
 /// Returns the first candidate: of a list as a rule, or an object with some servers.

@@ -46,6 +46,9 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
         let (name, value) = writing.provider.effort_field(effort);
         body.insert(name.into(), value);
     }
+    if optional.reasoning_split {
+        body.insert("reasoning_split".into(), json!(true));
+    }
     if let (true, Some(key)) = (optional.cache_key, &request.cache_key) {
         body.insert("prompt_cache_key".into(), json!(key));
     }

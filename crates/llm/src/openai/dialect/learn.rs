@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::effort::demands_thinking;
-use super::window::{self, KnownWindow};
-use super::{Dialect, EmptyContent, IdForm, ImagesForm, ReasoningForm, ToolForm};
+use super::messages::names_reasoning_of_turns;
+use super::window::parse_limits;
+use super::{Dialect, ToolForm};
 use crate::openai::fault::Refusal;
 use crate::{Effort, Protocol};
 
@@ -67,6 +68,10 @@ impl Dialect {
     }
 
     fn learn(&mut self, model: &str, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
+        // Only the bound on the answer changes what a request costs.
+        if refusal.status == 402 {
+            return self.learn_window(refusal, sent);
+        }
         self.learn_protocol(model, refusal)
             || self.learn_window(refusal, sent)
             || self.learn_binding(refusal, sent)
@@ -78,49 +83,13 @@ impl Dialect {
             || self.learn_streams(refusal, sent)
     }
 
-    /// `… Please use /v1/responses or set reasoning_effort to 'none'`, `This model is only supported in v1/responses`; and a gateway that has
-    /// no such path answers 404 or 405.
-    fn learn_protocol(&mut self, model: &str, refusal: &Refusal) -> bool {
-        if !self.may_switch {
-            return false;
-        }
-        let to = match self.protocol {
-            Protocol::Chat if refusal.message.contains("v1/responses") => Protocol::Responses,
-            Protocol::Responses if matches!(refusal.status, 404 | 405) && !refusal.lower.contains("item with id") => Protocol::Chat,
-            _ => return false,
-        };
-        // Only once, so that a server with neither is not asked forever.
-        self.may_switch = false;
-        self.speak(to, model);
-        true
-    }
-
-    /// Learns from a refusal whose bound on the answer, or request and bound together, are too large.
-    fn learn_window(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
-        let Some(bound) = sent.bound else { return false };
-        if let Some(limits) = window::parse_limits(&refusal.message) {
-            let known = KnownWindow::new(limits, sent.estimated);
-            let lowers = known.room_beside(sent.estimated).is_some_and(|room| room < bound);
-            if lowers {
-                self.window = Some(known);
-            }
-            return lowers;
-        }
-        let about_bound = ["max_tokens", "max_completion_tokens", "max_output_tokens"].iter().any(|name| refusal.names(name));
-        match window::longest_answer(&refusal.message).filter(|longest| about_bound && *longest < bound) {
-            Some(longest) => {
-                self.longest_answer = Some(longest);
-                true
-            }
-            None => false,
-        }
-    }
-
     fn learn_parameter(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
         let was_sent = |field: &str| sent.settings.contains_key(field) && refusal.names(field);
         let within = |pointer: &str| sent.settings.contains_key("reasoning") && refusal.names(pointer);
+        // A request that is too long by itself is not cured by another name of the bound either.
         if let Some(name) = self.max_tokens
             && was_sent(name.field())
+            && parse_limits(&refusal.message).is_none()
         {
             // "max_tokens is too large" is not cured by another name.
             let too_large = refusal.message.contains("too large") || refusal.message.contains("at most");
@@ -137,6 +106,7 @@ impl Dialect {
             (was_sent("parallel_tool_calls"), &mut optional.parallel_calls),
             (was_sent("tool_choice") || was_sent("toolConfig"), &mut optional.tool_choice),
             (was_sent("prompt_cache_key"), &mut optional.cache_key),
+            (was_sent("reasoning_split"), &mut optional.reasoning_split),
             (refusal.names("cache_control"), &mut optional.cache_marks),
             (
                 was_sent("include")
@@ -161,7 +131,8 @@ impl Dialect {
             return true;
         }
         let optional = &mut self.optional;
-        let effort = was_sent("reasoning_effort") || within("reasoning.effort") || within("effort");
+        // xAI calls the parameter `reasoningEffort` over both protocols.
+        let effort = was_sent("reasoning_effort") || ["reasoning.effort", "reasoning_effort", "effort"].into_iter().any(within);
         if effort && std::mem::replace(&mut optional.effort, false) {
             return true;
         }
@@ -181,85 +152,6 @@ impl Dialect {
         if optional.strict && sent_strict && refusal.names("strict") {
             optional.strict = false;
             return true;
-        }
-        false
-    }
-
-    /// `No endpoints found that support image input`, `Invalid content type. image_url is only supported by certain models`, `"input[2].output":
-    /// expected a string`, `messages.content: invalid type: sequence, expected a string`.
-    fn learn_images(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
-        let Some(sent) = sent.images else { return false };
-        let lower = refusal.lower.as_str();
-        let about_images = ["image", "vision", "multimodal", "multi-modal", "modality", "inlinedata", "inline_data", "mmproj"];
-        let about_form = ["expected a string", "expected string", "must be a string", "valid string", "be of type string"];
-        let about_size = ["too large", "too many images", "exceed", "could not process image", "invalid image", "pixels"];
-        let refused = about_images.iter().chain(&about_form).any(|words| lower.contains(words))
-            && !about_size.iter().any(|words| lower.contains(words));
-        let next = match (self.form.images, sent) {
-            (ImagesForm::Anywhere, SentImages::InResults) if !self.form.alternate => ImagesForm::InUserTurns,
-            _ => ImagesForm::InWords,
-        };
-        let learned = refused && next > self.form.images;
-        if learned {
-            self.form.images = next;
-        }
-        learned
-    }
-
-    fn learn_messages(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
-        let lower = refusal.lower.as_str();
-        let form = &mut self.form;
-        let roles = ["roles must alternate", "unexpected role", "expected last role", "conversation roles", "order of roles"];
-        if !form.alternate && (roles.iter().any(|words| lower.contains(words)) || refusal.codes.contains("3230")) {
-            form.alternate = true;
-            return true;
-        }
-        let about_id = lower.contains("tool call id was")
-            || lower.contains("tool_use.id")
-            || lower.contains("tool_use_id")
-            || ((refusal.param.contains("call_id") || refusal.param.ends_with(".id") || lower.contains("tool_calls[0].id"))
-                && (lower.contains("too long") || lower.contains("pattern") || lower.contains("length")));
-        if about_id {
-            let wanted = if lower.contains("length of 9") { IdForm::Nine } else { form.ids.max(IdForm::Forty) };
-            if wanted > form.ids {
-                form.ids = wanted;
-                return true;
-            }
-        }
-        if self.protocol == Protocol::Gemini && form.ids_in_calls && lower.contains("unknown name \"id\"") {
-            form.ids_in_calls = false;
-            return true;
-        }
-        if lower.contains("thought_signature") && lower.contains("missing") && !form.skip_signature {
-            form.skip_signature = true;
-            return true;
-        }
-        let reasoning =
-            ["reasoning_content", "reasoning_details"].iter().any(|name| refusal.names(name)) || names_reasoning_of_turns(refusal, sent);
-        if reasoning && form.reasoning != ReasoningForm::Refused {
-            let refused = ["unsupported", "not supported", "not permitted", "not allowed"].iter().any(|word| lower.contains(word));
-            let demanded = !refused && ["missing", "must be", "required", "need"].iter().any(|word| lower.contains(word));
-            let wanted = match form.reasoning {
-                ReasoningForm::Returned if demanded => ReasoningForm::Demanded,
-                _ if !demanded => ReasoningForm::Refused,
-                unchanged => unchanged,
-            };
-            if wanted != form.reasoning {
-                form.reasoning = wanted;
-                return true;
-            }
-        }
-        let null = ["null", "none", "undefined", "nil", "required", "empty"].iter().any(|word| lower.contains(word));
-        if sent.wordless && ((lower.contains("content") && null) || lower.contains("nonetype") || lower.contains("not callable: null")) {
-            let next = match form.empty_content {
-                EmptyContent::Null => Some(EmptyContent::Empty),
-                EmptyContent::Empty => Some(EmptyContent::Absent),
-                EmptyContent::Absent => None,
-            };
-            if let Some(next) = next {
-                form.empty_content = next;
-                return true;
-            }
         }
         false
     }
@@ -358,19 +250,6 @@ fn named_tool<'a>(refusal: &Refusal, offered: &'a [String]) -> Option<&'a str> {
     let by_place = place.and_then(|place| offered.get(place));
     let quoted = |name: &&String| ["'", "\"", "`"].iter().any(|quote| refusal.message.contains(&format!("{quote}{name}{quote}")));
     by_place.or_else(|| offered.iter().find(quoted)).map(String::as_str)
-}
-
-/// Returns true if a refusal is about the member `reasoning` of earlier turns, and not about the parameter of the request:
-/// `('messages.2' : property 'reasoning' is unsupported)`, or `reasoning: Extra inputs are not permitted` to a request
-/// without the parameter.
-fn names_reasoning_of_turns(refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
-    let numbered = |rest: &str| rest.strip_prefix(['.', '[']).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
-    let path = refusal.lower.match_indices("messages").any(|(at, found)| refusal.lower.get(at + found.len()..).is_some_and(numbered));
-    let about_turns = ["messages", "assistant"].iter().any(|word| has_word(&refusal.lower, word));
-    let about_members = about_turns || refusal.lower.contains("extra inputs are not permitted");
-    sent.native
-        && refusal.names("reasoning")
-        && (refusal.param.starts_with("messages") || path || (about_members && !sent.settings.contains_key("reasoning")))
 }
 
 /// Returns true if a refusal is about opaque state of earlier turns, which the server no longer accepts.

@@ -49,6 +49,7 @@ fn refusals_of_images_are_understood() {
         (responses, "Invalid content type. image_url is only supported by certain models.", Anywhere, InUserTurns),
         (mistral, "Image input is not enabled for this model", Anywhere, InWords),
         (chat, "The image is too large: at most 20 MB", InUserTurns, InUserTurns),
+        (responses, "image dimensions exceed max allowed size: 8000 pixels", Anywhere, Anywhere),
         (chat, "The model is overloaded", InUserTurns, InUserTurns),
     ];
     for ((provider, protocol), message, before, after) in cases {
@@ -159,6 +160,29 @@ fn refusals_of_parameters_are_understood() {
             param("Invalid schema for response_format 'aime_plan': with strict every property is required", "response_format"),
             json!({"response_format": {"json_schema": {"strict": true}}}),
             Some(|dialect| dialect.optional.strict = false),
+        ),
+        (
+            json!({"code": "invalid-argument", "error": "Model grok-4.20-0309-reasoning does not support parameter reasoningEffort."}),
+            json!({"reasoning_effort": "high"}),
+            Some(|dialect| dialect.optional.effort = false),
+        ),
+        (
+            json!({"code": "Client specified an invalid argument", "error": "Model grok-4-latest does not support parameter reasoningEffort."}),
+            json!({"reasoning": {"effort": "high"}}),
+            Some(|dialect| dialect.optional.effort = false),
+        ),
+        (error("Model grok-4.7 does not support parameter reasoningEffort."), json!({}), None),
+        (
+            error("Model grok-4.7 does not support parameter parallelToolCalls."),
+            json!({"parallel_tool_calls": true}),
+            Some(|dialect| dialect.optional.parallel_calls = false),
+        ),
+        (
+            error(
+                "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 5000 input tokens (4096 > 4096 - 5000).",
+            ),
+            json!({"max_tokens": 4096}),
+            None,
         ),
         (error("temperature must be between 0 and 2"), json!({"seed": 1}), None),
         (error("upstream is broken"), json!({"stream": true}), None),
@@ -312,8 +336,12 @@ fn the_protocol_is_switched_once() {
     let (lesson, dialect) = learned(switching(), 400, &body, json!({}));
     assert_eq!((lesson, dialect.protocol, dialect.may_switch), (RefusalAction::Again, Protocol::Responses, false));
     assert!(dialect.optional.include, "only a model that reasons must be asked there");
-    let (lesson, _) = learned(dialect, 404, &error("Not Found"), json!({}));
-    assert_eq!(lesson, RefusalAction::Nothing, "a server that has neither is not asked for ever");
+    let (lesson, dialect) = learned(dialect, 404, &error("Not Found"), json!({}));
+    assert_eq!((lesson, &dialect), (RefusalAction::Again, &usual()), "without Responses the dialect goes back");
+    for (status, refusal) in [(400, &body), (404, &error("Not Found"))] {
+        let (lesson, after) = learned(dialect.clone(), status, refusal, json!({}));
+        assert_eq!((lesson, after), (RefusalAction::Nothing, usual()), "a server that has neither is not asked for ever");
+    }
     let (_, dialect) = learned(usual(), 400, &body, json!({}));
     assert_eq!(dialect.protocol, Protocol::Chat, "a configured protocol stays");
     let responses = Dialect { may_switch: true, ..Dialect::new(Provider::Other, Protocol::Responses, "m", true) };

@@ -1,4 +1,8 @@
-//! Context window that a server reports when a request does not fit.
+//! Context window that a server reports when a request does not fit, and the longest answer that it allows.
+
+use super::Dialect;
+use super::learn::RefusedRequest;
+use crate::openai::fault::Refusal;
 
 /// A window that a server named, and how its count of a request compared with the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,30 @@ impl KnownWindow {
     }
 }
 
+impl Dialect {
+    /// Learns from a refusal whose bound on the answer, or request and bound together, are too large.
+    pub(super) fn learn_window(&mut self, refusal: &Refusal, sent: RefusedRequest<'_>) -> bool {
+        let Some(bound) = sent.bound else { return false };
+        let limits = parse_limits(&refusal.message).or_else(|| parse_sum(&refusal.message, sent.estimated, u64::from(bound)));
+        if let Some(limits) = limits {
+            let known = KnownWindow::new(limits, sent.estimated);
+            let lowers = known.room_beside(sent.estimated).is_some_and(|room| room < bound);
+            if lowers {
+                self.window = Some(known);
+            }
+            return lowers;
+        }
+        let about_bound = ["max_tokens", "max_completion_tokens", "max_output_tokens"].iter().any(|name| refusal.names(name));
+        match longest_answer(&refusal.message).filter(|longest| about_bound && *longest < bound) {
+            Some(longest) => {
+                self.longest_answer = Some(longest);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
 /// Numbers in a refusal: the window, and the tokens of the request itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReportedLimits {
@@ -53,6 +81,16 @@ pub(super) fn parse_limits(message: &str) -> Option<ReportedLimits> {
     Some(ReportedLimits { window, input })
 }
 
+/// Reads the numbers of a refusal in the words of Kimi: `exceeded model token limit: 262144 (requested: 269030)`. It does not say whether the
+/// bound on the answer is a part of the sum, so the estimate of the request decides.
+fn parse_sum(message: &str, estimated: u64, bound: u64) -> Option<ReportedLimits> {
+    let (_, limit) = message.split_once("exceeded model token limit: ")?;
+    let sum = first_number(limit.split_once("requested: ")?.1)?;
+    let without_answer = sum.saturating_sub(bound);
+    let holds_answer = estimated.abs_diff(without_answer) < estimated.abs_diff(sum);
+    Some(ReportedLimits { window: first_number(limit)?, input: if holds_answer { without_answer } else { sum } })
+}
+
 /// Returns the number at the beginning of a text.
 fn first_number(text: &str) -> Option<u64> {
     let digits: String = text
@@ -75,9 +113,11 @@ fn last_number(text: &str) -> Option<u64> {
 pub(super) fn longest_answer(message: &str) -> Option<u32> {
     let lower = message.to_lowercase();
     let words = [
+        "can only afford ",
         "at most ",
         "less than or equal to ",
         "valid range of max_tokens is [1, ",
+        "range of max_tokens should be [1, ",
         "range: [1, ",
         "maximum allowed number of output tokens of ",
         "maximum value is ",
@@ -129,6 +169,20 @@ mod tests {
     }
 
     #[test]
+    fn the_estimate_decides_what_a_sum_holds() {
+        let kimi = "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)";
+        let cases = [
+            (kimi, 235_000, Some((262_144, 236_262))),
+            (kimi, 268_000, Some((262_144, 269_030))),
+            ("exceeded model token limit: 262144", 1, None),
+        ];
+        for (message, estimated, expected) in cases {
+            let limits = parse_sum(message, estimated, 32_768).map(|limits| (limits.window, limits.input));
+            assert_eq!(limits, expected, "{message} {estimated}");
+        }
+    }
+
+    #[test]
     fn longest_answers_are_read() {
         let cases = [
             (
@@ -138,6 +192,11 @@ mod tests {
             ("`max_tokens` must be less than or equal to `8192`", Some(8_192)),
             ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", Some(8_192)),
             ("max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens", Some(8_192)),
+            ("Range of max_tokens should be [1, 32768]", Some(32_768)),
+            (
+                "This request requires more credits, or fewer max_tokens. You requested up to 128000 tokens, but can only afford 30104. To increase, visit https://openrouter.ai/settings/credits",
+                Some(30_104),
+            ),
             ("max_tokens is not supported", None),
         ];
         for (message, expected) in cases {

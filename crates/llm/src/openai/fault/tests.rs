@@ -4,7 +4,7 @@ const ASKED: FaultSource<'_> = FaultSource { url: "http://host/v1", setting: Som
 
 /// Returns the refusal that a status and body express about the request's form.
 pub(in crate::openai) fn refusal_of(status: u16, body: &Value) -> Option<Refusal> {
-    from_http(ASKED, status, Times::default(), body.to_string().as_bytes()).refusal
+    from_http(ASKED, status, Times::default(), body.to_string().as_bytes()).refusal.map(|refusal| *refusal)
 }
 
 fn kind(error: &ModelError) -> &'static str {
@@ -75,6 +75,93 @@ fn statuses_and_bodies_of_many_servers() {
         (500, r#"{"error":{"message":"context length exceeded"}}"#, "overflow", "context"),
         (429, r#"{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}"#, "limited", "Rate limit"),
         (429, r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#, "unauthorized", "quota"),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}"#,
+            "unauthorized",
+            "(402): Your credit balance",
+        ),
+        (400, r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***le."}"#, "unauthorized", "(401)"),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
+            "unauthorized",
+            "(401): API key not valid",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Billing hard limit has been reached","type":"invalid_request_error","param":null,"code":"billing_hard_limit_reached"}}"#,
+            "unauthorized",
+            "(402)",
+        ),
+        (400, r#"{"error":{"message":"Insufficient account balance, please recharge"}}"#, "unauthorized", "(402)"),
+        (400, r#"{"error":{"message":"Your quota is insufficient"}}"#, "unauthorized", "(402)"),
+        (
+            429,
+            r#"{"error":{"message":"Your account is suspended, please check your plan and billing details","type":"exceeded_current_quota_error"}}"#,
+            "unauthorized",
+            "(429)",
+        ),
+        (429, r#"{"error":{"code":"1113","message":"余额不足或无可用资源包,请充值。"}}"#, "unauthorized", "(429)"),
+        (429, r#"{"error":{"code":"1302","message":"Rate limit reached for requests"}}"#, "limited", "Rate limit"),
+        (
+            429,
+            r#"{"error":{"message":"Your account is not active","type":"billing_not_active","code":"billing_not_active"}}"#,
+            "unauthorized",
+            "(429)",
+        ),
+        (
+            429,
+            r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}"#,
+            "limited",
+            "current quota",
+        ),
+        (429, r#"{"error":{"message":"Insufficient quota of tokens per minute, try again in 7s"}}"#, "limited", "per minute"),
+        // Words of an account in the refusal of a parameter, or far from one another, mean something else.
+        (
+            400,
+            r#"{"error":{"message":"insufficient quota for 'max_tokens'","type":"invalid_request_error","param":"max_tokens"}}"#,
+            "refused",
+            "max_tokens",
+        ),
+        (400, r#"{"error":{"message":"insufficient permission to use the tool that shows the balance"}}"#, "refused", "permission"),
+        (400, r#"{"error":{"message":"api_key is not a valid parameter of the tool"}}"#, "refused", "api_key"),
+        (400, r#"{"error":{"message":"Invalid schema for function 'insufficient_balance_alert'"}}"#, "refused", "schema"),
+        (500, r#"{"error":{"message":"insufficient disk quota"}}"#, "server", "disk"),
+        (
+            400,
+            r#"{"code":"invalid-argument","error":"This model's maximum prompt length is 131072 but the request contains 137531 tokens."}"#,
+            "overflow",
+            "131072",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)","type":"invalid_request_error"}}"#,
+            "overflow",
+            "262144",
+        ),
+        (
+            400,
+            r#"{"error":{"code":"invalid_parameter_error","message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]"}}"#,
+            "overflow",
+            "129024",
+        ),
+        (400, r#"{"error":{"code":"invalid_parameter_error","message":"Range of max_tokens should be [1, 32768]"}}"#, "refused", "32768"),
+        (400, r#"{"error":{"code":"1261","message":"Prompt exceeds max length"}}"#, "overflow", "max length"),
+        (400, r#"{"error":{"code":"1261","message":"Prompt 超长"}}"#, "overflow", "Prompt"),
+        (
+            400,
+            r#"{"object":"error","message":"The decoder prompt (length 40000) is longer than the maximum model length of 32768."}"#,
+            "overflow",
+            "32768",
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 199990 + 20000 > 200000, decrease input length or `max_tokens` and try again"}}"#,
+            "overflow",
+            "200000",
+        ),
+        (429, r#"{"code":"rate-limit","error":"slow"}"#, "limited", "slow"),
         (429, "slow down", "limited", "slow down"),
         (429, "", "limited", "too many requests"),
         (400, r#"{"error":{"message":"Bad thing","code":7}}"#, "refused", "Bad thing"),
@@ -127,6 +214,9 @@ fn errors_inside_a_good_answer() {
         (r#"{"type":"error","error":{"type":"billing_error","message":"pay"}}"#, Some("unauthorized")),
         (r#"{"type":"error","error":{"type":"request_too_large","message":"long"}}"#, Some("overflow")),
         (r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#, Some("server")),
+        (r#"{"code":"insufficient_quota","error":"spent"}"#, Some("unauthorized")),
+        (r#"{"code":429,"error":"slow"}"#, Some("limited")),
+        (r#"{"error":{"code":"1008","message":"insufficient balance"}}"#, Some("unauthorized")),
         (r#"{"error":"out of memory"}"#, Some("server")),
         (r#"{"object":"error","message":"gone wrong","code":40303}"#, Some("server")),
         (r#"{"type":"error","message":"gone wrong"}"#, Some("server")),
@@ -155,4 +245,8 @@ fn only_refusals_of_the_form_teach() {
     assert!(refused(401, body).is_none());
     assert!(refused(429, body).is_none());
     assert!(refused(503, body).is_none());
+    let afford = |tokens: u32| format!(r#"{{"error":{{"message":"fewer max_tokens. You can only afford {tokens}.","code":402}}}}"#);
+    assert!(refused(402, &afford(1_024)).is_some());
+    assert!(refused(402, &afford(1_023)).is_none());
+    assert!(refused(402, body).is_none());
 }

@@ -9,19 +9,53 @@ use serde_json::{Value, json};
 use crate::openai::dialect::{ImagesForm, MessageForm};
 use crate::{ChatRequest, Image, Message, ToolCall, ToolDefinition};
 
+/// Number of images in one request up to which Claude takes those with a side of more than 2,000 pixels.
+const MAX_LARGE_IMAGES: usize = 20;
+/// Number of images that are left out together.
+const LEFT_OUT_AT_ONCE: usize = 10;
+
 /// Returns the messages of a request as they are to be written. The same messages always become the same ones, so
 /// that requests of a conversation still grow at their end alone.
 pub(in crate::openai) fn arranged<'a>(request: &'a ChatRequest, form: &MessageForm) -> Cow<'a, [Arc<Message>]> {
     let tools = request.tool_choice.of(&request.tools);
-    let messages = match form.images {
-        ImagesForm::InUserTurns => images_in_user_turns(&request.messages),
-        ImagesForm::Anywhere | ImagesForm::InWords => Cow::Borrowed(request.messages.as_slice()),
+    let messages = match (form.images, form.few_images) {
+        (ImagesForm::InWords, _) | (ImagesForm::Anywhere, false) => Cow::Borrowed(request.messages.as_slice()),
+        (ImagesForm::Anywhere, true) => with_few_images(&request.messages),
+        (ImagesForm::InUserTurns, false) => images_in_user_turns(&request.messages),
+        (ImagesForm::InUserTurns, true) => Cow::Owned(images_in_user_turns(&with_few_images(&request.messages)).into_owned()),
     };
     match (form.calls_as_text, form.alternate) {
         (true, _) => Cow::Owned(joined(with_tools(messages.iter().map(in_words), &tools))),
         (false, true) => Cow::Owned(joined(messages.iter().cloned())),
         (false, false) => messages,
     }
+}
+
+/// Replaces all but the last images by sentences. It leaves out [`LEFT_OUT_AT_ONCE`] more at a time, so that the beginning of a growing
+/// conversation stays the same for many requests.
+fn with_few_images(messages: &[Arc<Message>]) -> Cow<'_, [Arc<Message>]> {
+    let count: usize = messages.iter().map(|message| message.images().len()).sum();
+    let mut surplus = count.saturating_sub(MAX_LARGE_IMAGES).div_ceil(LEFT_OUT_AT_ONCE) * LEFT_OUT_AT_ONCE;
+    if surplus == 0 {
+        return Cow::Borrowed(messages);
+    }
+    let shortened = messages.iter().map(|message| {
+        let left_out = message.images().len().min(surplus);
+        surplus -= left_out;
+        if left_out == 0 { Arc::clone(message) } else { Arc::new(without_first_images(message, left_out)) }
+    });
+    Cow::Owned(shortened.collect())
+}
+
+/// Returns a message with sentences in place of its first images.
+fn without_first_images(message: &Message, count: usize) -> Message {
+    let mut shortened = message.clone();
+    if let Message::User { content, images } | Message::Tool { content, images, .. } = &mut shortened {
+        let notes = images.drain(..count.min(images.len())).map(|image| image.surplus_note());
+        let lines = Some(std::mem::take(content)).filter(|text| !text.is_empty()).into_iter().chain(notes);
+        *content = lines.collect::<Vec<_>>().join("\n");
+    }
+    shortened
 }
 
 /// Moves the images of results into a turn of the user behind these results, for servers whose results are text.
@@ -173,6 +207,25 @@ mod tests {
         form.alternate = false;
         assert_eq!(arranged(&request, &form).len(), request.messages.len());
     }
+
+    #[test]
+    fn only_the_last_images_are_sent_in_tens() {
+        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x0b\xb8\0\0\0\x01\x08\x06\0\0\0";
+        let message = |at: usize| Message::User { content: format!("m{at}"), images: vec![Image::new("a.png", png).unwrap(); 2] };
+        let mut form = Dialect::new(Provider::Anthropic, Protocol::Messages, "m", true).form;
+        form.few_images = true;
+        for (messages, left_out) in [(10, 0), (11, 10), (15, 10), (16, 20)] {
+            let request = ChatRequest { messages: (0..messages).map(message).map(Arc::new).collect(), ..ChatRequest::default() };
+            let arranged = arranged(&request, &form);
+            let sent: usize = arranged.iter().map(|message| message.images().len()).sum();
+            assert_eq!((sent, arranged.len()), (messages * 2 - left_out, messages));
+            let first = if left_out == 0 { "user: m0".to_owned() } else { format!("user: m0\n{NOTE}\n{NOTE}") };
+            assert_eq!(shown(&arranged)[0], first);
+            assert_eq!(arranged.last().unwrap().images().len(), 2);
+        }
+    }
+
+    const NOTE: &str = "[The image a.png (image/png, 3000x1 pixels) was left out: the conversation has too many images.]";
 
     #[test]
     fn calls_are_words_for_servers_without_tools() {

@@ -50,9 +50,16 @@ async fn refusals_are_told_apart() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let server = serve([Reply::status(308, json!(""), [("location", "https://elsewhere/v1/chat/completions")])]).await;
-    let failure = client(&server, |_| {}).complete(ask("hello")).await.unwrap_err();
-    assert!(failure.to_string().contains("redirects to https://elsewhere"), "{failure}");
+    let targets = [
+        ("https://elsewhere/v1/chat/completions", "https://elsewhere/v1"),
+        ("https://user:secret@elsewhere/v1/chat/completions?key=secret", "https://elsewhere/v1"),
+        ("/v2/chat/completions?key=secret", "/v2/chat/completions"),
+    ];
+    for (target, shown) in targets {
+        let server = serve([Reply::status(308, json!(""), [("location", target)])]).await;
+        let failure = client(&server, |_| {}).complete(ask("hello")).await.unwrap_err().to_string();
+        assert!(failure.contains(&format!("redirects to {shown};")) && !failure.contains("secret"), "{failure}");
+    }
 }
 
 #[tokio::test]

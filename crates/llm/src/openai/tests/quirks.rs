@@ -124,6 +124,18 @@ async fn the_reserve_for_the_answer_is_lowered_to_the_window() {
     );
     let (answer, requests) = answered([full], ChatRequest { max_output_tokens: Some(1_000), ..ask("long") }).await;
     assert!(matches!(answer, Err(ModelError::ContextOverflow { .. })) && requests.len() == 1, "the caller must shorten it: {answer:?}");
+    for (words, left) in [
+        (
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
+            Some(200_000 - 190_000 - 64),
+        ),
+        ("input length and `max_tokens` exceed context limit: 199990 + 20000 > 200000, decrease input length", None),
+    ] {
+        let request = ChatRequest { max_output_tokens: Some(20_000), ..ask(&"word ".repeat(200_000)) };
+        let (answer, requests) = answered([refusal(words), Reply::text("fine")], request).await;
+        let second = requests.get(1).and_then(|body| body["max_tokens"].as_u64());
+        assert_eq!((second, matches!(answer, Err(ModelError::ContextOverflow { .. }))), (left, left.is_none()), "{words}");
+    }
 }
 
 #[tokio::test]
