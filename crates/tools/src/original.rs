@@ -148,7 +148,7 @@ mod tests {
             ("ls W/ W2/a C/\n", "ls ./ W2/a ./\n"),
             ("compare W/.aime/runs/r/private/a-1/own/t", "compare W/.aime/runs/r/private/a-1/own/t"),
         ] {
-            let [text, expected] = [text, expected].map(|text| text.replace('W', original).replace('C', copy));
+            let [text, expected] = [text, expected].map(|text| text.replace('C', "\0").replace('W', original).replace('\0', copy));
             assert_eq!(context.as_relative(&text), expected);
         }
         // Nothing is replaced in a folder that is no copy.

@@ -1,6 +1,7 @@
 //! Permission rules by tool, command and path, and their verdict on a call. Pure.
 
 mod act;
+mod operands;
 mod path;
 mod protected;
 mod remember;

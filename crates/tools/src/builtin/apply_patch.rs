@@ -1,5 +1,6 @@
 //! `apply_patch`: changes several files, all or none.
 
+mod git;
 mod parse;
 mod place;
 #[cfg(test)]
@@ -20,7 +21,7 @@ use self::{
     place::{Applied, Counts},
 };
 use super::{
-    files::{blocking, counted, editing, name, no_text, read},
+    files::{IN_ITS_ENCODING, blocking, counted, editing, name, no_text, read},
     tolerant::{BYTE_ORDER_MARK, Ignored},
 };
 use crate::{SeenFile, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, secrets::admit};
@@ -88,11 +89,15 @@ struct Versions {
     after: Option<Vec<u8>>,
     /// Former mode of the file.
     was: Option<u32>,
-    /// Mode of the file that it replaces.
+    /// Mode of the file, if it is not the usual one: that of the file that it replaces, or of a new executable file.
     mode: Option<u32>,
 }
 
+/// Mode of a new executable file, as git has it.
+const EXECUTABLE: u32 = 0o755;
+
 /// Result for one file.
+#[derive(Default)]
 struct FileResult {
     did: &'static str,
     path: String,
@@ -102,6 +107,8 @@ struct FileResult {
     ignored: Ignored,
     /// True if added lines got the line end `\r\n` of the file.
     windows: bool,
+    /// True if the patch creates the file as an executable one.
+    executable: bool,
 }
 
 impl FileResult {
@@ -111,7 +118,12 @@ impl FileResult {
         let counts = if self.did == "deleted" { String::new() } else { format!(", +{added} -{removed}") };
         let ignored = self.ignored.note().map(|note| format!(" {note}")).unwrap_or_default();
         let windows = if self.windows { " [written with CRLF line ends, as the file has them]" } else { "" };
-        format!("{} `{}`{from}{counts}{ignored}{windows}", self.did, self.path)
+        let executable = match self.executable {
+            false => "",
+            true if cfg!(unix) => " [executable]",
+            true => " [not executable: files have no mode here]",
+        };
+        format!("{} `{}`{from}{counts}{ignored}{windows}{executable}", self.did, self.path)
     }
 
     /// Returns records of the file versions that the actor of the call has seen through the patch.
@@ -167,7 +179,7 @@ impl Planned<'_> {
         admit(self.context, Path::new(&path))?;
         let failed = |text: String| Err(ToolError::Failed(text));
         match section {
-            Section::Add { content, .. } => {
+            Section::Add { content, executable, .. } => {
                 if content.contains('\0') {
                     return failed(format!("`{path}` would hold a NUL byte; apply_patch writes text only"));
                 }
@@ -176,7 +188,8 @@ impl Planned<'_> {
                 }
                 let counts = Counts { added: content.lines().count(), removed: 0 };
                 self.put(&path, content.clone());
-                Ok(FileResult { did: "added", path, from: None, counts, ignored: Ignored::default(), windows: false })
+                self.files.entry(path.clone()).or_default().mode = executable.then_some(EXECUTABLE);
+                Ok(FileResult { did: "added", path, counts, executable: *executable, ..FileResult::default() })
             }
             Section::Delete { hunks, .. } => {
                 match self.current(&path)? {
@@ -192,8 +205,8 @@ impl Planned<'_> {
                         ));
                     }
                 }
-                self.files.entry(path.clone()).or_default().after = None;
-                Ok(FileResult { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default(), windows: false })
+                self.remove(&path);
+                Ok(FileResult { did: "deleted", path, ..FileResult::default() })
             }
             Section::Update { to, hunks, .. } => {
                 let Applied { text: changed, counts, ignored, windows } = self.applied(&path, section.path(), hunks)?;
@@ -202,17 +215,18 @@ impl Planned<'_> {
                 }
                 let Some(to) = to else {
                     self.put(&path, changed);
-                    return Ok(FileResult { did: "changed", path, from: None, counts, ignored, windows });
+                    return Ok(FileResult { did: "changed", path, counts, ignored, windows, ..FileResult::default() });
                 };
                 let to = name(self.context, to)?;
                 if self.current(&to)?.is_some() {
                     return failed(format!("`{to}` is there already; `{path}` cannot be moved to it"));
                 }
-                let mode = self.context.folder.entry(&path)?.map(|facts| facts.mode);
+                let planned = self.files.get(&path).and_then(|versions| versions.mode);
+                let mode = planned.or(self.context.folder.entry(&path)?.map(|facts| facts.mode));
                 self.put(&to, changed);
                 self.files.entry(to.clone()).or_default().mode = mode;
-                self.files.entry(path.clone()).or_default().after = None;
-                Ok(FileResult { did: "moved", path: to, from: Some(path), counts, ignored, windows })
+                self.remove(&path);
+                Ok(FileResult { did: "moved", path: to, from: Some(path), counts, ignored, windows, ..FileResult::default() })
             }
         }
     }
@@ -225,6 +239,11 @@ impl Planned<'_> {
 
     fn put(&mut self, path: &str, content: String) {
         self.files.entry(path.to_owned()).or_default().after = Some(content.into_bytes());
+    }
+
+    fn remove(&mut self, path: &str) {
+        let versions = self.files.entry(path.to_owned()).or_default();
+        (versions.after, versions.mode) = (None, None);
     }
 
     /// Returns the content of a file after the sections so far; `None` if it does not exist.
@@ -245,12 +264,16 @@ impl Planned<'_> {
     fn text(&mut self, path: &str, asked: &str) -> Result<String, ToolError> {
         let bytes = match self.current(path)? {
             Some(bytes) => bytes,
+            None if self.files.get(path).is_some_and(|versions| versions.before.is_some()) => {
+                return Err(ToolError::Failed(format!("`{path}` is deleted or moved by a part before this one; change it before that")));
+            }
             None => read(self.context, asked)?,
         };
         if let Some(kind) = no_text(&bytes) {
             return Err(ToolError::Failed(format!("`{path}` is {kind}; apply_patch changes text only")));
         }
-        String::from_utf8(bytes).map_err(|_| ToolError::Failed(format!("`{path}` is not UTF-8 text; apply_patch cannot change it")))
+        String::from_utf8(bytes)
+            .map_err(|_| ToolError::Failed(format!("`{path}` is not UTF-8 text; apply_patch cannot change it: {IN_ITS_ENCODING}")))
     }
 }
 

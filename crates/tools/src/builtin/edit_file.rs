@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use self::edit::{Edit, EditOutcome, Outcome};
 use super::{
-    files::{blocking, counted, editing, explained, name, no_text, read},
+    files::{IN_ITS_ENCODING, blocking, counted, editing, explained, name, no_text, read},
     near_miss::difference,
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
@@ -74,7 +74,7 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
         return Err(ToolError::Failed(format!("`{path}` is {kind}; edit_file changes text only")));
     }
     let Ok(before) = String::from_utf8(bytes) else {
-        return Err(ToolError::Failed(format!("`{path}` is not UTF-8 text; edit_file cannot change it")));
+        return Err(ToolError::Failed(format!("`{path}` is not UTF-8 text; edit_file cannot change it: {IN_ITS_ENCODING}")));
     };
     let Outcome { text, made } = edit::make_all(&before, &edits, &path).map_err(ToolError::Failed)?;
     let other = context.note_of_other_change(&path, before.as_bytes());

@@ -139,6 +139,14 @@ pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// How a model changes a text that is not UTF-8; the file tools write UTF-8 only.
+pub(super) const IN_ITS_ENCODING: &str = "change it with `bash` or `python` in its encoding";
+
+/// Returns true for a text in another encoding than UTF-8.
+pub(super) fn is_in_other_encoding(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err() && no_text(bytes).is_none()
+}
+
 /// Formats a count: `1 line`, `2 lines`.
 pub(super) fn counted(count: usize, what: &str) -> String {
     let plural = match what {

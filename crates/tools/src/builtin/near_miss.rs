@@ -1,5 +1,7 @@
 //! Finds the part of a file that is most similar to a missing text.
 
+use std::ops::Range;
+
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 /// Maximum number of lines that are compared.
@@ -21,13 +23,55 @@ pub(super) fn near_miss(text: &str, wanted: &str) -> String {
     if likeness < MIN_SIMILARITY {
         return "Nothing in it is like that. Read the file and copy the text exactly.".to_owned();
     }
-    let found: Vec<&str> = lines.iter().skip(start).take(wanted.len().min(MAX_SHOWN)).copied().collect();
+    described(&lines, start..start + wanted.len(), &wanted)
+}
+
+/// Returns a message for a model with these lines of a file, as those that are most similar to `wanted`.
+fn described(lines: &[&str], range: Range<usize>, wanted: &[&str]) -> String {
+    let start = range.start;
+    let found: Vec<&str> = lines.iter().skip(start).take(range.len().min(MAX_SHOWN)).copied().collect();
     let place = if found.len() == 1 { format!("line {}", start + 1) } else { format!("lines {} to {}", start + 1, start + found.len()) };
-    if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| same_but_space(found, wanted)) {
+    if found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| same_but_space(found, wanted)) {
         return format!("Only the white space differs from {place}, which read:\n{}", found.join("\n"));
     }
-    let (wanted, found) = (joined(wanted.get(..wanted.len().min(MAX_SHOWN)).unwrap_or(&wanted)), joined(&found));
+    let (wanted, found) = (joined(wanted.get(..wanted.len().min(MAX_SHOWN)).unwrap_or(wanted)), joined(&found));
     format!("The closest is {place} (- yours, + the file):\n{}", marked(&wanted, &found))
+}
+
+/// Returns the similarity from 0 to 1 of `wanted` and the range of `lines` that is most similar to it, and a message for a model with that
+/// range. Compares no blank lines, and no lines that `leaves_out` holds for.
+pub(super) fn near_miss_outside(lines: &[&str], wanted: &str, leaves_out: impl Fn(usize) -> bool) -> Option<(f32, String)> {
+    let wanted: Vec<&str> = wanted.trim_matches(['\n', '\r']).lines().collect();
+    let is_compared = |at: usize, line: &str| !line.trim().is_empty() && !leaves_out(at);
+    let compared = lines.iter().copied().enumerate().take(MAX_LINES).filter(|(at, line)| is_compared(*at, line));
+    let (numbers, texts): (Vec<usize>, Vec<&str>) = compared.unzip();
+    let of_wanted = filled(&wanted);
+    let (start, likeness) = closest(&texts, &of_wanted)?;
+    let range = numbers.get(start..numbers.len().min(start + of_wanted.len()))?;
+    let (first, last) = range.first().zip(range.last())?;
+    Some((likeness, described(lines, *first..last + 1, &wanted)))
+}
+
+/// Returns the mean similarity from 0 to 1 of the lines of `wanted` and the most similar line of `lines` for each. Leaves out blank lines.
+pub(super) fn line_similarity(lines: &[&str], wanted: &[&str]) -> f32 {
+    let wanted = filled(wanted);
+    let best = |line: &&str| {
+        // Most lines are equal, and the comparison is expensive.
+        let is_there = lines.iter().any(|found| found.trim() == line.trim());
+        if is_there { 1.0 } else { lines.iter().map(|found| likeness(found, line)).fold(0.0, f32::max) }
+    };
+    mean(wanted.iter().map(best).sum(), wanted.len())
+}
+
+fn filled<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    lines.iter().filter(|line| !line.trim().is_empty()).take(MAX_LINES).copied().collect()
+}
+
+fn mean(sum: f32, count: usize) -> f32 {
+    // Lossless: the numbers of lines are small.
+    #[expect(clippy::cast_precision_loss, reason = "the number of lines of an edit is far below 2^24")]
+    let count = count.max(1) as f32;
+    sum / count
 }
 
 /// Returns the index of the most similar range of lines, and its similarity from 0 to 1.
@@ -39,10 +83,7 @@ fn closest(lines: &[&str], wanted: &[&str]) -> Option<(usize, f32)> {
     let starts = candidates.into_iter().take(5).map(|(_, at)| at.saturating_sub(anchor_at));
     let scored = starts.map(|start| {
         let alike: f32 = wanted.iter().enumerate().map(|(at, line)| lines.get(start + at).map_or(0.0, |found| likeness(found, line))).sum();
-        // Lossless: the numbers of lines are small.
-        #[expect(clippy::cast_precision_loss, reason = "the number of lines of an edit is far below 2^24")]
-        let all = wanted.len().max(1) as f32;
-        (start, alike / all)
+        (start, mean(alike, wanted.len()))
     });
     scored.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }

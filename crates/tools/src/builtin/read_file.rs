@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::lines::{Excerpt, Style};
-use super::files::{blocking, counted, name, no_text, read};
+use super::files::{IN_ITS_ENCODING, blocking, counted, is_in_other_encoding, name, no_text, read};
 use crate::{
     Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     pdf::{is_pdf, read_pages},
@@ -122,6 +122,9 @@ fn render(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> R
         let lines = counted(text.split_inclusive('\n').count(), "line");
         return Err(ToolError::Failed(format!("`{path}` has {lines}; offset {} is behind its end", part.first + 1)));
     };
+    let warning = is_in_other_encoding(bytes)
+        .then(|| format!("the file is not UTF-8, and {} stands for its other bytes: {IN_ITS_ENCODING}", char::REPLACEMENT_CHARACTER));
+    let excerpt = excerpt.with_warning(warning);
     Ok(ToolOutput::text(match room {
         Some(room) => excerpt.render(path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),
         None => excerpt.whole(),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    files::{blocking, counted, editing, explained, name},
+    files::{IN_ITS_ENCODING, blocking, counted, editing, explained, is_in_other_encoding, name},
     tolerant::{BYTE_ORDER_MARK, has_windows_line_ends, with_windows_line_ends},
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
@@ -43,6 +43,13 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
         Err(FileError::TooLarge { .. }) => Some(Vec::new()),
         Err(_) => None,
     };
+    if content.contains(char::REPLACEMENT_CHARACTER) && there.as_deref().is_some_and(is_in_other_encoding) {
+        return Err(ToolError::Failed(format!(
+            "not written: `{}` is not UTF-8, and each {} in content would replace bytes of it; {IN_ITS_ENCODING}",
+            name(context, path)?,
+            char::REPLACEMENT_CHARACTER
+        )));
+    }
     let before = there.clone().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let (content, kept) = in_the_form_of(&before, content);
     if let Some(there) = there.filter(|there| there != content.as_bytes()) {

@@ -4,6 +4,7 @@ use aime_hosts::host_of;
 use serde_json::{Map, Value};
 
 use super::{
+    operands::read_words,
     path::CallPath,
     protected::known_words,
     sets_up::{self, GIT_TAKES, sets_up},
@@ -188,7 +189,7 @@ const COPIERS: [&str; 5] = ["cp", "install", "ln", "mv", "rsync"];
 pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
     Script::read(text).emptied.iter().find_map(|emptied| {
         let path = text_of(&emptied.path)?;
-        let reads = |words: &&Vec<Word>| words.iter().skip(1).any(|word| *word == emptied.path);
+        let reads = |words: &&Vec<Word>| read_words(words).contains(&&emptied.path);
         let programs = emptied.commands.iter().filter(reads).filter_map(|words| text_of(words.first()?));
         let names = programs.map(|program| program.rsplit('/').next().unwrap_or_default().to_owned());
         names.filter(|name| READERS.contains(&name.as_str())).map(|name| (path.clone(), name)).next()

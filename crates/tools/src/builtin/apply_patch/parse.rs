@@ -1,10 +1,12 @@
 //! Parser of patches in two formats: `*** Begin Patch`, and unified diffs.
 
+use super::git::{GitHeader, is_binary, names};
+
 /// Change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Section {
-    /// Create the file.
-    Add { path: String, content: String },
+    /// Create the file, perhaps as an executable one.
+    Add { path: String, content: String, executable: bool },
     /// Delete the file. The hunks of a diff remove its lines; without hunks it may hold anything.
     Delete { path: String, hunks: Vec<Hunk> },
     /// Change the file, and perhaps rename it.
@@ -99,8 +101,12 @@ impl<'a> Reader<'a> {
     }
 
     fn fault<T>(&self, what: &str) -> Result<T, String> {
-        let line: String = self.peek().unwrap_or("the end").chars().take(120).collect();
-        Err(format!("line {} of the patch, `{line}`: {what}", self.at + 1))
+        self.fault_at(self.at, what)
+    }
+
+    fn fault_at<T>(&self, at: usize, what: &str) -> Result<T, String> {
+        let line: String = self.lines.get(at).unwrap_or(&"the end").chars().take(120).collect();
+        Err(format!("line {} of the patch, `{line}`: {what}", at + 1))
     }
 
     /// Parses the `*** Begin Patch` format.
@@ -140,19 +146,22 @@ impl<'a> Reader<'a> {
 
     fn added(&mut self, path: String) -> Result<Section, String> {
         let mut content = String::new();
+        let mut blank_lines = 0;
         while let Some(line) = self.peek().filter(|line| !is_mark(line)) {
             match line.strip_prefix('+') {
                 Some(text) => {
+                    content.push_str(&self.ending.repeat(std::mem::take(&mut blank_lines)));
                     content.push_str(text);
                     content.push_str(self.ending);
                 }
-                // Blank lines before the end of the patch.
-                None if line.trim().is_empty() || is_frame(line) => {}
+                // Models omit the + of a blank line. Blank lines at the end, and before the first line, are not lines of the file.
+                None if line.trim().is_empty() => blank_lines += usize::from(!content.is_empty()),
+                None if is_frame(line) => {}
                 None => return self.fault("each line of a new file begins with +"),
             }
             self.at += 1;
         }
-        Ok(Section::Add { path, content })
+        Ok(Section::Add { path, content, executable: false })
     }
 
     /// Parses hunks up to the first line that begins something else.
@@ -161,8 +170,8 @@ impl<'a> Reader<'a> {
         // Lines before the first `@@` form a hunk of their own.
         let mut open: Option<Hunk> = None;
         while let Some(line) = self.peek() {
-            let new_file = line.starts_with("diff --git ") || (line.starts_with("--- ") && self.ahead(1).starts_with("+++ "));
-            if if unified { new_file } else { is_mark(line) } {
+            let new_file = || line.starts_with("diff --git ") || (line.starts_with("--- ") && self.ahead(1).starts_with("+++ "));
+            if if unified { new_file() || is_binary(line) } else { is_mark(line) } {
                 break;
             }
             if let Some(head) = line.strip_prefix("@@") {
@@ -217,35 +226,41 @@ impl<'a> Reader<'a> {
     /// Parses a unified diff, also one from git.
     fn unified(&mut self) -> Result<Vec<Section>, String> {
         let mut sections = Vec::new();
-        let mut renamed: (Option<String>, Option<String>) = (None, None);
+        let mut header = GitHeader::default();
         while let Some(line) = self.peek() {
-            if let Some(from) = line.strip_prefix("rename from ") {
-                renamed.0 = Some(from.trim().to_owned());
-            } else if let Some(to) = line.strip_prefix("rename to ") {
-                renamed.1 = Some(to.trim().to_owned());
-                // A section without hunks has no `---` and `+++` lines.
-                if !self.lines.iter().skip(self.at).take(3).any(|line| line.starts_with("--- "))
-                    && let (Some(path), to) = (renamed.0.take(), renamed.1.take())
-                {
-                    sections.push(Section::Update { path, to, hunks: Vec::new() });
+            if line.starts_with("--- ") && self.ahead(1).starts_with("+++ ") {
+                let (old, new) = names(line, self.ahead(1), header.renamed());
+                if !header.fits(old.as_deref(), new.as_deref()) {
+                    // The header belongs to a file without hunks, and these files have no header.
+                    sections.extend(self.header_only(&mut header)?);
                 }
-            } else if line.starts_with("--- ") && self.ahead(1).starts_with("+++ ") {
-                let (old, new) = names(line, self.ahead(1), (renamed.0.as_deref(), renamed.1.as_deref()));
+                let executable = std::mem::take(&mut header).executable;
                 self.at += 2;
                 let hunks = self.hunks(true)?;
-                sections.push(self.file(old, new, hunks)?);
-                renamed = (None, None);
+                sections.push(self.file((old, new), hunks, executable)?);
                 continue;
             } else if line.starts_with("@@") {
                 return self.fault("no file is named before it: write `--- a/PATH` and `+++ b/PATH`");
+            } else if header.begins_anew(line) {
+                sections.extend(self.header_only(&mut header)?);
+            }
+            if let Err(why) = header.read(line, self.at) {
+                return self.fault(&why);
             }
             self.at += 1;
         }
+        sections.extend(self.header_only(&mut header)?);
         Ok(sections)
     }
 
-    fn file(&self, old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<Section, String> {
-        match (old, new) {
+    /// Returns the change that a header of git without hunks describes, and leaves an empty header.
+    fn header_only(&self, header: &mut GitHeader) -> Result<Option<Section>, String> {
+        let header = std::mem::take(header);
+        header.section().or_else(|why| self.fault_at(header.at, &why))
+    }
+
+    fn file(&self, names: (Option<String>, Option<String>), hunks: Vec<Hunk>, executable: bool) -> Result<Section, String> {
+        match names {
             (None, Some(path)) => {
                 let open = hunks.iter().any(|hunk| hunk.open_end == Some(true));
                 let lines: Vec<&str> = hunks.iter().flat_map(|hunk| &hunk.lines).map(|(_, line)| line.as_str()).collect();
@@ -253,7 +268,7 @@ impl<'a> Reader<'a> {
                 if !open && !lines.is_empty() {
                     content.push_str(self.ending);
                 }
-                Ok(Section::Add { path, content })
+                Ok(Section::Add { path, content, executable })
             }
             (Some(path), None) => Ok(Section::Delete { path, hunks }),
             (Some(path), Some(to)) => Ok(Section::Update { to: (to != path).then_some(to), path, hunks }),
@@ -302,38 +317,4 @@ fn head_of(head: &str) -> (Option<usize>, Option<String>) {
             (None, (!line.is_empty()).then(|| line.to_owned()))
         }
     }
-}
-
-/// Returns the paths in `--- a/PATH` and `+++ b/PATH`; `None` for `/dev/null`. In a diff without prefixes `a/` is a folder. `renamed` are
-/// the paths in the lines `rename from` and `rename to`, which never have prefixes.
-fn names(old: &str, new: &str, renamed: (Option<&str>, Option<&str>)) -> (Option<String>, Option<String>) {
-    let (old, new) = (path_in(old), path_in(new));
-    let (old, new) = match (old, new) {
-        _ if (old, new) == renamed => renamed,
-        (Some(path), None) => (path.strip_prefix("a/").or(old), None),
-        (None, Some(path)) => (None, path.strip_prefix("b/").or(new)),
-        (Some(one), Some(other)) => match one.strip_prefix("a/").zip(other.strip_prefix("b/")) {
-            Some((one, other)) => (Some(one), Some(other)),
-            // A reversed diff, or a prefix that a model has left out.
-            None if one != other && without_prefix(one) == without_prefix(other) => {
-                (Some(without_prefix(one)), Some(without_prefix(other)))
-            }
-            None => (old, new),
-        },
-        (None, None) => (None, None),
-    };
-    (old.map(str::to_owned), new.map(str::to_owned))
-}
-
-/// Returns the path in a line `--- PATH` or `+++ PATH` as written; `None` for `/dev/null`.
-fn path_in(line: &str) -> Option<&str> {
-    let path = line.get(4..).unwrap_or_default();
-    // A time may follow after a tab.
-    let path = path.split('\t').next().unwrap_or_default().trim();
-    let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
-    (path != "/dev/null").then_some(path)
-}
-
-fn without_prefix(path: &str) -> &str {
-    path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)
 }

@@ -1,3 +1,5 @@
+mod git;
+
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::json;
@@ -62,6 +64,29 @@ fn changes_find_their_places_and_keep_what_they_do_not_touch() {
     }
 }
 
+/// Models omit the `+` of a blank line.
+#[test]
+fn blank_lines_of_a_new_file_are_kept() {
+    let table = [
+        ("+One\n\n+Two", "One\n\nTwo\n"),
+        ("+One\n\n  \n+\n+Two\n\n\n", "One\n\n\n\nTwo\n"),
+        ("\n+One", "One\n"),
+        ("+\n+One\n+\n\n", "\nOne\n\n"),
+        ("+One\n\n```", "One\n"),
+        ("", ""),
+    ];
+    for (lines, expected) in table {
+        for (ending, expected) in [("\n", expected.to_owned()), ("\r\n", expected.replace('\n', "\r\n"))] {
+            let patch = format!("*** Begin Patch\n*** Add File: f\n{lines}\n*** Delete File: g\n*** End Patch\n").replace('\n', ending);
+            let sections = parse(&patch).unwrap();
+            assert!(
+                matches!(sections.as_slice(), [Section::Add { content, .. }, Section::Delete { .. }] if *content == expected),
+                "{sections:?}"
+            );
+        }
+    }
+}
+
 // Requirement: 8.22
 #[test]
 fn what_does_not_fit_is_told_as_edit_file_tells_it() {
@@ -123,7 +148,7 @@ fn unified_diffs_are_read_even_where_they_count_wrong() {
     let expected = [
         Section::Update { path: "old".into(), to: Some("new".into()), hunks: vec![hunk] },
         Section::Delete { path: "gone".into(), hunks: vec![gone] },
-        Section::Add { path: "come".into(), content: "1\n2\n".into() },
+        Section::Add { path: "come".into(), content: "1\n2\n".into(), executable: false },
         Section::Update { path: "x".into(), to: Some("y".into()), hunks: vec![] },
     ];
     assert_eq!(parse(git).unwrap(), expected);

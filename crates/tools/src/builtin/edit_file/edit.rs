@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{
-    near_miss::near_miss,
+    near_miss::{line_similarity, near_miss, near_miss_outside},
     tolerant::{self, BYTE_ORDER_MARK, Ignored, Places, has_windows_line_ends, with_windows_line_ends},
 };
 
@@ -12,6 +12,8 @@ use crate::builtin::{
 const MAX_PLACES: usize = 10;
 /// Maximum characters shown of each place.
 const MAX_SHOWN: usize = 120;
+/// Minimum similarity of a place that an old text with slips may mean.
+const MIN_MEANT: f32 = 0.6;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +39,7 @@ pub(super) enum EditOutcome {
     Replaced { count: usize, line: usize, ignored: Ignored, windows: bool },
     /// The edit appended its new text, from this line on.
     Added { line: usize, windows: bool },
-    /// The new text already exists at this line, and the old text nowhere.
+    /// The new text already exists at this line, and nothing like the old text anywhere else.
     Already { line: usize },
 }
 
@@ -109,17 +111,26 @@ fn with_line_ends(text: &str, old: &str, (wanted, new): (&str, &str), ignored: I
     }
 }
 
-/// Handles an edit whose old text does not exist. Small models repeat a change, and revert it if the second attempt is an error. If the new
-/// text makes up whole lines of the file, and the old text lacks one of them, the change therefore counts as made.
+/// Handles an edit whose old text does not exist. Small models repeat a change, and revert it if the second attempt is an error. The change
+/// therefore counts as made if the new text makes up whole lines of the file, the old text lacks one of them, and no other place of the file
+/// resembles the old text at least as much: an old text with a slip may mean that place.
 fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), String> {
     let new: Vec<&str> = edit.new_text.trim().lines().map(str::trim).collect();
     let old: Vec<&str> = edit.old_text.lines().map(str::trim).collect();
     let adds_a_line = new.iter().any(|line| !line.is_empty() && !old.contains(line));
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let made = lines.windows(new.len().max(1)).position(|window| window.iter().zip(&new).all(|(line, new)| line == new));
-    match made {
-        Some(at) if adds_a_line => Ok((text.to_owned(), EditOutcome::Already { line: at + 1 })),
-        _ => Err(format!("old_text is not in `{path}`. {}", near_miss(text, &edit.old_text))),
+    let lines: Vec<&str> = text.lines().collect();
+    let is_new = |window: &[&str]| window.iter().zip(&new).all(|(line, new)| line.trim() == *new);
+    let made = lines.windows(new.len().max(1)).position(is_new).filter(|_| adds_a_line);
+    let Some(at) = made else { return Err(format!("old_text is not in `{path}`. {}", near_miss(text, &edit.old_text))) };
+    let window = lines.get(at..at + new.len()).unwrap_or_default();
+    let windows: Vec<usize> = lines.windows(new.len()).enumerate().filter(|(_, window)| is_new(window)).map(|(at, _)| at).collect();
+    let in_new = |line: usize| windows.get(windows.partition_point(|at| at + new.len() <= line)).is_some_and(|at| *at <= line);
+    match near_miss_outside(&lines, &edit.old_text, in_new) {
+        Some((other, place)) if other >= MIN_MEANT && other >= line_similarity(window, &old) => Err(format!(
+            "old_text is not in `{path}`; new_text is there already, at line {}, but another place is like old_text, too. {place}",
+            at + 1
+        )),
+        _ => Ok((text.to_owned(), EditOutcome::Already { line: at + 1 })),
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Excerpt<'a> {
     first: usize,
     /// Number of lines in the text.
     total: usize,
+    /// Note at the end of a part that a model reads.
+    warning: Option<String>,
 }
 
 impl<'a> Excerpt<'a> {
@@ -32,7 +34,11 @@ impl<'a> Excerpt<'a> {
         let end = limit.map_or(all.len(), |limit| all.len().min(first.saturating_add(limit)));
         let lines = all.get(first..end)?.to_vec();
         let behind_the_end = first > 0 && first >= all.len();
-        (!behind_the_end).then_some(Self { text, lines, first, total: all.len() })
+        (!behind_the_end).then_some(Self { text, lines, first, total: all.len(), warning: None })
+    }
+
+    pub(super) fn with_warning(self, warning: Option<String>) -> Self {
+        Self { warning, ..self }
     }
 
     pub(super) fn whole(&self) -> String {
@@ -41,6 +47,7 @@ impl<'a> Excerpt<'a> {
 
     /// Formats as many whole lines as fit into `room` characters, and a note on how to continue.
     pub(super) fn render(&self, path: &str, room: usize, style: Style) -> String {
+        let room = room.saturating_sub(self.warning.as_ref().map_or(0, |warning| warning.chars().count()));
         let mut shown = String::new();
         let (mut used, mut count) = (0, 0);
         for line in &self.lines {
@@ -77,6 +84,7 @@ impl<'a> Excerpt<'a> {
             notes.extend(self.text.starts_with(BYTE_ORDER_MARK).then(|| "the file begins with a byte order mark".to_owned()));
             notes.extend(has_windows_line_ends(self.text).then(|| "its lines end in CRLF".to_owned()));
         }
+        notes.extend(self.warning.clone());
         if !notes.is_empty() {
             let gap = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };
             let _never_fails = write!(shown, "{gap}[{}]", notes.join("; "));

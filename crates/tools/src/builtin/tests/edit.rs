@@ -36,7 +36,12 @@ async fn what_cannot_be_edited_is_told() {
         ("a.txt", "", "", "old_text and new_text are the same; nothing would change"),
         ("a.txt", "x", "x", "old_text and new_text are the same; nothing would change"),
         ("b.txt", "x", "y", "`b.txt` does not exist"),
-        ("latin.txt", "x", "y", "`latin.txt` is not UTF-8 text; edit_file cannot change it"),
+        (
+            "latin.txt",
+            "x",
+            "y",
+            "`latin.txt` is not UTF-8 text; edit_file cannot change it: change it with `bash` or `python` in its encoding",
+        ),
         ("a.png", "x", "y", "`a.png` is a PNG image; edit_file changes text only"),
         (
             "a.txt",
@@ -77,6 +82,39 @@ async fn a_change_that_is_made_already_is_no_error() {
         match line {
             Some(line) => assert_eq!(text, format!("`f` has new_text already, at line {line}, and old_text nowhere: the change is made.")),
             None => assert!(text.starts_with("Error: old_text is not in `f`. "), "{text}"),
+        }
+        assert_eq!(place.content("f"), file);
+    }
+}
+
+/// A slip in old_text must not let an unmade change count as made.
+#[tokio::test]
+async fn a_change_is_not_made_where_another_place_is_meant() {
+    let functions = "def one():\n    return None\n\n\n# The second\n\n\ndef two():\n    raise NotImplementedError\n";
+    let call = "x = area(1)\ny = 2\nx = area(2)\n";
+    let block = "def a():\n    log()\n    return 1\n\ndef b():\n    log()\n    return 2\n";
+    // Columns: file, old text, new text, line of the new text, line of the place that is meant, if any.
+    let table = [
+        (functions, "raise NotImplementedError()", "return None", 2, Some("The closest is line 9")),
+        (functions, "def two():\n\n    raise NotImplementedError()", "    return None", 2, Some("The closest is lines 8 to 9")),
+        (call, "x = area(2);", "x = area(1)", 1, Some("The closest is line 3")),
+        (call, "y = 1", "y = 2", 2, None),
+        // The place of the new text is closer to the old text than any other.
+        (block, "def b():\n    log()\n    return 3", "def b():\n    log()\n    return 2", 5, None),
+        ("a\nport = 9090\ntimeout = 80\n", "port = 8080", "port = 9090", 2, None),
+        ("port = 9090\n\nport = 9090\n", "port = 8080", "port = 9090", 1, None),
+        // The change added a line between those of the old text.
+        ("start()\ncheck()\nstop()\nstart()\nstops()\n", "start()\nstop()", "start()\ncheck()\nstop()", 1, None),
+    ];
+    for (file, old, new, line, meant) in table {
+        let place = Place::new(&[("f", file)]);
+        let text = place.text("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await;
+        let already = format!("`f` has new_text already, at line {line}, and old_text nowhere: the change is made.");
+        let other =
+            format!("Error: old_text is not in `f`; new_text is there already, at line {line}, but another place is like old_text, too. ");
+        match meant {
+            Some(meant) => assert!(text.strip_prefix(&other).is_some_and(|rest| rest.starts_with(meant)), "{old:?}: {text}"),
+            None => assert_eq!(text, already, "{old:?}"),
         }
         assert_eq!(place.content("f"), file);
     }

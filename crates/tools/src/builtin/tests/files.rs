@@ -101,7 +101,43 @@ async fn read_file_refuses_what_is_no_text() {
     fs::write(place.root().join("bm.txt"), "BM is the name of a road").unwrap();
     assert_eq!(place.text("read_file", json!({"path": "bm.txt"})).await, "BM is the name of a road");
     fs::write(place.root().join("latin.txt"), b"caf\xe9").unwrap();
-    assert_eq!(place.text("read_file", json!({"path": "latin.txt"})).await, "caf\u{fffd}");
+    let note = "[the file is not UTF-8, and \u{fffd} stands for its other bytes: change it with `bash` or `python` in its encoding]";
+    assert_eq!(place.text("read_file", json!({"path": "latin.txt"})).await, format!("caf\u{fffd}\n{note}"));
+    // What goes on to other tasks has no note, and a character U+FFFD in UTF-8 needs none.
+    fs::write(place.root().join("utf8.txt"), "caf\u{fffd}").unwrap();
+    assert_eq!(place.text("read_file", json!({"path": "utf8.txt"})).await, "caf\u{fffd}");
+    fs::write(place.root().join("long.txt"), [b"\xe9 ".repeat(10_000).as_slice(), b"\nend\n"].concat()).unwrap();
+    let long = place.text("read_file", json!({"path": "long.txt"})).await;
+    let note = note.trim_start_matches('[');
+    assert!(long.contains("[line 1 of 2 has 20001 characters") && long.ends_with(note) && long.chars().count() <= 10_000, "{long}");
+    let mut task = place;
+    task.context = task.context.clone().with_whole_results();
+    assert_eq!(task.text("read_file", json!({"path": "latin.txt"})).await, "caf\u{fffd}");
+}
+
+#[tokio::test]
+async fn write_file_keeps_text_in_other_encodings() {
+    let place = Place::new(&[("utf8.txt", "caf\u{fffd}\n")]);
+    let refused = |path| {
+        format!(
+            "Error: not written: `{path}` is not UTF-8, and each \u{fffd} in content would replace bytes of it; change it with `bash` or `python` in its encoding"
+        )
+    };
+    let wrote = |path, bytes| format!("Wrote `{path}`: 1 line, {bytes} bytes.");
+    let table: [(&str, &[u8], &str, String); 4] = [
+        ("latin.txt", b"caf\xe9\n", "caf\u{fffd}s\n", refused("latin.txt")),
+        ("gbk.txt", b"\xd6\xd0\xce\xc4\n", "\u{fffd}\u{fffd}\n", refused("gbk.txt")),
+        ("latin.txt", b"caf\xe9\n", "cafés\n", wrote("latin.txt", 7)),
+        ("binary", b"\xe9\0", "caf\u{fffd}\n", wrote("binary", 7)),
+    ];
+    for (path, before, content, expected) in table {
+        fs::write(place.root().join(path), before).unwrap();
+        assert_eq!(place.text("write_file", json!({"path": path, "content": content})).await, expected, "{path}");
+        let after = if expected.starts_with("Wrote") { content.as_bytes() } else { before };
+        assert_eq!(fs::read(place.root().join(path)).unwrap(), after, "{path}");
+    }
+    let text = place.text("write_file", json!({"path": "utf8.txt", "content": "the\u{fffd}\n"})).await;
+    assert_eq!(text, "Wrote `utf8.txt`: 1 line, 7 bytes, in the place of 1 line.");
 }
 
 // Requirement: 8.34
