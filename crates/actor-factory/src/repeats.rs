@@ -9,7 +9,7 @@ use crate::text::hash;
 
 /// Number of repetitions since the last change after which the actor is told to try another way.
 pub(crate) const WARN_AFTER_REPEATS: u32 = 3;
-/// Number of repetitions after which the actor is asked for its conclusion only.
+/// Number of repetitions after which an actor with a small model is asked for its conclusion only.
 pub(crate) const CONCLUDE_AFTER_REPEATS: u32 = 6;
 /// Number of repetitions after which the task fails.
 pub(crate) const ABORT_AFTER_REPEATS: u32 = 20;

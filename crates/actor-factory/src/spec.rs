@@ -29,7 +29,7 @@ pub struct ActorSettings {
     pub rounds_before_todo_reminder: u32,
     /// Number of identical calls with the same result after which the actor is told to change its approach.
     pub warn_after_repeats: u32,
-    /// Number of such calls after which the actor is asked for its conclusion only.
+    /// Number of such calls after which an actor with a small model is asked for its conclusion only.
     pub conclude_after_repeats: u32,
     /// Number of such calls after which the task has failed.
     pub abort_after_repeats: u32,

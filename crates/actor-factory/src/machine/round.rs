@@ -103,9 +103,10 @@ impl ActorMachine {
             // worth more.
             self.withheld = class.narrow_tools.then_some(name);
         }
-        let most = self.input.settings.conclude_after_repeats;
-        let hopeless = class.failures_before_conclusion > 0 && self.failed_in_row >= class.failures_before_conclusion;
-        self.must_conclude = (done_again || hopeless || count >= most) && self.input.spec.tools.iter().any(|tool| is_end(tool.name()));
+        // Only small models are made to conclude. A capable model may have a reason to repeat a call, such as polling, and keeps the notes.
+        let concludes = class.failures_before_conclusion > 0;
+        let hopeless = self.failed_in_row >= class.failures_before_conclusion || count >= self.input.settings.conclude_after_repeats;
+        self.must_conclude = (done_again || (concludes && hopeless)) && self.input.spec.tools.iter().any(|tool| is_end(tool.name()));
         self.hint(out);
         if self.rest_if_it_gave_up() {
             return;

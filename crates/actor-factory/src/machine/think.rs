@@ -270,11 +270,11 @@ impl ActorMachine {
         let may_be_all =
             self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !(self.input.must_write_files || self.input.names_work));
         match finish {
-            FinishReason::ContentFilter => self.fail(message!("actor-withheld"), None),
+            FinishReason::ContentFilter => self.fail_by_answer(message!("actor-withheld")),
             _ if whole && !self.plain_text.is_empty() && self.rest_on_words(again) => {}
             _ if whole && !self.plain_text.is_empty() && (again || (may_be_all && !empty)) => self.conclude_by_answer(),
-            FinishReason::Length if again => self.fail(message!("actor-cut"), None),
-            _ if again => self.fail(message!("actor-empty"), None),
+            FinishReason::Length if again => self.fail_by_answer(message!("actor-cut")),
+            _ if again => self.fail_by_answer(message!("actor-empty")),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
             _ if self.input.names_work && self.input.plain_answer_ends && self.call_ids.is_empty() => {
                 self.answer_nudged(at, Note::NothingDone, out);
@@ -283,20 +283,27 @@ impl ActorMachine {
         }
     }
 
-    /// Handles an answer with an unreadable tool call. It is never a result: the actor gets one note, then the task fails.
+    /// Handles an answer with an unreadable tool call. It is never a result: the actor gets one note, then it fails.
     fn unread_answer(&mut self, at: UnixMillis, content: String, response: &ChatResponse, out: &mut Outbox<Self>) {
         self.unread_in_row += 1;
         let again = self.unread_in_row > 1;
         let beginning = cut(&content.split_whitespace().collect::<Vec<_>>().join(" "), UNREAD);
         self.record_text(content, response);
         match response.finish {
-            FinishReason::ContentFilter => self.fail(message!("actor-withheld"), None),
+            FinishReason::ContentFilter => self.fail_by_answer(message!("actor-withheld")),
             _ if self.has_unread_messages() => self.next_step(at, out),
-            FinishReason::Length if again => self.fail(message!("actor-cut"), None),
-            _ if again => self.fail(message!("actor-unreadable", text = beginning), None),
+            FinishReason::Length if again => self.fail_by_answer(message!("actor-cut")),
+            _ if again => self.fail_by_answer(message!("actor-unreadable", text = beginning)),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
             _ => self.answer_nudged(at, Note::UnreadCall, out),
         }
+    }
+
+    /// Ends the actor after an answer that cannot be used. The task of a worker is tried again with a new conversation. The lead has only one,
+    /// so its run is suspended, as without a usable model, and can be resumed.
+    fn fail_by_answer(&mut self, error: aime_messages::Message) {
+        let cause = self.leads().is_some().then_some(FailureCause::Model);
+        self.fail(error, cause);
     }
 
     fn record_text(&mut self, content: String, response: &ChatResponse) {

@@ -16,13 +16,14 @@ type Effect = fn(ActorInput) -> bool;
 
 #[test]
 fn each_setting_of_a_class_decides() {
-    let table: [(&str, Copy, Effect, bool); 10] = [
+    let table: [(&str, Copy, Effect, bool); 11] = [
         // Columns: setting, its copy, its effect on an actor, true if small models have the effect.
         ("step_notes", |from, to| to.step_notes = from.step_notes, adds_a_note, true),
         ("retry_reported_failures", |from, to| to.retry_reported_failures = from.retry_reported_failures, is_retried, true),
         ("exit_codes_are_failures", |from, to| to.exit_codes_are_failures = from.exit_codes_are_failures, hints_after_exit_codes, true),
         ("narrow_tools", |from, to| to.narrow_tools = from.narrow_tools, leaves_tools_out, true),
         ("failures_before_conclusion", |from, to| to.failures_before_conclusion = from.failures_before_conclusion, concludes_early, true),
+        ("repeats", |from, to| to.failures_before_conclusion = from.failures_before_conclusion, concludes_after_repeats, true),
         ("refuse_early_failure", |from, to| to.refuse_early_failure = from.refuse_early_failure, refuses_early_failure, true),
         ("file_reminders", |from, to| to.file_reminders = from.file_reminders, reminds_of_a_file, true),
         ("last_result_characters", |from, to| to.last_result_characters = from.last_result_characters, keeps_the_last_result, true),
@@ -69,11 +70,12 @@ fn hints_after_exit_codes(input: ActorInput) -> bool {
 }
 
 fn leaves_tools_out(input: ActorInput) -> bool {
+    let is_asked = input.class.failures_before_conclusion > 0;
     let mut play = Play::start(input);
     for step in 1..=6 {
         play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
     }
-    assert!(play.is_asked_to_conclude());
+    assert_eq!(play.is_asked_to_conclude(), is_asked);
     play.requests.iter().any(|request| request.tools != play.requests[0].tools)
 }
 
@@ -81,6 +83,14 @@ fn concludes_early(input: ActorInput) -> bool {
     let mut play = Play::start(input);
     for step in 1..=6 {
         play.calls(vec![read("r", &format!("{step}.txt"))]).tool_error(&format!("t/1/{step}/1"), "no such file");
+    }
+    play.is_asked_to_conclude()
+}
+
+fn concludes_after_repeats(input: ActorInput) -> bool {
+    let mut play = Play::start(input);
+    for step in 1..=6 {
+        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
     }
     play.is_asked_to_conclude()
 }

@@ -1,7 +1,8 @@
 //! Tests of the lead: it looks around, rests on its plan calls, and continues when the run wakes it.
 
 use aime_durable::{EffectId, Machine, Outbox, Reason};
-use aime_progress_management::{LeadCommand, Outcome, ProgressEvent};
+use aime_llm::{ChatResponse, FinishReason};
+use aime_progress_management::{FailureCause, LeadCommand, Outcome, ProgressEvent};
 use aime_tools::{Executor, ToolScope};
 use serde_json::json;
 
@@ -200,6 +201,41 @@ fn a_lead_that_must_plan_is_nudged_once() {
     assert_eq!((play.nudges(), play.rest.is_some()), (vec!["no_tool_call"], false));
     play.model(answer("I would do it so.", vec![]));
     assert_eq!(play.rest.as_ref().map(|rest| rest.answer.as_str()), Some("I would do it so."));
+}
+
+// An unusable answer of a worker is an end: `answers_that_are_none_end_in_a_failure`.
+#[test]
+fn an_unusable_answer_lets_the_lead_continue() {
+    let with = |finish: FinishReason, content: &str| ChatResponse { finish, ..answer(content, vec![]) };
+    let unread = || with(FinishReason::Stop, "<tool_call>");
+    let cases = [
+        (vec![with(FinishReason::ContentFilter, "")], "content filter"),
+        (vec![with(FinishReason::ContentFilter, "<tool_call>")], "content filter"),
+        (vec![with(FinishReason::Length, "a"), with(FinishReason::Length, "b")], "cut by the length limit"),
+        (vec![unread(), with(FinishReason::Length, "<tool_call>")], "cut by the length limit"),
+        (vec![with(FinishReason::Stop, ""), with(FinishReason::Stop, " ")], "empty answer twice"),
+        (vec![unread(), unread()], "cannot be read"),
+    ];
+    for ((answers, expected), is_begun) in cases.iter().flat_map(|case| [(case, false), (case, true)]) {
+        let mut play = Play::start(lead(true));
+        let number = if is_begun { 2 } else { 1 };
+        if is_begun {
+            play.calls(vec![hold_call("h", "one")]).fact(read_call("lead/chat/1/1/plan1", Some(hold("one")), None, false));
+            play.fact(wake(2, "two tasks run"));
+        }
+        for answer in answers {
+            assert!(play.rest.is_none(), "{expected}");
+            play.model(answer.clone());
+        }
+        let end = play.rest.clone().unwrap().conclusion.unwrap();
+        assert!(end.can_continue() && end.error.as_ref().is_some_and(|error| error.to_string().contains(expected)), "{end:?}");
+        assert_eq!((end.cause, play.machine.status(), play.open.len()), (Some(FailureCause::Model), ActorStatus::Resting, 0));
+        let requests = play.requests.len();
+        play.fact(wake(number + 1, "and now?"));
+        assert_eq!((play.rest.is_none(), play.requests.len()), (true, requests + 1), "{expected}: the next wake continues it");
+        play.calls(vec![terminate("success", "done")]);
+        assert_eq!(play.rest.clone().unwrap().conclusion.map(|end| (end.outcome, end.text)), Some((Outcome::Success, None)), "{expected}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use aime_durable::Reason;
 use aime_llm::Message;
+use aime_tools::ModelClass;
 use serde_json::json;
 
 use super::support::{Play, answer, call, input, person_message, read, terminate, with_step_notes};
@@ -26,7 +27,8 @@ fn assert_requests_extend_each_other(play: &Play) {
 fn requests_grow_only_at_their_end() {
     let mut input = input();
     input.spec.max_steps = 14;
-    let mut play = Play::start(ActorInput { class: with_step_notes(), ..input });
+    let class = ModelClass { failures_before_conclusion: 6, ..with_step_notes() };
+    let mut play = Play::start(ActorInput { class, ..input });
     play.model(answer("I begin.", vec![]));
     play.calls(vec![call("todo", "todo", &json!({"items": [{"text": "one"}]}))]);
     for step in 3..=5 {

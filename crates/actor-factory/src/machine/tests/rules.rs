@@ -4,7 +4,7 @@ use aime_llm::{ChatResponse, FinishReason, ToolChoice};
 use aime_progress_management::{CallOutcome, FailureCause, Outcome, ProgressEvent};
 use serde_json::json;
 
-use super::support::{Play, answer, call, class, input, read, terminate, tool_ended, with_step_notes, write};
+use super::support::{Play, answer, call, class, input, read, terminate, that_must_conclude, tool_ended, with_step_notes, write};
 use crate::{ActorEffect, ActorInput, ActorSettings, ModelAnswer, ModelFault, machine::ActorStatus};
 
 // Requirement: 4.18
@@ -267,19 +267,23 @@ fn answers_that_are_none_end_in_a_failure() {
 // Requirement: 4.34
 #[test]
 fn repetition_is_told_and_at_last_fails() {
-    let mut input = input();
-    input.spec.max_steps = 100;
-    let mut play = Play::start(input);
-    for step in 1..=20 {
-        assert_eq!(play.output, None, "{step}");
-        let prompt = play.step_note().unwrap_or_default();
-        let (has_hint, must_conclude) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You go in circles"));
-        assert_eq!((has_hint, must_conclude), ((4..=6).contains(&step), step > 6), "{step}: {prompt}");
-        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
+    for small in [true, false] {
+        let mut input = ActorInput { class: class(small), ..input() };
+        input.spec.max_steps = 100;
+        let mut play = Play::start(input);
+        for step in 1..=20 {
+            assert_eq!(play.output, None, "{step}");
+            let prompt = play.step_note().unwrap_or_default();
+            let (has_hint, must_conclude) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You go in circles"));
+            let expected = if small { ((4..=6).contains(&step), step > 6) } else { (step > 3, false) };
+            assert_eq!((has_hint, must_conclude), expected, "{step}: {prompt}");
+            assert_eq!(play.is_asked_to_conclude(), must_conclude, "{step}");
+            play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
+        }
+        let conclusion = play.output.unwrap();
+        assert_eq!(conclusion.outcome, Outcome::Failure);
+        assert_eq!(conclusion.error.unwrap(), "stuck: `read_file` was called 20 times with the same arguments and the same result");
     }
-    let conclusion = play.output.unwrap();
-    assert_eq!(conclusion.outcome, Outcome::Failure);
-    assert_eq!(conclusion.error.unwrap(), "stuck: `read_file` was called 20 times with the same arguments and the same result");
 }
 
 // Requirement: 4.34
@@ -291,7 +295,7 @@ fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
 }
 
 fn repeats_a_finished_step(narrow_tools: bool) {
-    let mut of_class = input();
+    let mut of_class = ActorInput { class: that_must_conclude(), ..input() };
     of_class.class.narrow_tools = narrow_tools;
     let mut play = Play::start(of_class);
     for step in 1..=6 {
@@ -373,7 +377,7 @@ fn the_same_call_with_other_results_is_not_stuck() {
 #[test]
 fn a_check_that_is_made_again_after_each_change_is_no_repetition() {
     for (tool, nudged) in [("write_file", false), ("read_file", true), ("update_progress", true)] {
-        let mut play = Play::start(input());
+        let mut play = Play::start(ActorInput { class: that_must_conclude(), ..input() });
         for step in 1..=8 {
             let between = match tool {
                 "write_file" => call("w", tool, &json!({"path": "a.rs", "content": step.to_string()})),
@@ -393,7 +397,7 @@ fn a_check_that_is_made_again_after_each_change_is_no_repetition() {
 // Requirement: 4.34
 #[test]
 fn a_change_that_fails_is_none() {
-    let mut play = Play::start(input());
+    let mut play = Play::start(ActorInput { class: that_must_conclude(), ..input() });
     for step in (1..=6).map(|round| round * 2) {
         play.calls(vec![write("w", &format!("{step}.txt"))]).tool_error(&format!("t/1/{}/1", step - 1), "the disk is full");
         play.calls(vec![read("r", "a.txt")]).tool(&format!("t/1/{step}/1"), "same");

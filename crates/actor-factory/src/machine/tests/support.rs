@@ -94,6 +94,11 @@ pub(super) fn with_step_notes() -> ModelClass {
     ModelClass { step_notes: true, refuse_early_failure: true, ..class(false) }
 }
 
+/// Returns the settings of capable models, with the demand for the conclusion that small models get.
+pub(super) fn that_must_conclude() -> ModelClass {
+    ModelClass { failures_before_conclusion: class(true).failures_before_conclusion, ..class(false) }
+}
+
 /// Returns the input with the tool that delegates.
 pub(super) fn delegating() -> ActorInput {
     let mut input = input();
