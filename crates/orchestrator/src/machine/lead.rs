@@ -31,6 +31,8 @@ use super::{
 };
 use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
+/// The tool with which an actor asks a person.
+pub(crate) const ASK_HUMAN: &str = "ask_human";
 /// The task that is the lead's own work.
 pub(crate) const MAIN: &str = aime_progress_management::Plan::DIRECT_TASK;
 /// The execution number of that task: all of the lead's conversation is one execution.
@@ -129,6 +131,10 @@ impl LeadState {
 
     fn hold(&mut self, task: TaskId) {
         self.holding.insert(task);
+    }
+
+    fn is_holding(&self, task: &TaskId) -> bool {
+        self.holding.contains(task)
     }
 
     /// Ends the wait for the actor of a task that the lead holds. Returns whether the run waited for it.

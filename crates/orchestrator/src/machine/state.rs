@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, ops::Deref};
 
 use aime_progress_management::{CallOutcome, FoldError, ProgressEvent, ProgressState, ScheduleIndex, TaskId, Timestamp, TriggerIndex};
+use aime_tools::DELEGATE_TASK;
 use serde::{Deserialize, Serialize};
 
-use super::{Out, RunMachine};
+use super::{Out, RunMachine, lead::ASK_HUMAN};
 
 /// The progress state of a run. Only [`apply`](Self::apply) changes it, so its indexes are those of the state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -94,6 +95,12 @@ impl OpenCalls {
 }
 
 impl RunMachine {
+    /// Returns whether a call of a task is under way that does something itself.
+    pub(super) fn has_open_call(&self, task: &TaskId) -> bool {
+        let acts = |tool: &String| !matches!(tool.as_str(), DELEGATE_TASK | ASK_HUMAN);
+        self.state.calls.0.get(task).is_some_and(|calls| calls.values().any(acts))
+    }
+
     /// Reports the open calls of a task that nobody continues as in doubt.
     pub(super) fn doubt_open_calls(&mut self, task: &TaskId, out: &mut Out) {
         for (call, tool) in self.state.calls.0.remove(task).unwrap_or_default() {

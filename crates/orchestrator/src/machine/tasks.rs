@@ -285,6 +285,9 @@ impl RunMachine {
         let fits = hears && self.state.apply(self.now, event).is_ok();
         if fits {
             out.emit(event.clone());
+            if let ProgressEvent::ToolCallFinished { task: Some(task), .. } = event {
+                self.stop_for_hold(task, out);
+            }
         }
         fits
     }
@@ -301,6 +304,9 @@ impl RunMachine {
             // The host cannot know that the call had ended when its process died.
             self.cut_off(task, None, out);
             return self.advance(out);
+        }
+        if self.lead.stop_holding(task) {
+            self.lead.refuse(format!("`{task}` was not held: its work had ended"));
         }
         let mut conclusion = self.with_origins(task, conclusion.clone());
         let (outcome, text) = end_of_call(&conclusion);

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     ActorBrief, CriterionResult, LeadPolicy, LeadWakeOrder, ModelUse, RunFact, RunMachine,
-    machine::lead::{MAIN, MAIN_EXECUTION, main_id, may_end_after},
+    machine::lead::{ASK_HUMAN, MAIN, MAIN_EXECUTION, main_id, may_end_after},
     models::OnBound,
 };
 
@@ -30,7 +30,6 @@ const PROFILE: &str = "sisyphus";
 /// Maximum share of the lead's context window for one message or result of the run, in percent.
 const SHARE: u64 = 20;
 
-const ASK_HUMAN: &str = "ask_human";
 const TERMINATE: &str = "terminate";
 /// Tools of actors that the lead does not get: it delegates work with a plan, and it needs to report to nobody.
 const OF_ACTORS: [&str; 3] = [DELEGATE_TASK, "report_evidence", "update_progress"];

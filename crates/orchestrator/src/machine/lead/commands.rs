@@ -198,17 +198,25 @@ impl RunMachine {
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }
 
-    /// Stops the actor of a task. It continues when the lead releases the task. The call of a tool task is not stopped, because a release would
-    /// make it again.
+    /// Stops the actor of a task after its calls under way. It continues when the lead releases the task. A tool task is nothing but its call,
+    /// so it cannot be held.
     fn hold_task(&mut self, task: &TaskId, out: &mut Out) {
         let is_call = self.state.tasks.get(task).is_some_and(|known| known.spec.kind == TaskKind::Tool);
         match self.effects.attempt_at(task).cloned() {
             Some(_) if is_call => self.lead.refuse(format!("`{task}` was not held: its one call is under way")),
-            Some(effect) => {
+            Some(_) => {
                 self.lead.hold(task.clone());
-                out.revoke(effect, aime_durable::Reason::Stopped);
+                self.stop_for_hold(task, out);
             }
             None => self.lead.refuse(format!("`{task}` was not held: nobody works on it now")),
+        }
+    }
+
+    /// Stops the actor of a task that the lead holds, unless a call of it is under way.
+    pub(in crate::machine) fn stop_for_hold(&mut self, task: &TaskId, out: &mut Out) {
+        let due = self.lead.is_holding(task) && !self.has_open_call(task);
+        if let Some(effect) = self.effects.attempt_at(task).filter(|_| due) {
+            out.revoke(effect.clone(), aime_durable::Reason::Stopped);
         }
     }
 
