@@ -3,6 +3,7 @@
 mod effects;
 mod ignored;
 mod lent;
+mod own_path;
 
 use std::{
     ffi::OsString,
@@ -207,7 +208,10 @@ impl PrivateFolders {
     pub async fn merge(&self, private: &PrivateFolder, by: &str) -> Result<FolderMerge, WorkTreeError> {
         self.free(&private.home).await?;
         let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
-        let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
+        let mut theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
+        if let Some(before) = base.as_ref().filter(|base| **base != theirs) {
+            theirs = private.with_shared_path(&self.shared.git.folder, before, theirs, by).await?;
+        }
         let open = private.open_conflicts(&theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
             return Ok(FolderMerge::Conflict(open));

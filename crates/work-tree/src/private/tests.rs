@@ -95,6 +95,47 @@ async fn edits_of_two_are_both_kept() {
 }
 
 #[tokio::test]
+async fn texts_that_name_a_private_folder_name_the_shared_one_once_merged() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let a = folders.begin("a", &Extras::default()).await.unwrap();
+    let own = a.path().to_str().unwrap();
+    let script = a.path().join("run.sh");
+    fs::write(&script, format!("cd {own}\n./{own}2\n")).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = [own.as_bytes(), &[0xff]].concat();
+    fs::write(a.path().join("bytes"), &binary).unwrap();
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    let folder = shared.folder().canonicalize().unwrap();
+    assert_eq!(shared.read("run.sh"), format!("cd {}\n./{own}2\n", folder.display()));
+    assert_eq!(fs::metadata(shared.folder().join("run.sh")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::read(shared.folder().join("bytes")).unwrap(), binary, "only texts are changed");
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Unchanged);
+}
+
+#[tokio::test]
+async fn folders_whose_files_move_to_several_places_are_merged() {
+    let shared = Shared::new();
+    fs::create_dir(shared.folder().join("d")).unwrap();
+    for name in ["1", "2", "3", "4"] {
+        shared.write(&format!("d/{name}"), &format!("{TEXT}{name}\n"));
+    }
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
+    for (name, place) in [("1", "x"), ("2", "x"), ("3", "y"), ("4", "y")] {
+        fs::create_dir_all(a.path().join(place)).unwrap();
+        fs::rename(a.path().join("d").join(name), a.path().join(place).join(name)).unwrap();
+    }
+    fs::write(b.path().join("d/new"), "b's\n").unwrap();
+    assert_eq!(folders.merge(&a, "a").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(folders.merge(&b, "b").await.unwrap(), FolderMerge::Clean);
+    assert_eq!(
+        (shared.read("d/new"), shared.read("x/1"), shared.read("y/3")),
+        ("b's\n".to_owned(), format!("{TEXT}1\n"), format!("{TEXT}3\n"))
+    );
+}
+
+#[tokio::test]
 async fn a_merged_folder_can_be_removed_alone() {
     let shared = Shared::new();
     let folders = shared.opened().await;
