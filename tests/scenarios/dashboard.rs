@@ -29,7 +29,10 @@ impl<'a> Asked<'a> {
     }
 
     fn start_with(world: &'a World, options: &[&str]) -> Self {
-        let serving = world.start(["serve"].iter().chain(options));
+        Self::of(world.start(["serve"].iter().chain(options)))
+    }
+
+    fn of(serving: Running<'a>) -> Self {
         serving.shows("token=");
         wait_until("the address is whole", || serving.stdout().ends_with('\n'));
         let address = serving.stdout().trim().strip_prefix("http://").unwrap().to_owned();

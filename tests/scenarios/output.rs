@@ -181,6 +181,21 @@ fn a_full_standard_output_is_said() {
     }
 }
 
+// Requirement: 20.2
+#[cfg(unix)]
+#[test]
+fn a_log_that_cannot_be_written_ends_no_run() {
+    let sinks = ["2>&-", "2> /dev/full"].into_iter().filter(|sink| !sink.contains("full") || std::path::Path::new("/dev/full").exists());
+    for sink in sinks {
+        let world = worker();
+        let mut shell = world.program("bash");
+        shell.args(["-c", &format!("{} -vv {} {sink}", env!("CARGO_BIN_EXE_aime"), quoted(&RUN))]);
+        let ended = world.spawn(shell).wait().must(0);
+        assert_eq!(ended.stdout, "The file out.txt is written.\n", "{sink}: {ended}");
+        assert_eq!(world.read("out.txt"), "out\n", "{sink}");
+    }
+}
+
 #[test]
 fn colors_are_as_asked_for_also_where_nothing_is_done() {
     let world = World::alone();

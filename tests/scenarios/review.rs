@@ -61,6 +61,57 @@ fn reviews_at_once_have_a_file_each() {
     }
 }
 
+/// A world whose editor does this, and the plan of a tool that writes `out.txt`.
+#[cfg(unix)]
+fn with_plan(editor: &str) -> World {
+    let mut world = World::alone();
+    world.set("EDITOR", editor);
+    world.plan("plan.json", &plan(&[tool("write", "write_file", json!({"path": "out.txt", "content": "out"}), &[])]));
+    world
+}
+
+#[cfg(unix)]
+#[test]
+fn what_the_editor_draws_is_no_result() {
+    let draws = with_plan("f() { echo drawn by the editor; }; f");
+    let ended = draws.aime(["run", "--plan", "plan.json", "--review", "--output", "json"]).must(0);
+    assert_eq!(ended.json()["status"], "completed", "{ended}");
+
+    let world = with_plan("f() { test -t 1 && echo drawn by the editor; }; f");
+    let shown = world.terminal("AIME run --plan plan.json --review --output json > result.json", (100, 30)).ends().must(0);
+    assert!(shown.text.contains("drawn by the editor"), "{}", shown.text);
+    let result: serde_json::Value = serde_json::from_str(&world.read("result.json")).unwrap();
+    assert_eq!(result["status"], "completed");
+    // Standard error is a file too.
+    let shown = world.terminal("AIME run --plan plan.json --review --output json > result.json 2> notes.txt", (100, 30)).ends().must(0);
+    assert!(shown.text.contains("drawn by the editor"), "{}", shown.text);
+    assert!(!world.read("notes.txt").contains("drawn"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_termination_during_the_review_runs_nothing() {
+    let world = with_plan("f() { touch open; for i in $(seq 600); do sleep 0.05; done; }; f");
+    let running = world.start(["run", "--plan", "plan.json", "--review", "--run-id", "r", "--output", "json"]);
+    world.wait_for_file("open");
+    running.signal("TERM");
+    let ended = running.wait().must(130).stderr_contains(&["stopped by a person", "--plan"]);
+    assert_eq!(ended.json()["error"]["code"], "interrupted", "{ended}");
+    assert!(world.read(".aime/review-r.json").contains("out.txt") && !world.exists("out.txt"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_at_the_question_of_a_review_ends_it() {
+    let world = with_plan("sed -i s/write_file/no_such_tool/");
+    let mut terminal = world.terminal("exec AIME run --plan plan.json --review --run-id r", (100, 30));
+    terminal.shows(&["no_such_tool", "[Y/n]"]);
+    terminal.types("\u{3}");
+    let ended = terminal.ends().must(130);
+    assert!(ended.text.contains("stopped by a person") && ended.text.contains("review-r.json"), "{}", ended.text);
+    assert!(!world.exists("out.txt"));
+}
+
 // Requirement: 12.7
 #[test]
 fn who_empties_the_plan_or_leaves_the_editor_badly_runs_nothing() {

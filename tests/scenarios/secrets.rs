@@ -69,3 +69,25 @@ fn words_of_the_program_stay_in_its_json() {
         assert!(!ended.events("run_status_changed").is_empty(), "{own}\n{ended}");
     }
 }
+
+// Requirement: 14.4
+#[test]
+fn keys_of_servers_and_agents_are_not_shown() {
+    let mut world = World::alone();
+    world.user_settings(
+        "[mcp.servers.tracker]\nurl = \"http://127.0.0.1:1/mcp?apiKey=query-s3cr3t-7\"\n\
+         [mcp.servers.clock]\ncommand = \"clock\"\nenv = { CLOCK_TOKEN = \"s3cr3t-variable\" }\n\
+         [profiles.helper.agent]\ncommand = \"helper\"\nset = { HELPER_TOKEN = \"s3cr3t-set\" }\n",
+    );
+    for command in [["mcp", "list"], ["config", "show"]] {
+        let shown = world.aime(command).must(0);
+        assert!(shown.stdout.contains("127.0.0.1:1/mcp?") && !shown.to_string().contains("s3cr3t"), "{command:?}\n{shown}");
+    }
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "s3cr3t-set.txt", "content": "a"}), &[])]));
+    world.set("AIME__MCP__SERVERS__TRACKER__ENABLED", "false");
+    world.set("AIME__MCP__SERVERS__CLOCK__ENABLED", "false");
+    let ended = world.aime(["run", "--plan", "plan.json", "--run-id", "query-s3cr3t-7"]).must(2);
+    assert!(ended.stderr.contains("looks like a secret"), "{ended}");
+    let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]);
+    assert!(!ended.to_string().contains("s3cr3t"), "{ended}");
+}

@@ -34,6 +34,9 @@ pub trait FolderService: Send + Sync + 'static {
     /// [`Refusal`].
     fn new_name(&self) -> Result<RunId, Refusal>;
 
+    /// Returns the folder in which the agent was started. Its sessions are listed before the client names any folder.
+    fn own_folder(&self) -> PathBuf;
+
     /// Opens a folder, with its settings, and starts the servers that the client offers.
     fn open(&self, folder: PathBuf, servers: Vec<OfferedServer>) -> BoxFuture<'_, Result<Arc<dyn Folder>, Refusal>>;
 

@@ -18,13 +18,14 @@ use crate::{Folder, FolderService, OfferedServer, Reach, Refusal};
 /// Opens folders with their configuration, each with its own setup.
 pub struct Folders {
     opener: SetupBuilder,
+    own_folder: PathBuf,
     folders: Mutex<Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)>>,
 }
 
 impl Folders {
-    /// Creates a service that opens folders by this builder.
-    pub fn new(opener: SetupBuilder) -> Self {
-        Self { opener, folders: Mutex::default() }
+    /// Creates a service that opens folders by this builder. `own_folder` is the one in which the agent was started.
+    pub fn new(opener: SetupBuilder, own_folder: PathBuf) -> Self {
+        Self { opener, own_folder, folders: Mutex::default() }
     }
 
     /// Stops all runs resumably, and ends everything that was started for them.
@@ -52,6 +53,10 @@ impl FolderService for Folders {
             let unused: Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)> = unused;
             future::join_all(unused.iter().map(|(_, folder)| folder.runs.end())).await;
         })
+    }
+
+    fn own_folder(&self) -> PathBuf {
+        self.own_folder.clone()
     }
 
     fn new_name(&self) -> Result<RunId, Refusal> {

@@ -29,14 +29,14 @@ use crate::{
     updates::first_line,
 };
 
-/// The most sessions that are listed.
-const LISTED: usize = 100;
+/// Number of sessions on one page of the list.
+const PAGE: usize = 100;
 
 /// All sessions.
 pub(crate) struct Sessions {
     service: Arc<dyn FolderService>,
     open: Mutex<BTreeMap<String, Arc<Session>>>,
-    /// Folders that the client has named.
+    /// Folder of the agent, and those that the client has named.
     folders: Mutex<BTreeSet<PathBuf>>,
     /// True if the client shows forms.
     shows_forms: AtomicBool,
@@ -44,7 +44,8 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     pub(crate) fn new(service: Arc<dyn FolderService>) -> Self {
-        Self { service, open: Mutex::default(), folders: Mutex::default(), shows_forms: AtomicBool::new(false) }
+        let folders = Mutex::new(BTreeSet::from([service.own_folder()]));
+        Self { service, open: Mutex::default(), folders, shows_forms: AtomicBool::new(false) }
     }
 
     /// Remembers what the client can do.
@@ -91,24 +92,22 @@ impl Sessions {
         Ok(CloseSessionResponse::new())
     }
 
-    /// Deletes the runs of a session in a folder that the client has named.
+    /// Deletes the runs of a session. A session without runs is deleted already.
     pub(crate) async fn delete(&self, request: DeleteSessionRequest, _: ConnectionTo<Client>) -> Result<DeleteSessionResponse, Error> {
         let id = request.session_id;
-        let name = RunId::new(&*id.0).map_err(|_| unknown(&id))?;
+        let open = locked(&self.open).get(&*id.0).map(|session| session.folder().path().to_owned());
         self.end(&id).await;
-        let folders = locked(&self.folders).clone();
-        for folder in folders {
-            let folder = self.service.open(folder, Vec::new()).await.map_err(refused)?;
-            let runs = runs_of(&name, &folder.runs().map_err(refused)?);
-            if runs.is_empty() {
-                continue;
-            }
-            for run in runs {
-                folder.delete(run).await.map_err(refused)?;
-            }
-            return Ok(DeleteSessionResponse::new());
+        let Ok(name) = RunId::new(&*id.0) else { return Ok(DeleteSessionResponse::new()) };
+        let folders = open.map_or_else(|| locked(&self.folders).clone(), |folder| BTreeSet::from([folder]));
+        let (folders, unread) = self.read(folders, |folder, runs| (Arc::clone(folder), runs_of(&name, &runs))).await;
+        let Some((folder, runs)) = folders.into_iter().find(|(_, runs)| !runs.is_empty()) else {
+            // The runs may be in a folder that could not be read.
+            return unread.map_or_else(|| Ok(DeleteSessionResponse::new()), |refusal| Err(refused(refusal)));
+        };
+        for run in runs {
+            folder.delete(run).await.map_err(refused)?;
         }
-        Err(unknown(&id))
+        Ok(DeleteSessionResponse::new())
     }
 
     /// Takes the next turn of an open session.
@@ -119,20 +118,43 @@ impl Sessions {
         session.take_turn()
     }
 
-    /// Returns the sessions of a folder, or of those that are open.
+    /// Returns the sessions of a folder, or of all known folders. Those that changed last come first.
     pub(crate) async fn list(&self, request: ListSessionsRequest, _: ConnectionTo<Client>) -> Result<ListSessionsResponse, Error> {
-        let mut folders: Vec<Arc<dyn Folder>> = match request.cwd {
-            Some(cwd) => vec![self.folder(cwd, &[], Vec::new()).await?],
-            None => locked(&self.open).values().map(|session| Arc::clone(session.folder())).collect(),
+        let sessions = match request.cwd {
+            Some(cwd) => {
+                let folder = self.folder(cwd, &[], Vec::new()).await?;
+                listed(folder.path(), &folder.runs().map_err(refused)?)
+            }
+            None => {
+                let folders = locked(&self.folders).clone();
+                match self.read(folders, |folder, runs| listed(folder.path(), &runs)).await {
+                    (read, Some(refusal)) if read.is_empty() => return Err(refused(refusal)),
+                    (read, _) => read.into_iter().flatten().collect(),
+                }
+            }
         };
-        folders.sort_by(|one, other| one.path().cmp(other.path()));
-        folders.dedup_by(|one, other| one.path() == other.path());
-        let mut sessions = Vec::new();
-        for folder in folders {
-            sessions.extend(listed(folder.path(), &folder.runs().map_err(refused)?));
+        let (sessions, next) = page(sessions, request.cursor.as_deref()).map_err(refused)?;
+        Ok(ListSessionsResponse::new(sessions).next_cursor(next))
+    }
+
+    /// Applies `work` to the runs of each folder. Returns the results, and the reason why the first unreadable folder was left out. A folder
+    /// that does not exist has no runs.
+    async fn read<T>(&self, folders: BTreeSet<PathBuf>, work: impl Fn(&Arc<dyn Folder>, Vec<KnownRun>) -> T) -> (Vec<T>, Option<Refusal>) {
+        let (mut results, mut unread) = (Vec::new(), None);
+        for path in folders.into_iter().filter(|path| path.exists()) {
+            let read = match self.service.open(path.clone(), Vec::new()).await {
+                Ok(folder) => folder.runs().map(|runs| work(&folder, runs)),
+                Err(refusal) => Err(refusal),
+            };
+            match read {
+                Ok(result) => results.push(result),
+                Err(refusal) => {
+                    tracing::warn!(folder = %path.display(), why = %refusal, "the sessions of this folder cannot be read");
+                    unread.get_or_insert(refusal);
+                }
+            }
         }
-        sessions.truncate(LISTED);
-        Ok(ListSessionsResponse::new(sessions))
+        (results, unread)
     }
 
     /// Stops all turns.
@@ -184,18 +206,40 @@ fn unknown(id: &SessionId) -> Error {
     schema::Error::session_not_found(id.clone()).into()
 }
 
-/// Groups these runs into sessions, the latest first. A run that no session began is a session of its own.
+/// Groups these runs into sessions. A run that no session began is a session of its own.
 fn listed(folder: &Path, runs: &[KnownRun]) -> Vec<SessionInfo> {
     let mut sessions: Vec<SessionInfo> = Vec::new();
     for known in runs {
         let (name, _) = session_and_place(&known.run);
-        if sessions.iter().any(|session| *session.session_id.0 == *name) {
+        if let Some(session) = sessions.iter_mut().find(|session| *session.session_id.0 == *name) {
+            // All times have the same form, so their texts have the order of time.
+            session.updated_at = session.updated_at.take().max(Some(known.updated.clone()));
             continue;
         }
         let goal = runs.iter().find(|run| run.run.as_str() == name).map_or(known.goal.as_str(), |run| run.goal.as_str());
         sessions.push(SessionInfo::new(SessionId::new(name), folder).title(first_line(goal)).updated_at(known.updated.clone()));
     }
     sessions
+}
+
+/// Sorts sessions, those that changed last first. Returns the page that a cursor names, or the first one, and the cursor of the next page.
+///
+/// A cursor is the sort key of the last session on the page before, so sessions that change in between move no other to another page.
+fn page(mut sessions: Vec<SessionInfo>, cursor: Option<&str>) -> Result<(Vec<SessionInfo>, Option<String>), Refusal> {
+    let key = |session: &SessionInfo| (session.updated_at.clone().unwrap_or_default(), session.session_id.0.to_string());
+    sessions.sort_by_cached_key(|session| std::cmp::Reverse(key(session)));
+    if let Some(cursor) = cursor {
+        let last = cursor.split_once(' ').ok_or_else(|| Refusal::Invalid(format!("the cursor {cursor:?} is of no list of sessions")))?;
+        let last = (last.0.to_owned(), last.1.to_owned());
+        sessions.retain(|session| key(session) < last);
+    }
+    let has_more = sessions.len() > PAGE;
+    sessions.truncate(PAGE);
+    let next = sessions.last().filter(|_| has_more).map(|last| {
+        let (updated, id) = key(last);
+        format!("{updated} {id}")
+    });
+    Ok((sessions, next))
 }
 
 /// Converts a server to the type that the rest of aime uses.
@@ -249,5 +293,29 @@ mod tests {
             ("c", Some("its first is deleted"), Some("of c-acp-run-2")),
         ];
         assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn pages_of_sessions_begin_with_the_last_changed() {
+        let session = |id: usize, updated: usize| {
+            SessionInfo::new(SessionId::new(format!("s{id:03}")), Path::new("/work")).updated_at(format!("{updated:03}"))
+        };
+        // Two sessions each change at the same time.
+        let sessions: Vec<_> = (0..PAGE * 2 + 1).map(|id| session(id, id / 2)).collect();
+        let ids = |page: &[SessionInfo]| page.iter().map(|session| session.session_id.0.to_string()).collect::<Vec<_>>();
+        let (mut listed, mut cursor, mut sizes) = (Vec::new(), None, Vec::new());
+        loop {
+            let (shown, next) = page(sessions.clone(), cursor.as_deref()).unwrap();
+            listed.extend(ids(&shown));
+            sizes.push(shown.len());
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let mut expected = ids(&sessions);
+        expected.reverse();
+        assert_eq!((listed, sizes), (expected, vec![PAGE, PAGE, 1]));
+        assert!(matches!(page(sessions, Some("x")), Err(Refusal::Invalid(_))));
     }
 }

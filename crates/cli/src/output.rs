@@ -52,6 +52,8 @@ pub(crate) fn start_log(verbose: u8) {
     };
     let filter = EnvFilter::new(format!("{level},hyper=warn,reqwest=warn,rustls=warn,rmcp::transport::auth=info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| CleanLog).with_ansi(false).with_target(false);
+    // The subscriber reports a failed write by `eprintln!`, which panics if standard error is closed or full.
+    let log = log.log_internal_errors(false);
     // In tests a process may start a second log; the first one stays.
     drop(log.try_init());
 }

@@ -2,41 +2,101 @@
 
 use aime_messages::message;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::failure::{Failure, code};
 
-/// Interruptions by a person, one for each Ctrl-C or TERM.
-pub(crate) type Interruptions = mpsc::UnboundedReceiver<()>;
+/// Interruption of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interruption {
+    /// Ctrl-C, which all programs on the terminal get.
+    Keys,
+    /// TERM, which only this process gets.
+    Termination,
+}
+
+/// Interruptions, one for each Ctrl-C or TERM.
+pub(crate) type Interruptions = mpsc::UnboundedReceiver<Interruption>;
 
 /// Waits for Ctrl-C or TERM.
 pub(crate) async fn interrupted() {
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        if let Ok(mut terminate) = terminate {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    drop(tokio::signal::ctrl_c().await);
+    Signals::listen().next().await;
 }
 
 /// Reports each Ctrl-C and TERM from now on, so that none is missed during other work. From then on a signal no longer ends the process, so
 /// a blocking read of standard input must come before.
 pub(crate) fn interruptions() -> Interruptions {
     let (sender, receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        loop {
-            interrupted().await;
-            if sender.send(()).is_err() {
-                return;
+    let mut signals = Signals::listen();
+    tokio::spawn(async move { while sender.send(signals.next().await).is_ok() {} });
+    receiver
+}
+
+/// Signals since the call of [`Signals::listen`].
+struct Signals {
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+    }
+
+    async fn next(&mut self) -> Interruption {
+        async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
             }
         }
-    });
-    receiver
+        tokio::select! {
+            () = received(&mut self.interrupt) => Interruption::Keys,
+            () = received(&mut self.terminate) => Interruption::Termination,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    const fn listen() -> Self {
+        Self {}
+    }
+
+    async fn next(&mut self) -> Interruption {
+        drop(tokio::signal::ctrl_c().await);
+        Interruption::Keys
+    }
+}
+
+/// Returns the failure of work that a person interrupts.
+pub(crate) fn interrupted_failure() -> Failure {
+    Failure::new(code::INTERRUPTED, message!("stopped-by-person"))
+}
+
+/// Cancels `stop` at the first interruption, and returns at the second one.
+pub(crate) async fn stop_on_interruptions(interruptions: &mut Interruptions, stop: &CancellationToken) {
+    for _ in 0..2 {
+        if interruptions.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+        stop.cancel();
+    }
+}
+
+/// Waits for TERM. Drops each Ctrl-C before it, which is for the program on the terminal.
+pub(crate) async fn terminated(interruptions: &mut Interruptions) {
+    loop {
+        match interruptions.recv().await {
+            Some(Interruption::Termination) => return,
+            Some(Interruption::Keys) => {}
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// Returns the result of `work`, or a failure if a person interrupts it. Work that notices the same interruption has its own failure.
@@ -47,7 +107,7 @@ pub(crate) async fn unless_interrupted<T, E: Into<Failure>>(
     tokio::select! {
         biased;
         done = work => done.map_err(Into::into),
-        Some(()) = interruptions.recv() => Err(Failure::new(code::INTERRUPTED, message!("stopped-by-person"))),
+        Some(_) = interruptions.recv() => Err(interrupted_failure()),
     }
 }
 
@@ -60,11 +120,38 @@ mod tests {
         let (sender, mut interruptions) = mpsc::unbounded_channel();
         let done = async { Ok::<_, Failure>(7) };
         assert_eq!(unless_interrupted(&mut interruptions, done).await, Ok(7));
-        sender.send(()).unwrap();
+        sender.send(Interruption::Keys).unwrap();
         let endless = std::future::pending::<Result<u8, Failure>>();
         assert_eq!(unless_interrupted(&mut interruptions, endless).await.unwrap_err().code, code::INTERRUPTED);
-        sender.send(()).unwrap();
+        sender.send(Interruption::Keys).unwrap();
         let failed = async { Err::<u8, _>(Failure::usage("its own")) };
         assert_eq!(unless_interrupted(&mut interruptions, failed).await.unwrap_err().code, code::USAGE);
+    }
+    #[tokio::test]
+    async fn the_second_interruption_ends_the_wait_for_the_first() {
+        let (sender, mut interruptions) = mpsc::unbounded_channel();
+        let stop = CancellationToken::new();
+        sender.send(Interruption::Keys).unwrap();
+        let first = stop_on_interruptions(&mut interruptions, &stop);
+        tokio::select! {
+            biased;
+            () = first => panic!("one interruption only stops"),
+            () = stop.cancelled() => {}
+        }
+        let stop = CancellationToken::new();
+        sender.send(Interruption::Keys).unwrap();
+        sender.send(Interruption::Termination).unwrap();
+        stop_on_interruptions(&mut interruptions, &stop).await;
+        assert!(stop.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn ctrl_c_is_for_the_program_on_the_terminal() {
+        let (sender, mut interruptions) = mpsc::unbounded_channel();
+        sender.send(Interruption::Keys).unwrap();
+        let waits = tokio::time::timeout(std::time::Duration::from_millis(20), terminated(&mut interruptions));
+        assert!(waits.await.is_err());
+        sender.send(Interruption::Termination).unwrap();
+        terminated(&mut interruptions).await;
     }
 }

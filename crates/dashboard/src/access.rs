@@ -11,6 +11,9 @@
 use axum::http::{HeaderMap, Method, header};
 use sha2::{Digest, Sha256};
 
+/// Port of an `http` address that names none.
+const HTTP_PORT: u16 = 80;
+
 /// Secrets of one dashboard, and the names that it answers to.
 #[derive(Clone)]
 pub(crate) struct Access {
@@ -89,7 +92,12 @@ impl Access {
 
     /// Checks that a request names this host and does not come from a page of another.
     pub(crate) fn place(&self, head: &HeaderMap) -> Result<(), Denied> {
-        let hosts = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
+        let names = ["127.0.0.1", "localhost"];
+        let mut hosts = names.map(|name| format!("{name}:{}", self.port)).to_vec();
+        if self.port == HTTP_PORT {
+            // Browsers leave out the default port.
+            hosts.extend(names.map(str::to_owned));
+        }
         let text = |name: header::HeaderName| head.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect::<Vec<_>>();
         match text(header::HOST).as_slice() {
             [host] if hosts.iter().any(|known| known == host) => {}
@@ -164,6 +172,22 @@ mod tests {
         let mut twice = head(&[("host", "127.0.0.1:4000")]);
         twice.append("host", HeaderValue::from_static("evil.test"));
         assert_eq!(access().place(&twice), Err(Denied::Host));
+    }
+
+    // Requirement: 12.11
+    #[test]
+    fn the_default_port_may_be_left_out() {
+        let access = Access::new("secret".into(), 80);
+        for (lines, expected) in [
+            (vec![("host", "127.0.0.1"), ("origin", "http://127.0.0.1")], Ok(())),
+            (vec![("host", "localhost"), ("origin", "http://localhost"), ("sec-fetch-site", "same-origin")], Ok(())),
+            (vec![("host", "127.0.0.1:80")], Ok(())),
+            (vec![("host", "evil.test")], Err(Denied::Host)),
+            (vec![("host", "localhost"), ("origin", "http://evil.test")], Err(Denied::Origin)),
+            (vec![("host", "localhost"), ("origin", "http://localhost:4000")], Err(Denied::Origin)),
+        ] {
+            assert_eq!(access.place(&head(&lines)), expected, "{lines:?}");
+        }
     }
 
     // Requirement: 12.11

@@ -12,7 +12,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Act, Draft, NewRun, PlanReview, Problem, Refusal, ReviewVerdict, RunDetails, live,
+    Act, Draft, Found, NewRun, PlanReview, Problem, Refusal, ReviewVerdict, RunDetails, RunList, live,
     server::{Shared, reading},
 };
 
@@ -106,7 +106,8 @@ async fn description() -> Response {
 
 async fn list(State(shared): State<Shared>) -> Response {
     let read = reading(&shared, |runs| Ok((runs.folders(), runs.list()?))).await;
-    answered(StatusCode::OK, read.map(|(folders, runs)| json!({"schema": "aime.runs/v1", "folders": folders, "runs": runs})))
+    let document = |(folders, list): (Vec<String>, RunList)| json!({"schema": "aime.runs/v1", "folders": folders, "runs": list.runs, "unreadable": list.unreadable});
+    answered(StatusCode::OK, read.map(document))
 }
 
 async fn start(State(shared): State<Shared>, body: Bytes) -> Response {
@@ -183,7 +184,9 @@ async fn search(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Resp
         Some(words) => reading(&shared, move |runs| runs.search(&words)).await,
         None => Err(refusal(Problem::Refused, "there are no words to be searched for")),
     };
-    answered(StatusCode::OK, found.map(|found| json!({"schema": "aime.found/v1", "hits": found.hits, "more": found.more})))
+    let document =
+        |found: Found| json!({"schema": "aime.found/v1", "hits": found.hits, "more": found.more, "unreadable": found.unreadable});
+    answered(StatusCode::OK, found.map(document))
 }
 
 async fn compare(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {

@@ -12,7 +12,7 @@ use aime_runs::{ErrorKind, RunsError, Setup};
 use futures::future::{BoxFuture, join_all};
 
 use self::folder::FolderRuns;
-use crate::{Act, Draft, Event, Found, NewRun, PlanReview, Problem, Refusal, RunDetails, RunEntry, Runs};
+use crate::{Act, Draft, Event, Found, NewRun, PlanReview, Problem, Refusal, RunDetails, RunEntry, RunList, Runs, UnreadableFolder};
 
 /// Separator between the folder and the run in a run's name.
 const SEPARATOR: char = ':';
@@ -40,6 +40,21 @@ impl Folders {
     /// Stops the runs that are driven here, so that they can be resumed.
     pub async fn end(&self) {
         join_all(self.folders.iter().map(|folder| folder.end())).await;
+    }
+
+    /// Reads every folder. Returns the results, and the folders that cannot be read; an error only if none can be read.
+    fn read_all<T>(&self, read: impl Fn(&FolderRuns) -> Result<T, Refusal>) -> Result<(Vec<T>, Vec<UnreadableFolder>), Refusal> {
+        let (mut results, mut unreadable) = (Vec::new(), Vec::new());
+        for folder in &self.folders {
+            match read(folder) {
+                Ok(result) => results.push(result),
+                Err(reason) => unreadable.push(UnreadableFolder { folder: folder.name().to_owned(), reason }),
+            }
+        }
+        if results.is_empty() && !unreadable.is_empty() {
+            return Err(unreadable.swap_remove(0).reason);
+        }
+        Ok((results, unreadable))
     }
 
     /// Returns the folder of a run, and the run's name in it.
@@ -77,13 +92,11 @@ impl Runs for Folders {
         self.folders.iter().map(|folder| folder.name().to_owned()).collect()
     }
 
-    fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
-        let mut all = Vec::new();
-        for folder in &self.folders {
-            all.extend(folder.list()?);
-        }
-        all.sort_by(|one, other| other.created.cmp(&one.created));
-        Ok(all)
+    fn list(&self) -> Result<RunList, Refusal> {
+        let (listed, unreadable) = self.read_all(FolderRuns::list)?;
+        let mut runs: Vec<RunEntry> = listed.into_iter().flatten().collect();
+        runs.sort_by(|one, other| other.created.cmp(&one.created));
+        Ok(RunList { runs, unreadable })
     }
 
     fn details(&self, run: &str) -> Result<RunDetails, Refusal> {
@@ -102,9 +115,9 @@ impl Runs for Folders {
     }
 
     fn search(&self, words: &[String]) -> Result<Found, Refusal> {
-        let mut all = Found::default();
-        for folder in &self.folders {
-            let found = folder.search(words)?;
+        let (searched, unreadable) = self.read_all(|folder| folder.search(words))?;
+        let mut all = Found { unreadable, ..Found::default() };
+        for found in searched {
             all.hits.extend(found.hits);
             all.more |= found.more;
         }

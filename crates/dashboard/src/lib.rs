@@ -12,6 +12,6 @@ mod server;
 pub use folders::Folders;
 pub use runs::{
     Act, Approve, Draft, Event, Found, Hit, Mode, NewRun, OpenQuestion, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict,
-    RunDetails, RunEntry, Runs,
+    RunDetails, RunEntry, RunList, Runs, UnreadableFolder,
 };
 pub use server::{Dashboard, app};

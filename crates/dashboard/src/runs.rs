@@ -11,11 +11,11 @@ pub trait Runs: Send + Sync + 'static {
     /// Returns the names of the folders in which runs may be started; the first one is the default.
     fn folders(&self) -> Vec<String>;
 
-    /// Returns all runs, newest first. Blocks while it reads.
+    /// Returns all runs, newest first, and the folders that cannot be read. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`] if they cannot be read.
-    fn list(&self) -> Result<Vec<RunEntry>, Refusal>;
+    /// [`Refusal`] if no folder can be read.
+    fn list(&self) -> Result<RunList, Refusal>;
 
     /// Returns the present state of a run. Blocks while it reads.
     ///
@@ -38,7 +38,7 @@ pub trait Runs: Send + Sync + 'static {
     /// Searches goals and events for all of these words, ignoring case. Hits of the newest run come first. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`] if the runs cannot be read.
+    /// [`Refusal`] if no folder can be read.
     fn search(&self, words: &[String]) -> Result<Found, Refusal>;
 
     /// Starts a run, which continues by itself. Returns its name once it can be read.
@@ -158,6 +158,25 @@ pub enum ReviewVerdict {
     Drop,
 }
 
+/// List of runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunList {
+    /// The runs, newest first.
+    pub runs: Vec<RunEntry>,
+    /// Folders whose runs are missing.
+    pub unreadable: Vec<UnreadableFolder>,
+}
+
+/// Folder whose runs cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadableFolder {
+    /// Name of the folder.
+    pub folder: String,
+    /// Reason why it cannot be read.
+    #[serde(flatten)]
+    pub reason: Refusal,
+}
+
 /// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunEntry {
@@ -184,6 +203,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// True if there may be more hits than the limit allows.
     pub more: bool,
+    /// Folders that were not searched.
+    pub unreadable: Vec<UnreadableFolder>,
 }
 
 /// Hit of a search.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod check;
+mod combine;
 mod hooks;
 mod load;
 mod mcp;

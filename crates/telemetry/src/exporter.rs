@@ -137,7 +137,8 @@ impl Telemetry {
         }
     }
 
-    /// Sends what is queued, and ends. Waits five seconds at most; returns the number of spans and records that no receiver has accepted.
+    /// Sends what is queued, and ends. Waits five seconds at most; returns the number of spans and records that no receiver has accepted
+    /// and that no earlier call has returned.
     pub async fn end(&self) -> u64 {
         drop(self.send.lock().unwrap_or_else(PoisonError::into_inner).take());
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -145,9 +146,11 @@ impl Telemetry {
             && timeout(SHUTDOWN_TIMEOUT, &mut sending).await.is_err()
         {
             sending.abort();
+            // Once the task is over, it subtracts nothing from the number any more.
+            drop(sending.await);
             tracing::warn!("the receiver of telemetry did not take all of it in time");
         }
-        self.unsent.load(Ordering::Relaxed)
+        self.unsent.swap(0, Ordering::Relaxed)
     }
 }
 

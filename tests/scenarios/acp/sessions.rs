@@ -81,9 +81,44 @@ fn a_deleted_session_leaves_no_run() {
     assert_eq!(runs(&world), 1);
     let listed = editor.ask(ListSessionsRequest::new().cwd(world.work())).unwrap().sessions;
     assert_eq!(listed.iter().map(|session| session.session_id.clone()).collect::<Vec<_>>(), [kept]);
-    for unknown in [gone, "nowhere".into()] {
-        assert_eq!(editor.ask(DeleteSessionRequest::new(unknown)).unwrap_err().code, ErrorCode::RESOURCE_NOT_FOUND);
+    // A session without runs is deleted already: one that was deleted, one that nobody knows, one without a prompt.
+    let without_prompt = editor.direct(&world);
+    for id in [gone, "nowhere".into(), "no name".into(), without_prompt.clone()] {
+        editor.ask(DeleteSessionRequest::new(id)).unwrap();
     }
+    assert_eq!(editor.prompt(&without_prompt, "go on").unwrap_err().code, ErrorCode::RESOURCE_NOT_FOUND);
+    assert_eq!(runs(&world), 1);
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
+fn an_unreadable_folder_hides_no_session() {
+    let world = World::with(Script::new().on(When::tools(), [done("done")]));
+    let editor = Editor::of(&world);
+    let ids = ["first", "second"].map(|text| {
+        let id = editor.direct(&world);
+        editor.prompt(&id, text).unwrap();
+        id
+    });
+    editor.prompt(&ids[0], "third").unwrap();
+    editor.close();
+
+    // Another editor has named no folder yet: aime lists the sessions of the folder in which it was started, the last changed first.
+    let editor = Editor::of(&world);
+    let listed = || {
+        let sessions = editor.ask(ListSessionsRequest::new()).unwrap().sessions;
+        sessions.into_iter().map(|session| session.session_id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), ids);
+    let broken = world.root().join("broken");
+    std::fs::create_dir(&broken).unwrap();
+    assert!(editor.ask(ListSessionsRequest::new().cwd(broken.clone())).unwrap().sessions.is_empty());
+    std::fs::write(broken.join("aime.toml"), "[run\n").unwrap();
+    assert_eq!(listed(), ids);
+    editor.ask(DeleteSessionRequest::new(ids[1].clone())).unwrap();
+    assert_eq!(listed(), ids[..1]);
+    assert_eq!(runs(&world), 2);
     editor.close();
 }
 

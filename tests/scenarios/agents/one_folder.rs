@@ -56,8 +56,8 @@ say "I changed $here/made."
     assert!(rest.contains("\"optionId\":\"stay\"") && rest.contains("\"optionId\":\"go\""), "rules hold in the copy, too: {rest}");
     assert!(!world.exists("secret/a") && !world.exists("planted") && !world.exists("outside"), "{ended}");
 
-    // The files are the agent's, byte by byte.
-    assert_eq!((world.read("made"), world.read("native")), (format!("in {copy}"), format!("{copy}\n")));
+    // Its copy is gone, so its files name the folder.
+    assert_eq!((world.read("made"), world.read("native")), (format!("in {folder}"), format!("{folder}\n")));
     assert_eq!(task(&ended.json(), "a")["summary"], format!("I changed {folder}/made."), "{ended}");
     let next = world.actor_requests("C-PART")[0].to_string();
     assert!(next.contains(&format!("I changed {folder}/made.")) && !next.contains("private/"), "{next}");

@@ -9,7 +9,7 @@ use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
 use super::{Asked, DEADLINE};
-use crate::harness::{World, bash, done, gives_up, wait_until};
+use crate::harness::{World, bash, done, gives_up, plan, tool, wait_until};
 
 /// An actor that runs a command, and says whether it could.
 fn world(command: &str) -> World {
@@ -237,6 +237,34 @@ fn runs_are_started_only_in_folders_that_are_served() {
     assert!(world.root().join("other/log").exists() && !world.exists("log"));
     assert_eq!(dashboard.ask("GET", "/api/v1/runs/last", "").0, 404, "it is no run of the first folder");
     assert_eq!(dashboard.look("other:last")["run"], json!(run));
+    dashboard.end();
+}
+
+// Requirement: 12.10
+#[test]
+fn one_broken_folder_hides_no_other() {
+    let world = World::alone();
+    let other = world.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    world.plan("plan.json", &plan(&[tool("look", "list_dir", json!({"path": "."}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "river"]).must(0);
+    let dashboard = Asked::start_with(&world, &["--folder", "../other"]);
+    assert_eq!(dashboard.ask("GET", "/api/v1/runs", "").1["unreadable"], json!([]));
+    std::fs::write(other.join(".aime"), "").unwrap();
+    for (path, listed) in [("/api/v1/runs", "/runs/0/run"), ("/api/v1/search?q=list_dir", "/hits/0/run")] {
+        let (status, answer) = dashboard.ask("GET", path, "");
+        assert_eq!((status, answer.pointer(listed)), (200, Some(&json!("river"))), "{answer}");
+        let unreadable = &answer["unreadable"][0];
+        assert!(unreadable["folder"] == "other" && unreadable["message"].as_str().unwrap().contains("other/.aime"), "{answer}");
+    }
+    dashboard.end();
+
+    // If no folder can be read, the request fails.
+    let mut command = world.command();
+    command.current_dir(&other).arg("serve");
+    let dashboard = Asked::of(world.spawn(command));
+    let (status, answer) = dashboard.ask("GET", "/api/v1/runs", "");
+    assert!(status == 409 && answer["error"]["message"].as_str().unwrap().contains("other/.aime"), "{status} {answer}");
     dashboard.end();
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
     use crate::{failure::code, output, signals::interrupted};
 
     output::note("serving the Agent Client Protocol on standard input and output; it ends when the input is closed");
-    let folders = Arc::new(Folders::new(setup.opener().clone()));
+    let folders = Arc::new(Folders::new(setup.opener().clone(), setup.folder.clone()));
     let introduction = Introduction { version: env!("CARGO_PKG_VERSION").to_owned(), setup: vec!["--init".to_owned()] };
     let served = aime_acp::serve(Arc::clone(&folders) as Arc<dyn FolderService>, introduction, tokio::io::stdin(), tokio::io::stdout());
     let served = tokio::select! {

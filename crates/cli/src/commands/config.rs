@@ -22,9 +22,10 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
     match command.unwrap_or(ConfigCommand::Show) {
         ConfigCommand::Show => {
             let setup = setup_of(global, environment)?;
+            output::keep_secret(setup.redactor());
             output::note(&msg!("config-from", places = setup.sources.join(" < ")));
             setup.notes.iter().for_each(|note| output::note(&print(note)));
-            output::result(&show(&setup.config).map_err(Failure::internal)?);
+            output::result(&show(&setup.config, setup.redactor()).map_err(Failure::internal)?);
         }
         ConfigCommand::Check => return check(global, environment),
         ConfigCommand::Init => {

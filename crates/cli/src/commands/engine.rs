@@ -2,6 +2,7 @@
 
 use aime_messages::message;
 use aime_orchestrator::{RunRequest, RunResult};
+use aime_progress_management::RunId;
 use aime_runs::{
     RunUpdate, Runs, Setup,
     engine::{Address, EngineRuns, EngineWatch, EngineWorker, FolderConflict},
@@ -43,7 +44,8 @@ pub(super) async fn resume(args: ResumeArgs, on: &Address, global: &Global, here
     let run = runs.find(&args.run).await?;
     // No model is named: the workers have their own.
     output::release_notes();
-    let watched = runs.resume(&run, |before| bounds(&args.bounds, before)).await?;
+    let resumed = runs.resume(&run, |before| bounds(&args.bounds, before)).await;
+    let watched = resumed.map_err(|error| print_unknown_state(error.into(), &run, args.output))?;
     drive(watched, args.output, global, here.setup()).await
 }
 
@@ -57,12 +59,22 @@ async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, se
     loop {
         let update = tokio::select! {
             biased;
-            Some(()) = interruptions.recv() => None,
-            update = watched.next() => Some(update?),
+            Some(_) = interruptions.recv() => None,
+            update = watched.next() => {
+                let update = update.map_err(|error| {
+                    // Later output would appear after the result.
+                    screen.close();
+                    print_unknown_state(error.into(), watched.run(), output)
+                });
+                Some(update?)
+            }
         };
         match update {
             None if std::mem::replace(&mut is_stopping, true) => {
+                screen.close();
                 output::note(&msg!("engine-left", run = watched.run()));
+                let left = Failure::new(code::INTERRUPTED, message!("engine-left", run = watched.run()));
+                print_unknown_state(left, watched.run(), output);
                 return Ok(code::INTERRUPTED);
             }
             None => {
@@ -94,6 +106,11 @@ async fn drive(mut watched: EngineWatch<'_>, output: Output, global: &Global, se
     }
 }
 
+/// Prints the documented result of a run whose state only the engine knows, unless the result is text. Returns the failure.
+fn print_unknown_state(failure: Failure, run: &RunId, output: Output) -> Failure {
+    print_failure_as_result(failure, output, |failed| RunResult::unbegun(run.clone(), failed))
+}
+
 /// Prints the events of any run until it has ended or was suspended.
 pub(super) async fn watch(run: &str, form: Output, runs: &EngineRuns<'_>) -> Result<u8, Failure> {
     let mut watched = runs.watch(&runs.find(run).await?);
@@ -101,7 +118,7 @@ pub(super) async fn watch(run: &str, form: Output, runs: &EngineRuns<'_>) -> Res
     loop {
         tokio::select! {
             biased;
-            Some(()) = interruptions.recv() => return Ok(0),
+            Some(_) = interruptions.recv() => return Ok(0),
             update = watched.next() => match update? {
                 Some(RunUpdate::Event(event)) => print_event(&event, watched.run(), form)?,
                 Some(RunUpdate::Note(note)) => output::note(&print(&note)),

@@ -1,6 +1,6 @@
 //! `aime plan`: creates a plan without running it. `run --review` and the MCP server plan by it too.
 
-use std::{convert::Infallible, future::pending, io, path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use aime_dynamic_planner::{dot, mermaid};
 use aime_messages::message;
@@ -24,7 +24,7 @@ use crate::{
     output::{self, BOLD, DIM, count, plain},
     person::AtTerminal,
     screen::{NoPause, describe_plan, line_of, plan_notes, span},
-    signals::{Interruptions, interruptions, unless_interrupted},
+    signals::{Interruptions, interrupted_failure, interruptions, stop_on_interruptions, unless_interrupted},
 };
 
 pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
@@ -83,7 +83,8 @@ fn never_written(path: &Path) -> Option<io::Error> {
     folder.metadata().map_or_else(Some, |found| (!found.is_dir()).then(|| io::ErrorKind::NotADirectory.into()))
 }
 
-/// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. Returns the plan and the model calls.
+/// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. A second Ctrl-C ends the wait for
+/// that. Returns the plan and the model calls.
 pub(super) async fn plan_here(
     request: RunRequest,
     models: Models,
@@ -92,18 +93,12 @@ pub(super) async fn plan_here(
     interruptions: &mut Interruptions,
 ) -> Result<PlannedHere, Failure> {
     let stop = CancellationToken::new();
-    let stopping = async {
-        if interruptions.recv().await.is_some() {
-            stop.cancel();
-        }
-        pending::<Infallible>().await
-    };
     let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::note(line));
     let human: Arc<dyn HumanChannel> =
         if output::can_type() && !request.settings.unattended { Arc::new(AtTerminal::new(Arc::new(NoPause))) } else { Arc::new(NoHuman) };
     let result = tokio::select! {
         result = runs.plan(request, models, review, human, stop.clone(), show) => result?,
-        never = stopping => match never {},
+        () = stop_on_interruptions(interruptions, &stop) => return Err(interrupted_failure()),
     };
     print_cost(&result.calls);
     let PlanResult { plan, calls, conversation } = result;

@@ -15,6 +15,7 @@ use crate::{
     i18n::{msg, print},
     output,
     person::confirms,
+    signals::{Interruption, Interruptions, terminated},
 };
 
 /// Outcome of a review.
@@ -29,8 +30,14 @@ pub(super) enum ReviewOutcome {
 const MAX_FILES: u32 = 100;
 
 /// Opens the plan of a run until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the
-/// named file.
-pub(super) async fn review(plan: &Plan, run: &RunId, forecast: Option<&str>, setup: &Setup) -> Result<ReviewOutcome, Failure> {
+/// named file. TERM ends the review, also while the editor is open; Ctrl-C ends it at the question whether to open the editor again.
+pub(super) async fn review(
+    plan: &Plan,
+    run: &RunId,
+    forecast: Option<&str>,
+    setup: &Setup,
+    interruptions: &mut Interruptions,
+) -> Result<ReviewOutcome, Failure> {
     let editor = editor(setup)?;
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
     let not_written = |path: &Path, error: io::Error| Failure::usage(message!("plan-not-written", file = path.display(), error));
@@ -39,7 +46,7 @@ pub(super) async fn review(plan: &Plan, run: &RunId, forecast: Option<&str>, set
     let folder = setup.create_data_folder()?;
     let file = create_file(&folder, run, &format!("{head}{text}\n")).map_err(|error| not_written(&folder, error))?;
     loop {
-        let ended = run_at_terminal(&editor, file.as_os_str()).await;
+        let ended = run_at_terminal(&editor, file.as_os_str(), terminated(interruptions)).await;
         let ended = ended.map_err(|error| Failure::usage(message!("no-editor-start", error)))?;
         let written = std::fs::read_to_string(&file)
             .map_err(|error| Failure::usage(message!("unreadable", what = file.display(), reason = Message::text(error))))?;
@@ -49,6 +56,14 @@ pub(super) async fn review(plan: &Plan, run: &RunId, forecast: Option<&str>, set
             Ok(()) => stopped(why, &file),
             Err(error) => not_written(&file, error),
         };
+        let interrupted = || Failure { code: code::INTERRUPTED, ..stopped(message!("stopped-by-person")) };
+        let Some(ended) = ended else { return Err(interrupted()) };
+        // Ctrl-C in the editor was for the editor. TERM may have come as the editor was closed.
+        while let Ok(interruption) = interruptions.try_recv() {
+            if interruption == Interruption::Termination {
+                return Err(interrupted());
+            }
+        }
         if !ended.success() {
             return Err(stopped(message!("editor-ended", editor, how = ended)));
         }
@@ -71,7 +86,16 @@ pub(super) async fn review(plan: &Plan, run: &RunId, forecast: Option<&str>, set
             }
             Err(fault) => {
                 output::alert(&print(&fault.message));
-                if !output::can_type() || !confirms(&msg!("review-again")).await {
+                if !output::can_type() {
+                    return Err(stopped(fault.message));
+                }
+                let again = msg!("review-again");
+                let is_confirmed = tokio::select! {
+                    biased;
+                    Some(_) = interruptions.recv() => return Err(interrupted()),
+                    is_confirmed = confirms(&again) => is_confirmed,
+                };
+                if !is_confirmed {
                     return Err(stopped(fault.message));
                 }
             }

@@ -108,10 +108,7 @@ async fn reviewed(
     };
     loop {
         let forecast = models.map(|models| forecast_line(&plan, models, runs)).transpose()?;
-        let reviewed = review(&plan, &request.run, forecast.as_deref(), runs.setup()).await;
-        // Ctrl-C in the editor is for the editor.
-        while interruptions.try_recv().is_ok() {}
-        match reviewed? {
+        match review(&plan, &request.run, forecast.as_deref(), runs.setup(), interruptions).await? {
             ReviewOutcome::Accepted(accepted) => return Ok(RunRequest { plan: Some(*accepted), ..request }),
             ReviewOutcome::Commented(review) => {
                 let changed = again(&request, Some(&review), interruptions).await?;

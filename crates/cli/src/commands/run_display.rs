@@ -150,7 +150,7 @@ pub(super) async fn stop_on_signals(stop: &CancellationToken, seen: &RunDisplay,
 /// Waits for a signal, or for Ctrl-C on a screen in raw mode.
 async fn stopped(seen: &RunDisplay, interruptions: &mut Interruptions) {
     tokio::select! {
-        Some(()) = interruptions.recv() => {}
+        Some(_) = interruptions.recv() => {}
         () = seen.stops.notified() => {}
     }
 }

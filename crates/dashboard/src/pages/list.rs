@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{address, choice, draft_address, failed, fields, form, home, render_page, see};
 use crate::{
-    Approve, Found, Mode, NewRun, Problem, Refusal, RunEntry,
+    Approve, Found, Mode, NewRun, Problem, Refusal, RunEntry, RunList, UnreadableFolder,
     access::Access,
     api::words_of,
     server::{Shared, reading},
@@ -26,7 +26,7 @@ pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery
         let found = if words.is_empty() { None } else { Some(runs.search(&words)?) };
         Ok((runs.folders(), runs.list()?, runs.drafts(), found))
     });
-    let (folders, runs, drafts, found) = match read.await {
+    let (folders, RunList { runs, unreadable }, drafts, found) = match read.await {
         Ok(read) => read,
         Err(refusal) => return failed(&refusal, access, &home(access)),
     };
@@ -34,6 +34,7 @@ pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery
     let content = html! {
         main.alone {
             h1 { "Runs" }
+            @for folder in &unreadable { (missing(folder)) }
             (begin(access, &folders))
             @if !drafts.is_empty() {
                 section aria-label="Plans to review" {
@@ -71,6 +72,17 @@ pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery
         }
     };
     render_page(StatusCode::OK, access, "Runs", &content)
+}
+
+/// Renders a note on a folder whose runs are missing.
+fn missing(folder: &UnreadableFolder) -> Markup {
+    let Refusal { message, hint, .. } = &folder.reason;
+    html! {
+        p.failure role="status" dir="auto" {
+            "The runs of the folder " strong { (folder.folder) } " are missing: " (message)
+            @if let Some(hint) = hint { " (" (hint) ")" }
+        }
+    }
 }
 
 fn begin(access: &Access, folders: &[String]) -> Markup {

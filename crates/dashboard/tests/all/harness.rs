@@ -7,7 +7,7 @@ use std::sync::{
 
 use aime_dashboard::{
     Act, Draft, Event, Found, Hit, NewRun, OpenQuestion, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict, RunDetails, RunEntry,
-    Runs, app,
+    RunList, Runs, UnreadableFolder, app,
 };
 use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, Timestamp};
 use aime_redact::Redactor;
@@ -37,12 +37,21 @@ pub(crate) struct MadeUp {
     pub(crate) reviews: Mutex<Vec<PlanReview>>,
     /// True if no process drives it.
     pub(crate) left: AtomicBool,
+    /// Reason why the folder `hill` cannot be read, if it cannot.
+    pub(crate) hill_fault: Mutex<Option<String>>,
     /// Number of times that it was read.
     pub(crate) looks: AtomicUsize,
 }
 
 fn unknown() -> Refusal {
     Refusal { problem: Problem::NotFound, message: "there is no such run".into(), hint: Some("look again".into()) }
+}
+
+impl MadeUp {
+    fn unreadable(&self) -> Vec<UnreadableFolder> {
+        let reason = |message: &String| Refusal { problem: Problem::Refused, message: message.clone(), hint: None };
+        self.hill_fault.lock().unwrap().iter().map(|message| UnreadableFolder { folder: "hill".into(), reason: reason(message) }).collect()
+    }
 }
 
 impl Runs for MadeUp {
@@ -59,7 +68,7 @@ impl Runs for MadeUp {
         let hit =
             Hit { run: "river".into(), goal: goal.clone(), seq: 0, kind: "goal".into(), time: "2026-01-01T00:00:00Z".into(), text: goal };
         let found = words.iter().all(|word| hit.goal.to_lowercase().contains(word));
-        Ok(Found { hits: if found { vec![hit] } else { vec![] }, more: true })
+        Ok(Found { hits: if found { vec![hit] } else { vec![] }, more: true, unreadable: self.unreadable() })
     }
 
     fn start(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>> {
@@ -107,10 +116,10 @@ impl Runs for MadeUp {
         })
     }
 
-    fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
+    fn list(&self) -> Result<RunList, Refusal> {
         let at = "2026-01-01T00:00:00Z".to_owned();
         let goal = self.goal.lock().unwrap().clone();
-        Ok(vec![RunEntry {
+        let entry = RunEntry {
             run: "river".into(),
             run_id: "river".into(),
             folder: "meadow".into(),
@@ -118,7 +127,8 @@ impl Runs for MadeUp {
             goal,
             created: at.clone(),
             updated: at,
-        }])
+        };
+        Ok(RunList { runs: vec![entry], unreadable: self.unreadable() })
     }
 
     fn details(&self, run: &str) -> Result<RunDetails, Refusal> {

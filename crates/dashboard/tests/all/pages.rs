@@ -1,7 +1,7 @@
 use aime_dashboard::{PlanReview, ReviewVerdict};
 use axum::http::StatusCode;
 use dom_query::Document;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::World;
 
@@ -46,6 +46,21 @@ async fn a_page_can_be_used_without_its_script() {
     let missing = world.page("/runs/other").await;
     assert_eq!(missing.status, StatusCode::NOT_FOUND);
     assert!(missing.text.contains("there is no such run"), "{}", missing.text);
+}
+
+#[tokio::test]
+async fn an_unreadable_folder_is_named_beside_the_runs() {
+    let world = World::new("Cross the river");
+    assert_eq!(Document::from(world.page("/").await.text).select("p.failure").length(), 0);
+    *world.runs.hill_fault.lock().unwrap() = Some(ATTACK.to_owned());
+    let list = Document::from(world.page("/").await.text);
+    let note = list.select("p.failure").text().to_string();
+    assert!(note.contains("folder hill are missing") && note.contains("<script>alert(1)</script>"), "{note}");
+    assert_eq!(list.select("input[name=run][value=river]").length(), 1);
+    for path in ["/api/v1/runs", "/api/v1/search?q=river"] {
+        let answer: Value = serde_json::from_str(&world.program("GET", path, "").await.text).unwrap();
+        assert_eq!(answer["unreadable"], json!([{"folder": "hill", "message": ATTACK, "hint": null}]), "{path}");
+    }
 }
 
 #[tokio::test]

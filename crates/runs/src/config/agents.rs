@@ -78,13 +78,16 @@ impl Default for AgentConfig {
 }
 
 impl ProfileConfig {
+    /// Returns the fault of a profile for which no source names a program.
+    pub(super) fn combination_fault(&self, name: &str) -> Option<ValueFault> {
+        let key = format!("profiles.{name}.agent.command");
+        self.agent.command.trim().is_empty().then(|| ValueFault::new(key.clone(), message!("program-empty", key)))
+    }
+
     /// Returns a message for every invalid value.
     pub(super) fn faults(&self, name: &str) -> Vec<ValueFault> {
         let key = |key: &str| format!("profiles.{name}.agent.{key}");
         let mut found = Vec::new();
-        if self.agent.command.trim().is_empty() {
-            found.push(ValueFault::new(key("command"), message!("program-empty", key = key("command"))));
-        }
         for (wrong, seconds) in
             [("start_timeout_seconds", self.agent.start_timeout_seconds), ("silence_timeout_seconds", self.agent.silence_timeout_seconds)]
         {

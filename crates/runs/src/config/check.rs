@@ -30,26 +30,42 @@ pub(crate) struct ValueFault {
     pub key: String,
     /// Description of the fault, with the key.
     pub message: Message,
+    /// Key of the setting that the first one contradicts.
+    pub other: Option<OtherKey>,
+}
+
+/// Key of a setting that another one contradicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OtherKey {
+    /// Both settings are used, so their order does not matter.
+    Conflicts(String),
+    /// aime ignores the other setting, so a later source may change this one without a fault.
+    Decides(String),
 }
 
 impl ValueFault {
     /// Creates the fault of a setting. The message names the key.
     pub(super) fn new(key: impl Into<String>, message: Message) -> Self {
-        Self { key: key.into(), message }
+        Self { key: key.into(), message, other: None }
+    }
+
+    /// Names the setting that this one contradicts.
+    pub(super) fn against(self, other: OtherKey) -> Self {
+        Self { other: Some(other), ..self }
     }
 
     /// Creates the fault of a value in place of which another is wanted.
     pub(super) fn value(key: impl Into<String>, value: impl Display, wanted: Message) -> Self {
         let key = key.into();
         let message = message!("value-invalid", key, value, wanted);
-        Self { key, message }
+        Self { key, message, other: None }
     }
 
     /// Creates a fault from its description without the key.
     pub(super) fn of(key: impl Into<String>, fault: impl Into<Message>) -> Self {
         let (key, fault) = (key.into(), fault.into());
         let message = message!("at-place", place = key, what = fault);
-        Self { key, message }
+        Self { key, message, other: None }
     }
 }
 
@@ -69,7 +85,29 @@ pub(super) fn least(least: impl Display) -> Message {
     message!("wanted-least", number = least.to_string())
 }
 
-/// Returns the fault of every invalid value.
+/// Returns the faults of combinations, which only the merged settings show: one source may complete what another one begins.
+pub(super) fn combination_faults(config: &Config) -> Vec<ValueFault> {
+    let mut found = Vec::new();
+    let classifier = &config.planning.classifier;
+    if classifier.max_simple_score >= classifier.min_complex_score {
+        let wanted = message!("wanted-less", key = "min_complex_score");
+        let fault = ValueFault::value("planning.classifier.max_simple_score", classifier.max_simple_score, wanted);
+        found.push(fault.against(OtherKey::Conflicts("planning.classifier.min_complex_score".to_owned())));
+    }
+    found.extend(config.mcp.combination_faults());
+    found.extend(config.profiles.iter().filter_map(|(name, profile)| profile.combination_fault(name)));
+    found.extend(config.web.combination_faults());
+    for (name, model) in &config.models {
+        if model.path.is_some() && model.provider != Provider::Local {
+            let key = format!("models.{name}.path");
+            let fault = ValueFault::new(key.clone(), message!("value-local-path", key));
+            found.push(fault.against(OtherKey::Decides(format!("models.{name}.provider"))));
+        }
+    }
+    found
+}
+
+/// Returns the fault of every invalid value of one source.
 pub(super) fn faults(config: &Config) -> Vec<ValueFault> {
     let mut found = Vec::new();
     let mut want = |holds: bool, key: &str, value: &dyn Display, wanted: Message| {
@@ -114,12 +152,6 @@ pub(super) fn faults(config: &Config) -> Vec<ValueFault> {
         want((0.0..=2.0).contains(&temperature), &format!("planning.{key}"), &temperature, range("0", "2"));
     }
     let classifier = &planning.classifier;
-    want(
-        classifier.max_simple_score < classifier.min_complex_score,
-        "planning.classifier.max_simple_score",
-        &classifier.max_simple_score,
-        message!("wanted-less", key = "min_complex_score"),
-    );
     want(classifier.cjk_weight > 0, "planning.classifier.cjk_weight", &classifier.cjk_weight, least(1));
     want((0.0..=1.0).contains(&growth.merge_at), "planning.growth.merge_at", &growth.merge_at, range("0", "1"));
     let threshold = config.triggers.token_budget_threshold;
@@ -199,9 +231,6 @@ fn of_model(section: &str, model: &ModelConfig) -> Vec<ValueFault> {
     if let Some(Err(SettingsError::BaseUrl { url, reason, .. })) = address.map(check_base_url) {
         let key = key("base_url");
         found.push(ValueFault::new(key.clone(), message!("no-address", key, address = format!("{url:?}"), reason)));
-    }
-    if model.path.is_some() && model.provider != Provider::Local {
-        found.push(ValueFault::new(key("path"), message!("value-local-path", key = key("path"))));
     }
     if model.timeout_seconds == Some(0) {
         found.push(ValueFault::value(key("timeout_seconds"), 0, least_or_none()));

@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Config, ConfigFault, HooksConfig, Places,
+    combine::{self, Source, SourcePlace},
     permissions::Permissions,
     places::beside,
-    read::{explain, read_file, read_variable, typed},
+    read::{Document, explain, read_file, read_variable, typed},
     redirected::{RedirectedModel, drop_additions, drop_keys, redirected_by},
 };
 use crate::Environment;
@@ -34,10 +35,18 @@ const SAFETY: [&str; 11] =
 
 /// Reads every source and merges them.
 pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
-    let mut documents = Vec::new();
+    match load_all(places, environment)? {
+        (loaded, faults) if faults.is_empty() => Ok(loaded),
+        (_, faults) => Err(first(faults)),
+    }
+}
+
+/// Reads every source and merges them. Returns the settings with the faults that only their combination has.
+fn load_all(places: &Places, environment: &Environment) -> Result<(Loaded, Vec<ConfigFault>), ConfigFault> {
+    let mut files_read = Vec::new();
     for file in files(places) {
         if let Some(document) = file.read().map_err(first)? {
-            documents.push((file, document));
+            files_read.push((file, document));
         }
     }
     let mut variables = Vec::new();
@@ -45,18 +54,20 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
         variables.push((name, read_variable(name, value).map_err(first)?));
     }
 
-    let own = documents.iter().filter(|(file, _)| file.owner != SettingsOwner::Project).map(|(_, document)| document);
+    let own = files_read.iter().filter(|(file, _)| file.owner != SettingsOwner::Project).map(|(_, document)| &document.value);
     let trusted = own.chain(variables.iter().map(|(_, document)| document)).any(|document| places.is_trusted_by(document, environment));
-    let later = documents.iter().filter(|(file, _)| file.owner == SettingsOwner::Flag).map(|(_, document)| document);
+    let later = files_read.iter().filter(|(file, _)| file.owner == SettingsOwner::Flag).map(|(_, document)| &document.value);
     let later: Vec<Value> = later.chain(variables.iter().map(|(_, document)| document)).cloned().collect();
     let mut sources = vec!["defaults".to_owned()];
     let mut notes = Vec::new();
     let mut redirected: Vec<RedirectedModel> = Vec::new();
     let mut before = Vec::new();
+    let mut in_force = Vec::new();
     let mut hooks = HooksConfig::default();
     let mut permissions = Permissions::default();
     let mut builder = config::Config::builder();
-    for (file, mut document) in documents {
+    for (file, read) in files_read {
+        let mut document = read.value.clone();
         if file.owner == SettingsOwner::Project && !trusted {
             notes.extend(permissions.narrow(&mut document, file.path));
             notes.extend(drop_safety(&mut document, file.path));
@@ -72,6 +83,7 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
         permissions.take(&mut document, environment);
         builder = builder.add_source(source(&document, &place)?);
         sources.push(place);
+        in_force.push(Source { value: document.clone(), place: SourcePlace::File(file.path, read) });
         before.push(document);
     }
     for (name, mut document) in variables {
@@ -80,6 +92,7 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
         redirected.retain(|model| !model.is_ended_by(&document));
         builder = builder.add_source(source(&document, name)?);
         sources.push(name.to_owned());
+        in_force.push(Source { value: document, place: SourcePlace::Variable(name) });
     }
     builder = builder.add_source(source(&permissions.document(), "rules")?);
     let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
@@ -89,13 +102,16 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
     for model in redirected {
         notes.extend(model.keep_secrets(&mut config, &places.project));
     }
-    Ok(Loaded { config, sources, notes })
+    let faults = combine::faults(&config, &in_force);
+    Ok((Loaded { config, sources, notes }, faults))
 }
 
-/// Checks every file and every variable by itself, and returns all faults.
+/// Checks every file and every variable by itself, and returns all faults. If there are none, checks the merged settings.
 pub fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault> {
     let of_files = files(places).filter_map(|file| file.read().err());
-    of_files.chain(environment.settings().filter_map(|(name, value)| read_variable(name, value).err())).flatten().collect()
+    let of_variables = environment.settings().filter_map(|(name, value)| read_variable(name, value).err());
+    let faults: Vec<ConfigFault> = of_files.chain(of_variables).flatten().collect();
+    if faults.is_empty() { load_all(places, environment).map_or_else(|fault| vec![fault], |(_, faults)| faults) } else { faults }
 }
 
 /// Returns the first fault of a source.
@@ -106,7 +122,8 @@ fn first(faults: Vec<ConfigFault>) -> ConfigFault {
 /// Reads one named file by itself, with its paths made absolute.
 pub fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Ok(SettingsFile { path: &path, owner: SettingsOwner::Flag, other: None }.read().map_err(first)?.unwrap_or_default())
+    let read = SettingsFile { path: &path, owner: SettingsOwner::Flag, other: None }.read().map_err(first)?;
+    Ok(read.map(|document| document.value).unwrap_or_default())
 }
 
 /// Owner of a settings file, which decides how far aime trusts it.
@@ -125,14 +142,14 @@ struct SettingsFile<'a> {
 }
 
 impl SettingsFile<'_> {
-    fn read(&self) -> Result<Option<Value>, Vec<ConfigFault>> {
+    fn read(&self) -> Result<Option<Document>, Vec<ConfigFault>> {
         if let Some(other) = &self.other {
             let message = message!("two-files", other = other.display());
             return Err(vec![ConfigFault::new(self.path.display(), message).hint(message!("two-files-hint"))]);
         }
         let mut document = read_file(self.path, self.owner == SettingsOwner::Flag)?;
         if let Some(document) = &mut document {
-            make_absolute(document, self.path);
+            make_absolute(&mut document.value, self.path);
         }
         Ok(document)
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     NetworkConfig,
-    check::{ValueFault, range},
+    check::{OtherKey, ValueFault, range},
 };
 
 /// Longest timeout of a server or a call, in seconds.
@@ -150,6 +150,11 @@ impl McpConfig {
     pub(crate) fn faults(&self) -> Vec<ValueFault> {
         self.servers.iter().flat_map(|(name, server)| server.faults(name)).collect()
     }
+
+    /// Returns the faults of servers that lack a setting, or have settings that exclude each other.
+    pub(crate) fn combination_faults(&self) -> Vec<ValueFault> {
+        self.servers.iter().flat_map(|(name, server)| server.combination_faults(name)).collect()
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -164,53 +169,19 @@ const fn is_false(value: &bool) -> bool {
 
 impl McpServerConfig {
     fn faults(&self, name: &str) -> Vec<ValueFault> {
-        let section = format!("mcp.servers.{name}");
         let mut found = Vec::new();
         let key = |key: &str| format!("mcp.servers.{name}.{key}");
         if name.is_empty() || name.len() > MAX_NAME {
             found.push(ValueFault::new("mcp.servers", message!("server-name", name = format!("{name:?}"), longest = MAX_NAME)));
         }
-        match (&self.command, &self.url) {
-            (Some(command), None) if command.trim().is_empty() => {
-                found.push(ValueFault::new(key("command"), message!("program-empty", key = key("command"))));
-            }
-            (Some(_), None) | (None, Some(_)) => {}
-            (Some(_), Some(_)) => found.push(ValueFault::new(section.clone(), message!("server-both", section))),
-            (None, None) => found.push(ValueFault::new(section.clone(), message!("server-neither", section))),
+        if self.command.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            found.push(ValueFault::new(key("command"), message!("program-empty", key = key("command"))));
         }
         if self.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
             found.push(ValueFault::new(key("url"), message!("url-scheme", key = key("url"))));
         }
-        let of_the_other = [
-            (self.url.is_some(), "args", !self.args.is_empty()),
-            (self.url.is_some(), "env", !self.env.is_empty()),
-            (self.url.is_some(), "env_vars", !self.env_vars.is_empty()),
-            (self.url.is_some(), "confined", !self.confined),
-            (self.url.is_some(), "network", !self.network.is_none()),
-            (self.url.is_some(), "read", !self.read.is_empty()),
-            (self.url.is_some(), "write", !self.write.is_empty()),
-            (self.command.is_some(), "bearer_token_env", self.bearer_token_env.is_some()),
-            (self.command.is_some(), "client_id", self.client_id.is_some()),
-            (self.command.is_some(), "client_secret_env", self.client_secret_env.is_some()),
-            (self.command.is_some(), "headers", !self.headers.is_empty()),
-        ];
-        for (other, wrong, set) in of_the_other {
-            if other && set {
-                let key = key(wrong);
-                let message = if self.url.is_some() { message!("server-of-command", key) } else { message!("server-of-url", key) };
-                found.push(ValueFault::new(key, message));
-            }
-        }
-        if self.client_secret_env.is_some() && self.client_id.is_none() {
-            found.push(ValueFault::new(
-                key("client_secret_env"),
-                message!("server-client", key = key("client_secret_env"), other = key("client_id")),
-            ));
-        }
-        if self.client_id.is_some() && self.bearer_token_env.is_some() {
-            found
-                .push(ValueFault::new(key("client_id"), message!("server-token", key = key("client_id"), other = key("bearer_token_env"))));
-        }
+        // No other source can take a setting back, so these settings of one source exclude each other whatever the other sources say.
+        found.extend(self.exclusions(name));
         for (wrong, seconds) in [
             ("start_timeout_seconds", self.start_timeout_seconds),
             ("call_timeout_seconds", self.call_timeout_seconds),
@@ -221,6 +192,59 @@ impl McpServerConfig {
             }
         }
         found.extend(self.network.fault(&key("network")));
+        found
+    }
+
+    fn combination_faults(&self, name: &str) -> Vec<ValueFault> {
+        let section = format!("mcp.servers.{name}");
+        let mut found = self.exclusions(name);
+        if self.command.is_none() && self.url.is_none() {
+            found.push(ValueFault::new(section.clone(), message!("server-neither", section)));
+        }
+        if self.client_secret_env.is_some() && self.client_id.is_none() {
+            let (key, other) = (format!("{section}.client_secret_env"), format!("{section}.client_id"));
+            found.push(ValueFault::new(key.clone(), message!("server-client", key, other)));
+        }
+        found
+    }
+
+    /// Returns the faults of settings that exclude each other.
+    fn exclusions(&self, name: &str) -> Vec<ValueFault> {
+        let section = format!("mcp.servers.{name}");
+        let key = |key: &str| format!("{section}.{key}");
+        let conflicts = |other: &str| OtherKey::Conflicts(key(other));
+        let mut found = Vec::new();
+        if self.command.is_some() && self.url.is_some() {
+            let message = message!("server-both", section = section);
+            found.push(ValueFault::new(key("url"), message).against(conflicts("command")));
+        }
+        let of_the_other = [
+            ("url", "args", !self.args.is_empty()),
+            ("url", "env", !self.env.is_empty()),
+            ("url", "env_vars", !self.env_vars.is_empty()),
+            ("url", "confined", !self.confined),
+            ("url", "network", !self.network.is_none()),
+            ("url", "read", !self.read.is_empty()),
+            ("url", "write", !self.write.is_empty()),
+            ("command", "bearer_token_env", self.bearer_token_env.is_some()),
+            ("command", "client_id", self.client_id.is_some()),
+            ("command", "client_secret_env", self.client_secret_env.is_some()),
+            ("command", "headers", !self.headers.is_empty()),
+        ];
+        for (other, wrong, is_set) in of_the_other {
+            let has_other = if other == "url" { self.url.is_some() } else { self.command.is_some() };
+            if has_other && is_set {
+                let message = match other {
+                    "url" => message!("server-of-command", key = key(wrong)),
+                    _ => message!("server-of-url", key = key(wrong)),
+                };
+                found.push(ValueFault::new(key(wrong), message).against(conflicts(other)));
+            }
+        }
+        if self.client_id.is_some() && self.bearer_token_env.is_some() {
+            let message = message!("server-token", key = key("client_id"), other = key("bearer_token_env"));
+            found.push(ValueFault::new(key("client_id"), message).against(conflicts("bearer_token_env")));
+        }
         found
     }
 }

@@ -52,11 +52,24 @@ impl fmt::Display for ConfigFault {
 
 impl std::error::Error for ConfigFault {}
 
+/// Settings that one file names.
+pub(super) struct Document {
+    pub(super) value: Value,
+    tree: Tree,
+}
+
+impl Document {
+    /// Returns the place of the innermost part of a key that the file names.
+    pub(super) fn place_of(&self, path: &Path, key: &str) -> String {
+        in_file(path, self.tree.place_of(key))
+    }
+}
+
 /// Reads a file and returns only the settings that it names. Returns `None` if the file does not exist and is not `required`.
 ///
 /// # Errors
 /// All faults of the file in the order of their places, or the one that hides the others.
-pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Vec<ConfigFault>> {
+pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Document>, Vec<ConfigFault>> {
     let whole = |message: Message, hint: Hint| vec![ConfigFault::new(path.display(), message).hint(hint)];
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -67,23 +80,23 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Ve
         Err(error) => return Err(whole(message!("cannot-be-read", reason = Message::text(error)), message!("file-hint").into())),
     };
     let at_place = |fault: Fault| vec![fault.in_file(path)];
-    let tree = Format::of(path).tree(&text).map_err(at_place)?;
-    let mut document = Value::deserialize(&tree).map_err(at_place)?;
-    if !document.is_object() {
+    let mut tree = Format::of(path).tree(&text).map_err(at_place)?;
+    let mut value = Value::deserialize(&tree).map_err(at_place)?;
+    if !value.is_object() {
         return Err(whole(message!("no-table"), Hint::InitConfiguration));
     }
-    drop_nulls(&mut document);
-    let faults = faults(tree, &text, path);
-    if faults.is_empty() { Ok(Some(document)) } else { Err(faults) }
+    drop_nulls(&mut value);
+    let faults = faults(&mut tree, &text, path);
+    if faults.is_empty() { Ok(Some(Document { value, tree })) } else { Err(faults) }
 }
 
-/// Returns all faults of a document, in the order of their places.
-fn faults(mut tree: Tree, text: &str, path: &Path) -> Vec<ConfigFault> {
+/// Returns all faults of a document, in the order of their places. Faulty parts are removed from the tree.
+fn faults(tree: &mut Tree, text: &str, path: &Path) -> Vec<ConfigFault> {
     let mut found: Vec<(Option<Place>, ConfigFault)> = Vec::new();
     let mut removed: Vec<Removed> = Vec::new();
     // A deserializer ends at its first fault. Without the faulty part it finds the next one.
     let config = loop {
-        match Config::deserialize(&tree) {
+        match Config::deserialize(&*tree) {
             Ok(config) => break Some(config),
             Err(fault) => {
                 let place = fault.place;

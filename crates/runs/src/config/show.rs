@@ -1,19 +1,16 @@
 //! Prints the settings in force as a valid settings file.
 
-use aime_redact::REDACTED;
+use aime_redact::{REDACTED, Redactor, secrets_in};
+use serde_json::Value;
 
 use super::{Config, ModelConfig, RunConfig};
 
-/// Returns all settings as TOML. Unset ones appear as comments that explain the default. Values of headers to model servers are masked, as
-/// is everything in their addresses except host and path.
-pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
-    let mut masked = config.clone();
-    for value in masked.models.values_mut().flat_map(|model| model.headers.values_mut()) {
-        REDACTED.clone_into(value);
-    }
-    for address in masked.models.values_mut().filter_map(|model| model.base_url.as_mut()) {
-        mask(address);
-    }
+/// Returns all settings as TOML. Unset ones appear as comments that explain the default.
+///
+/// The texts are free of the redactor's secrets. Besides, these values are masked, which may hold keys in any form: headers, variables for
+/// MCP servers and agents, members of request bodies that look secret, and everything in addresses except host and path.
+pub fn show(config: &Config, redactor: &Redactor) -> Result<String, toml::ser::Error> {
+    let masked = masked(config, redactor);
     let mut lines = Vec::new();
     let mut hooks = config.hooks.all();
     for line in toml::to_string(&masked)?.lines() {
@@ -40,7 +37,47 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     if config.models.is_empty() {
         lines.insert(0, "# models: none; which one is used then depends on the environment\n".to_owned());
     }
-    Ok(lines.join("\n").trim().to_owned())
+    // Only known values: the forms of keys would also match ordinary settings.
+    Ok(redactor.values(lines.join("\n").trim()).into_owned())
+}
+
+fn masked(config: &Config, redactor: &Redactor) -> Config {
+    let mut masked = config.clone();
+    let Config { models, mcp, profiles, web, .. } = &mut masked;
+    let mut values: Vec<&mut String> = Vec::new();
+    let mut addresses: Vec<&mut String> = Vec::new();
+    let mut arguments: Vec<&mut String> = Vec::new();
+    for model in models.values_mut() {
+        values.extend(model.headers.values_mut());
+        addresses.extend(&mut model.base_url);
+        model.extra_body.iter_mut().for_each(|(name, value)| mask_member(name, value));
+    }
+    for server in mcp.servers.values_mut() {
+        values.extend(server.headers.values_mut().chain(server.env.values_mut()));
+        addresses.extend(&mut server.url);
+        arguments.extend(&mut server.args);
+    }
+    for profile in profiles.values_mut() {
+        values.extend(profile.agent.set.values_mut());
+        arguments.extend(&mut profile.agent.args);
+    }
+    addresses.extend(web.search.as_mut().and_then(|search| search.url.as_mut()));
+    values.into_iter().for_each(|value| REDACTED.clone_into(value));
+    addresses.into_iter().for_each(mask);
+    for argument in arguments {
+        *argument = redactor.text(argument).into_owned();
+    }
+    masked
+}
+
+/// Masks the texts of a member of a request's body that look secret.
+fn mask_member(name: &str, value: &mut Value) {
+    match value {
+        Value::String(text) if !secrets_in(&format!("{name}={text}")).is_empty() => REDACTED.clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_member(name, item)),
+        Value::Object(members) => members.iter_mut().for_each(|(name, value)| mask_member(name, value)),
+        _ => {}
+    }
 }
 
 /// Masks the user, password and query of an address, which may hold keys.

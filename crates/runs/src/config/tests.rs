@@ -1,5 +1,6 @@
 //! Tests with files and variables as people write them, valid and invalid.
 
+mod combinations;
 mod hooks;
 mod permissions;
 mod project;
@@ -290,10 +291,14 @@ fn a_value_that_cannot_stand_is_found_where_it_stands() {
         ("aime.toml", "run = { max_steps = 0 }\n", ":1:9"),
         ("aime.toml", "run.max_steps = 0\n", ":1:5"),
         ("aime.toml", "[web]\n[web.search]\nprovider = \"searxng\"\n", ":2:6"),
-        ("aime.toml", "[web.search]\nprovider = \"model\"\nurl = \"http://a\"\n", ":1:6"),
+        ("aime.toml", "[web.search]\nprovider = \"model\"\nurl = \"http://a\"\n", ":3:1"),
         ("aime.toml", "[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
     ] {
-        let message = fault_in(name, text);
+        let world = World::new();
+        // The combinations of an untrusted project's sections are not in force.
+        world.file("config/aime/config.toml", &trust(&world));
+        world.file(&format!("work/{name}"), text);
+        let message = world.fault();
         assert!(message.starts_with(&format!("work/{name}{place}: ")), "{text}\n{message}");
     }
 }

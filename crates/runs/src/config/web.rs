@@ -5,7 +5,7 @@ use aime_messages::message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{ValueFault, range};
+use super::check::{OtherKey, ValueFault, range};
 
 /// Web access of actors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +75,26 @@ const fn usual_results() -> usize {
 }
 
 impl WebConfig {
+    /// Returns the faults of a search provider that lacks a setting, or has one that it does not use.
+    pub(super) fn combination_faults(&self) -> Vec<ValueFault> {
+        let Some(search) = &self.search else { return Vec::new() };
+        let mut found = Vec::new();
+        if search.provider == SearchProviderConfig::Searxng && search.url.is_none() {
+            found.push(ValueFault::new("web.search", message!("search-no-url")));
+        }
+        let has_key = matches!(search.provider, SearchProviderConfig::Brave | SearchProviderConfig::Tavily);
+        if has_key && search.api_key_env.is_none() {
+            found.push(ValueFault::new("web.search", message!("search-no-key")));
+        }
+        for (key, is_set) in [("url", search.url.is_some()), ("api_key_env", search.api_key_env.is_some())] {
+            if search.provider == SearchProviderConfig::Model && is_set {
+                let fault = ValueFault::new(format!("web.search.{key}"), message!("search-of-model"));
+                found.push(fault.against(OtherKey::Decides("web.search.provider".to_owned())));
+            }
+        }
+        found
+    }
+
     /// Returns a message for every invalid value.
     pub(super) fn faults(&self) -> Vec<ValueFault> {
         let mut found = Vec::new();
@@ -92,16 +112,6 @@ impl WebConfig {
         let Some(search) = &self.search else { return found };
         if !(1..=20).contains(&search.results) {
             found.push(ValueFault::value("web.search.results", search.results, range(1, 20)));
-        }
-        if search.provider == SearchProviderConfig::Searxng && search.url.is_none() {
-            found.push(ValueFault::new("web.search", message!("search-no-url")));
-        }
-        let has_key = matches!(search.provider, SearchProviderConfig::Brave | SearchProviderConfig::Tavily);
-        if has_key && search.api_key_env.is_none() {
-            found.push(ValueFault::new("web.search", message!("search-no-key")));
-        }
-        if search.provider == SearchProviderConfig::Model && (search.url.is_some() || search.api_key_env.is_some()) {
-            found.push(ValueFault::new("web.search", message!("search-of-model")));
         }
         if search.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
             found.push(ValueFault::new("web.search.url", message!("url-scheme", key = "web.search.url")));

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use aime_redact::{is_ordinary, is_placeholder, is_secret_name, secrets_in};
 use aime_sandbox::looks_secret;
+use url::Url;
 
 use super::telemetry;
 use crate::{config::Config, environment::Environment, models::key_variables};
@@ -36,12 +37,30 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
             .filter(|value| !is_ordinary(value)),
     );
     found.extend(telemetry::secrets(environment));
-    // Variables of servers also hold addresses, folders and switches.
-    found.extend(servers().flat_map(|server| &server.env).filter_map(|(name, value)| secret_in(name, value)));
+    // Variables of servers and agents also hold addresses, folders and switches.
+    let set = servers().map(|server| &server.env).chain(config.profiles.values().map(|profile| &profile.agent.set));
+    found.extend(set.flatten().filter_map(|(name, value)| secret_in(name, value)));
+    let of_search = config.web.search.as_ref().and_then(|search| search.url.as_deref());
+    let of_models = config.models.values().filter_map(|model| model.base_url.as_deref());
+    let addresses = servers().filter_map(|server| server.url.as_deref()).chain(of_search).chain(of_models);
+    found.extend(addresses.flat_map(secrets_of_address));
     // Headers often hold tokens, but also name a program or a team and its address, which legitimately occur in other texts.
     let headers = servers().flat_map(|server| &server.headers).chain(config.models.values().flat_map(|model| &model.headers));
     let secret = headers.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
     found.extend(secret.map(|(_, value)| without_scheme(value).to_owned()));
+    found
+}
+
+/// Returns the password of an address, and the values of its query that have the name or the form of a key.
+fn secrets_of_address(address: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(address) else { return Vec::new() };
+    let mut found: Vec<String> = url.password().filter(|password| !is_placeholder(password)).map(str::to_owned).into_iter().collect();
+    let encoded = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let encoded = encoded.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let decoded = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned()));
+    found.extend(encoded.chain(decoded).flat_map(|(name, value)| secrets_in(&format!("{name}={value}"))));
+    found.sort();
+    found.dedup();
     found
 }
 
@@ -112,6 +131,43 @@ mod tests {
         let env = env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         config.mcp.servers.insert("clock".to_owned(), crate::config::McpServerConfig { env, ..Default::default() });
         assert_eq!(secrets(&Environment::default(), &config), ["hunter2!"]);
+    }
+
+    #[test]
+    fn variables_of_agents_hold_secrets_by_their_names() {
+        let set = [("HELPER_TOKEN", "hunter2!"), ("HELPER_HOME", "/srv/helper")];
+        let set = set.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let agent = crate::config::AgentConfig { command: "helper".to_owned(), set, ..Default::default() };
+        let mut config = Config::default();
+        config.profiles.insert("helper".to_owned(), crate::config::ProfileConfig { description: String::new(), agent });
+        assert_eq!(secrets(&Environment::default(), &config), ["hunter2!"]);
+    }
+
+    // Requirement: 14.4
+    #[test]
+    fn addresses_hold_secrets_in_logins_and_queries() {
+        for (address, expected) in [
+            ("https://example.org/mcp?apiKey=query-7&team=platform", &["query-7"][..]),
+            ("https://example.org/mcp?exaApiKey=a%2Fb-7%3D&x=1", &["a%2Fb-7%3D", "a/b-7="]),
+            ("https://example.org/mcp?profile=a1b2c3d4e5f6g7", &["a1b2c3d4e5f6g7"]),
+            ("https://me:hunter22@example.org/mcp?token=sunshine", &["hunter22", "sunshine"]),
+            ("https://example.org/openai?api-version=2024-10-21&keyword=planning&tools=web", &[]),
+            ("https://me@example.org:8443/mcp", &[]),
+            ("https://postgres:postgres@example.org/mcp", &[]),
+            ("no address?key=query-7", &[]),
+        ] {
+            assert_eq!(secrets_of_address(address), expected, "{address}");
+            let (mut of_a_server, mut of_a_model, mut of_the_search) = (Config::default(), Config::default(), Config::default());
+            let server = crate::config::McpServerConfig { url: Some(address.to_owned()), ..Default::default() };
+            of_a_server.mcp.servers.insert("tracker".to_owned(), server);
+            let model = crate::config::ModelConfig { base_url: Some(address.to_owned()), ..Default::default() };
+            of_a_model.models.insert("default".to_owned(), model);
+            let (provider, url) = (crate::config::SearchProviderConfig::Searxng, Some(address.to_owned()));
+            of_the_search.web.search = Some(crate::config::SearchConfig { provider, url, api_key_env: None, results: 8 });
+            for config in [of_a_server, of_a_model, of_the_search] {
+                assert_eq!(secrets(&Environment::default(), &config), expected, "{address}");
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,12 @@ impl Setup {
             }
         }
         taken.iter().for_each(|name| self.note(format!("the MCP server {name} of the editor: that of the settings is used")));
-        let faults = self.config.mcp.faults();
+        let mut faults = self.config.mcp.faults();
+        for fault in self.config.mcp.combination_faults() {
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
         if !faults.is_empty() {
             let faults: Vec<Message> = faults.into_iter().map(|fault| fault.message).collect();
             return Err(RunsError::usage(Message::list("; ", &faults)));

@@ -136,6 +136,7 @@ async fn a_receiver_that_is_not_there_holds_nothing_up() {
     events().iter().for_each(|event| watched.observe(event));
     drop(watched);
     assert_eq!(telemetry.end().await, 4, "two spans and two records are counted as lost");
+    assert_eq!(telemetry.end().await, 0, "they are counted once");
 }
 
 // Requirement: 8.27

@@ -1,6 +1,7 @@
 //! Tests of hooks in settings: their sources and their faults.
 
 use aime_orchestrator::HookPoint;
+use aime_redact::Redactor;
 
 use super::*;
 
@@ -27,7 +28,7 @@ fn the_hooks_of_all_places_are_asked_ones_own_first() {
         seen,
         [(30, false, own.clone()), (5, true, place("work/aime.toml")), (30, false, own), (30, false, place("AIME__HOOKS__STOP"))]
     );
-    let shown = show(&config).unwrap();
+    let shown = show(&config, &Redactor::default()).unwrap();
     assert!(shown.contains("[[hooks.before_tool]]\n# from ") && shown.contains("work/aime.toml\nname = \"lint\"\n"), "{shown}");
     let read: Config = toml::from_str(&shown).unwrap();
     assert_eq!(commands(&read), commands(&config));

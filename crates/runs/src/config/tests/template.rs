@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
+use aime_redact::Redactor;
 use serde_json::Value;
 
 use super::{super::*, World};
@@ -89,11 +90,11 @@ fn paths(section: &str, schema: &Value, found: &mut Vec<(String, String)>) {
 #[test]
 fn what_is_shown_can_be_read_again() {
     let mut config = Config::default();
-    assert_eq!(toml::from_str::<Config>(&show(&config).unwrap()).unwrap(), config);
+    assert_eq!(toml::from_str::<Config>(&show(&config, &Redactor::default()).unwrap()).unwrap(), config);
     config.models.insert("default".to_owned(), ModelConfig { model: "m".to_owned(), ..ModelConfig::default() });
     config.models.insert("a.b".to_owned(), ModelConfig { max_retries: Some(1), ..ModelConfig::default() });
     config.run.max_tokens = Some(5);
-    let shown = show(&config).unwrap();
+    let shown = show(&config, &Redactor::default()).unwrap();
     assert_eq!(toml::from_str::<Config>(&shown).unwrap(), config);
     insta::assert_snapshot!(shown);
 }
@@ -103,9 +104,42 @@ fn values_of_headers_are_not_shown() {
     let mut config = Config::default();
     let headers = [("x-team".to_owned(), "s3cr3t-word".to_owned())].into_iter().collect();
     config.models.insert("default".to_owned(), ModelConfig { headers, ..ModelConfig::default() });
-    let shown = show(&config).unwrap();
+    let shown = show(&config, &Redactor::default()).unwrap();
     assert!(shown.contains("x-team = \"[redacted-secret]\"") && !shown.contains("s3cr3t-word"), "{shown}");
     assert!(toml::from_str::<Config>(&shown).is_ok(), "{shown}");
+}
+
+// Requirement: 14.4
+#[test]
+fn no_secret_of_a_server_or_an_agent_is_shown() {
+    let text = r#"
+[models.default]
+model = "m"
+extra_body = { user = "team", safety_token = "s3cr3t-member", nested = [{ api_key = "s3cr3t-nested" }], max_tokens = 7 }
+[mcp.servers.clock]
+command = "clock"
+args = ["--zone", "Paris", "--token", "s3cr3t-argument"]
+env = { CLOCK_TOKEN = "s3cr3t-variable", CLOCK_URL = "https://example.org/s3cr3t-path" }
+[mcp.servers.tracker]
+url = "https://me:s3cr3t-login@example.org/mcp?apiKey=s3cr3t-query"
+headers = { x-team = "s3cr3t-header" }
+[profiles.helper.agent]
+command = "helper"
+set = { HELPER_TOKEN = "s3cr3t-set" }
+[web.search]
+provider = "searxng"
+url = "https://search.example/?key=s3cr3t-search"
+"#;
+    let config: Config = toml::from_str(text).unwrap();
+    let shown = show(&config, &Redactor::new(["s3cr3t-argument"])).unwrap();
+    assert!(!shown.contains("s3cr3t"), "{shown}");
+    for kept in
+        ["\"team\"", "max_tokens = 7", "--zone", "CLOCK_URL", "https://[redacted-secret]@example.org/mcp?", "https://search.example/?"]
+    {
+        assert!(shown.contains(kept), "{kept}\n{shown}");
+    }
+    let again: Config = toml::from_str(&shown).unwrap();
+    assert_eq!(again.mcp.servers.len(), 2, "it is a valid settings file");
 }
 
 /// Returns every file of a folder with this extension, by name.
