@@ -127,6 +127,7 @@ mod tests {
         let failed = async { Err::<u8, _>(Failure::usage("its own")) };
         assert_eq!(unless_interrupted(&mut interruptions, failed).await.unwrap_err().code, code::USAGE);
     }
+
     #[tokio::test]
     async fn the_second_interruption_ends_the_wait_for_the_first() {
         let (sender, mut interruptions) = mpsc::unbounded_channel();
