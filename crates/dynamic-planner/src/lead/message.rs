@@ -63,6 +63,9 @@ fn updates(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mu
             tasks::section(state, wake.memory, |_| wake.kind == WakeKind::Begin, draft);
         }
     }
+    if wake.kind == WakeKind::NothingReady && state.tasks.values().any(|task| task.held) {
+        draft.fixed("\nA task that you hold goes on after `release_task`.\n");
+    }
     if state.tasks.values().any(stays_failed) {
         draft.fixed(format!("\n{STAYS_FAILED}\n"));
     }

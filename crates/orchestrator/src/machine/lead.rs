@@ -231,6 +231,9 @@ impl RunMachine {
         let is_untold = |words: &UnsolicitedMessage| words.task.is_none() && !self.lead.told.contains(&words.id);
         let due = self.is_led() && self.stopping.given_up().is_none() && self.unhandled_words().iter().any(is_untold);
         if due {
+            if self.is_done_by_lead() || self.lead.ending.as_ref().is_some_and(|ending| ending.outcome == Outcome::Success) {
+                self.process_told_words(out);
+            }
             self.lead.reopen();
             self.stopping.take_back_end();
             self.wake_lead(WakeKind::Person, Vec::new(), out);
@@ -306,7 +309,10 @@ impl RunMachine {
             Wake::reports(task) && !is_own && self.lead.shown.get(&task.spec.id) != Some(&at)
         };
         let settled = self.state.tasks.values().filter(ended).map(|task| task.spec.id.clone()).collect();
-        let is_new = |id: &EvidenceId| !self.lead.known.contains(id);
+        // The lead knows its own messages, and the words of people to the run come apart until it has read them.
+        let own: BTreeSet<&EvidenceId> =
+            self.person_messages().iter().filter(|message| message.by_lead || message.task.is_none()).map(|message| &message.id).collect();
+        let is_new = |id: &EvidenceId| !self.lead.known.contains(id) && !own.contains(id);
         let evidence = self.state.evidence.iter().map(|evidence| evidence.id.clone()).filter(is_new).collect();
         let is_over = kind == WakeKind::Done && reasons.is_empty() && !self.is_emergent();
         Wake {
@@ -459,16 +465,23 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Refuses an end of the run with success while tasks run. Returns whether it does.
+    /// Refuses an end of the run with success while tasks run or the lead holds some. Returns whether it does.
     fn refuses_early_end(&mut self, out: &mut Out) -> bool {
-        let runs = |task: &Task| task.spec.kind != TaskKind::Group && task.status == TaskStatus::Running;
-        let running: Vec<String> = self.state.tasks.values().filter(|task| runs(task)).map(|task| format!("`{}`", task.spec.id)).collect();
-        if running.is_empty() {
+        let is_work = |task: &&Task| task.spec.kind != TaskKind::Group;
+        let named = |is_meant: fn(&Task) -> bool| {
+            let meant = self.state.tasks.values().filter(is_work).filter(|task| is_meant(task));
+            meant.map(|task| format!("`{}`", task.spec.id)).collect::<Vec<_>>().join(", ")
+        };
+        let (running, held) = (named(|task| task.status == TaskStatus::Running), named(|task| task.held && !task.status.is_settled()));
+        if running.is_empty() && held.is_empty() {
             return false;
         }
+        let waiting = named(|task| task.status.is_open() && task.status != TaskStatus::Running && !task.held);
+        let parts = [("running", running), ("held by you", held), ("waiting", waiting)];
+        let parts = parts.iter().filter(|(_, tasks)| !tasks.is_empty()).map(|(what, tasks)| format!("{what}: {tasks}"));
         self.lead.refuse(format!(
-            "the run was not ended, because {} still run: wait for their results, or cancel or remove what is not needed first",
-            running.join(", ")
+            "the run was not ended, because tasks are open ({}). Wait for results, release what you hold, and cancel or remove what is not needed",
+            parts.collect::<Vec<_>>().join("; ")
         ));
         self.set_status(RunStatus::Executing, None, out);
         self.advance(out);

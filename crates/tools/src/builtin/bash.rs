@@ -60,7 +60,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
         match command::call(command, &context).await {
             Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: display_command(&text, &context), ..output }),
             // grep exits so if it has found nothing.
-            Err(ToolError::Exited { code: 1, printed }) if printed.is_empty() && text.contains("grep") => {
+            Err(ToolError::Exited { code: 1, printed }) if printed.is_empty() && ends_with_grep(&text) => {
                 Err(ToolError::Exited { code: 1, printed: "(nothing printed: grep has found nothing)".to_owned() })
             }
             called => called,
@@ -86,4 +86,11 @@ fn display_command(command: &str, context: &ToolContext) -> String {
     });
     let texts = texts.collect::<Vec<_>>().join("\n");
     if texts.is_empty() { SILENT.to_owned() } else { texts }
+}
+
+/// Returns true if the exit code of a command is that of `grep`: the command is one pipeline with `grep` at its end.
+fn ends_with_grep(command: &str) -> bool {
+    let last = command.rsplit(" | ").next().unwrap_or_default().trim();
+    let is_grep = ["grep ", "egrep ", "fgrep ", "rg ", "git grep "].iter().any(|name| last.starts_with(name));
+    is_grep && !["&&", "||", ";", "\n"].iter().any(|separator| command.trim().contains(separator))
 }

@@ -17,6 +17,8 @@ async fn bash_tells_output_errors_and_exit_code() {
         ("printf out; exit 1", "out\n[exit code 1]"),
         ("exit 2", "[exit code 2, nothing printed]"),
         ("grep nothing a.txt", "(nothing printed: grep has found nothing)\n[exit code 1]"),
+        ("cat a.txt | grep nothing", "(nothing printed: grep has found nothing)\n[exit code 1]"),
+        ("test -f missing && grep -q x missing", "[exit code 1]"),
         ("kill -9 $$", "[ended by signal 9]"),
         ("wc -c < a.txt > n.txt; : > none.txt", "`n.txt` is now:\n6\n\n`none.txt` is empty now."),
         ("echo far > /dev/null", "(nothing printed, exit code 0)"),

@@ -66,3 +66,20 @@ fn the_call_of_a_tool_task_is_not_held() {
     assert_eq!(world.status("a"), TaskStatus::Completed);
     world.replayed();
 }
+
+#[test]
+fn a_success_is_refused_while_the_lead_holds_a_task() {
+    let mut world = World::led();
+    world.submits("a; b; c: a").fails_for_good("b");
+    world.wants(vec![LeadCommand::HoldTask { task: task("a") }]);
+    world.changes(vec![PlanChange::RemoveTask { id: task("b"), reason: String::new() }]);
+    for _ in 0..2 {
+        world.concludes(conclusion(Outcome::Success, None, None));
+        let wake = world.woken().wake;
+        assert_eq!((wake.kind, world.status("a"), world.status("c")), (WakeKind::Refused, TaskStatus::Blocked, TaskStatus::Pending));
+        assert!(wake.refused[0].contains("(held by you: `a`; waiting: `c`)"), "{:?}", wake.refused);
+    }
+    world.wants(vec![LeadCommand::ReleaseTask { task: task("a") }]).done("a");
+    assert_eq!(world.status("c"), TaskStatus::Running);
+    world.replayed();
+}

@@ -76,7 +76,8 @@ fn a_success_is_refused_while_tasks_run() {
     world.send(said("p-1", "how far are you?")).concludes(success());
     let wake = world.woken().wake;
     assert_eq!((wake.kind, world.statuses().as_str()), (WakeKind::Refused, "a:completed b:running c:pending"));
-    assert!(wake.refused[0].contains("because `b` still run"), "{:?}", wake.refused);
+    assert!(wake.refused[0].contains("(running: `b`; waiting: `c`)"), "{:?}", wake.refused);
+    assert_eq!(wake.evidence, [], "words of people are no findings");
     world.lead_answers("I wait").done("b").lead_answers("c follows").done("c");
     world.concludes(success());
     assert_eq!(world.ended(), "completed");
@@ -128,5 +129,17 @@ fn a_criterion_that_nobody_could_judge_is_judged_again() {
         world.concludes(success());
     }
     assert_eq!(world.ended(), "completed");
+    world.replayed();
+}
+
+#[test]
+fn messages_of_the_lead_are_no_findings_for_it() {
+    let mut world = World::led();
+    world.submits("a; b").fails_for_good("b");
+    world.wants(vec![LeadCommand::TellTask { task: task("a"), text: "in blue".to_owned() }]);
+    if !world.open().contains("lead") {
+        world.fails_for_good("a");
+    }
+    assert_eq!((world.woken().wake.evidence, world.unprocessed()), (vec![], vec!["the lead says: in blue"]));
     world.replayed();
 }
