@@ -139,6 +139,9 @@ pub struct ActorMachine {
     /// Ids of the calls in the history.
     call_ids: BTreeSet<String>,
     stopping: Option<Reason>,
+    /// True if the actor stops only after its calls under way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_paused: bool,
     conclusion: Option<Conclusion>,
     /// State of a lead; stays at its default for the actor of a task.
     lead: lead::LeadState,
@@ -188,6 +191,7 @@ impl Machine for ActorMachine {
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
+                ActorFact::Paused {} => self.pause(out),
                 ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } | ActorFact::Forked {} | ActorFact::Resumed {} => {}
             }
         }
@@ -205,6 +209,7 @@ impl Machine for ActorMachine {
             | ActorFact::Woken { .. }
             | ActorFact::RunAgain { .. }
             | ActorFact::Stopped { .. }
+            | ActorFact::Paused {}
             | ActorFact::Forked {}
             | ActorFact::Resumed {} => None,
         }
@@ -281,6 +286,7 @@ impl ActorMachine {
             origins: input.first_origins(),
             call_ids: BTreeSet::new(),
             stopping: None,
+            is_paused: false,
             conclusion: None,
             lead: lead::LeadState::default(),
             input,
@@ -329,14 +335,28 @@ impl ActorMachine {
 
     /// Stops the actor: begins nothing new and revokes the effects under way.
     fn stop(&mut self, why: &Reason, out: &mut Outbox<Self>) {
-        if self.stopping.is_some() {
+        if self.stopping.is_some() && !self.is_paused {
             return;
         }
-        self.stopping = Some(why.clone());
+        (self.stopping, self.is_paused) = (Some(why.clone()), false);
         let model = self.asked_model.as_ref().map(|(id, _)| id);
         let calls = self.turn.iter().flat_map(Turn::under_way);
         for id in model.into_iter().chain(calls) {
             out.revoke(id.clone(), why.clone());
+        }
+        self.rest_if_still();
+    }
+
+    /// Begins nothing new, revokes what only waits for others, and stops once the other calls under way have ended.
+    fn pause(&mut self, out: &mut Outbox<Self>) {
+        if self.stopping.is_some() {
+            return;
+        }
+        (self.stopping, self.is_paused) = (Some(Reason::Stopped), true);
+        let model = self.asked_model.as_ref().map(|(id, _)| id);
+        let waits = self.turn.iter().flat_map(|turn| turn.waiting_for_others());
+        for id in model.into_iter().chain(waits) {
+            out.revoke(id.clone(), Reason::Stopped);
         }
         self.rest_if_still();
     }
@@ -351,10 +371,12 @@ impl ActorMachine {
             return;
         }
         self.note_ended_processes();
+        let was_paused = std::mem::take(&mut self.is_paused);
         if self.stopping.take().is_none() && !goes_on {
             return;
         }
-        if self.status == ActorStatus::Resting {
+        // What is under way continues the actor when it ends.
+        if self.status == ActorStatus::Resting || was_paused && self.under_way() {
             return;
         }
         if self.status == ActorStatus::Idle {

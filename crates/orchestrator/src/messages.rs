@@ -7,7 +7,7 @@ use std::{
 
 use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::FactSender;
-use aime_progress_management::{EvidenceId, ProgressEvent, TaskId};
+use aime_progress_management::{EvidenceId, LeadCommand, ProgressEvent, TaskId};
 use tokio::sync::watch;
 
 use crate::{
@@ -31,6 +31,8 @@ pub(crate) struct MessageChannel {
     messages: watch::Sender<Vec<ActorMessage>>,
     /// The tasks that run.
     working: Mutex<BTreeSet<TaskId>>,
+    /// The running tasks that the lead holds.
+    held: watch::Sender<BTreeSet<TaskId>>,
     /// Ids of the messages from other processes that cancelled something.
     cancels: Mutex<BTreeSet<i64>>,
     /// Signals a change of the run's live state.
@@ -44,23 +46,42 @@ impl MessageChannel {
         Self {
             messages: watch::Sender::new(run.person_messages().iter().map(addressed).collect()),
             working: Mutex::new(run.working()),
+            held: watch::Sender::default(),
             cancels: Mutex::default(),
             state: watch::Sender::default(),
         }
     }
 
-    /// Takes in a fact of the run's journal. Ignores all facts but messages and cancellations.
+    /// Takes in a fact of the run's journal. Ignores all facts but messages, cancellations and holds.
     pub(crate) fn put(&self, fact: &RunFact) {
         if let RunFact::CancelRequested { message: Some(message), .. } = fact {
             self.cancels.lock().unwrap_or_else(PoisonError::into_inner).insert(*message);
         }
+        if let RunFact::LeadRested { rest, .. } = fact {
+            rest.commands.iter().for_each(|command| self.hold(command));
+        }
         self.add(messages_in(fact));
+    }
+
+    /// Takes in a hold or a release of a running task.
+    fn hold(&self, command: &LeadCommand) {
+        let runs = |task: &TaskId| self.working.lock().unwrap_or_else(PoisonError::into_inner).contains(task);
+        self.held.send_if_modified(|held| match command {
+            LeadCommand::HoldTask { task } if runs(task) => held.insert(task.clone()),
+            LeadCommand::ReleaseTask { task } => held.remove(task),
+            _ => false,
+        });
     }
 
     /// Takes in events of the run's journal.
     pub(crate) fn see<'a>(&self, events: impl Iterator<Item = &'a ProgressEvent>) {
         let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
         let new = events.flat_map(|event| messages_after(event, &mut working)).collect();
+        self.held.send_if_modified(|held| {
+            let before = held.len();
+            held.retain(|task| working.contains(task));
+            held.len() != before
+        });
         drop(working);
         self.add(new);
     }
@@ -111,6 +132,21 @@ impl MessageChannel {
         let messages = self.messages.borrow();
         let theirs = messages.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
         theirs.map(|(_, message)| message.clone()).collect()
+    }
+
+    /// Tells the actor of a task when the lead holds and releases the task. Ends with the actor.
+    pub(crate) async fn pass_on_holds(&self, task: &TaskId, actor: &FactSender<ActorMachine>) {
+        let (mut changes, mut is_paused) = (self.held.subscribe(), false);
+        loop {
+            let is_held = changes.borrow_and_update().contains(task);
+            let fact = || if is_held { ActorFact::Paused {} } else { ActorFact::Resumed {} };
+            if std::mem::replace(&mut is_paused, is_held) != is_held && !actor.send(fact()) {
+                return;
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Forwards to an actor the messages that arrive while it works and are not in `delivered` yet. Ends with the actor.

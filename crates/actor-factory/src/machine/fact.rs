@@ -87,6 +87,8 @@ pub enum ActorFact {
         /// Reason for the stop.
         why: Reason,
     },
+    /// The actor must begin nothing new, and stop once its calls under way have ended.
+    Paused {},
     /// The actor continues where it was.
     Resumed {},
     /// Separates the facts of the run that was forked from those of this run. The folder may lack what the actor did before.

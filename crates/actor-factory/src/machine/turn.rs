@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::QuestionKind;
-use crate::ActorSpec;
+use crate::{ActorSpec, history::ASK_HUMAN};
 
 /// Tool that ends an actor.
 pub(super) const TERMINATE: &str = "terminate";
@@ -217,6 +217,11 @@ impl Turn {
     /// Returns the effects that wait for an answer.
     pub(super) fn under_way(&self) -> impl Iterator<Item = &EffectId> {
         self.calls.iter().filter_map(Call::effect)
+    }
+
+    /// Returns the effects that wait for another actor or a person.
+    pub(super) fn waiting_for_others(&self) -> impl Iterator<Item = &EffectId> {
+        self.calls.iter().filter(|call| matches!(call.name.as_str(), DELEGATE_TASK | ASK_HUMAN)).filter_map(Call::effect)
     }
 
     /// Returns the length of the message in the call that ends the task, if there is one.

@@ -109,7 +109,7 @@ impl RunMachine {
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Continued { goal, bounds }, _) => self.follow_up(goal, bounds.as_ref(), out),
-            (RunFact::Revoked { id, .. }, Some(EffectPurpose::Task(task))) => self.task_stopped(&task, id, out),
+            (RunFact::Revoked { id, .. }, Some(EffectPurpose::Task(task))) => self.task_stopped(&task, Some(id), out),
             (RunFact::Revoked { .. }, Some(EffectPurpose::Lead(_))) if self.is_led() => self.lead_stopped(out),
             (RunFact::Revoked { .. }, purpose) => {
                 if matches!(purpose, Some(EffectPurpose::Lead(reasons)) if growing::is_update(&reasons)) {

@@ -167,7 +167,7 @@ impl RunMachine {
     }
 
     /// Handles an attempt that was stopped on request.
-    pub(super) fn task_stopped(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
+    pub(super) fn task_stopped(&mut self, task: &TaskId, id: Option<&EffectId>, out: &mut Out) {
         self.report_call_end(task, CallOutcome::Cancelled, "stopped before its end", 0, out);
         if self.cancellations.is_stopping(task) {
             return self.decide_if_ready(out);
@@ -177,7 +177,7 @@ impl RunMachine {
             return self.advance(out);
         }
         if !self.stopping.is_ended() || self.stopping.is_suspending() {
-            self.cut_off(task, Some(id), out);
+            self.cut_off(task, id, out);
         }
         self.advance(out);
     }

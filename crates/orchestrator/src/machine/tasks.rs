@@ -305,6 +305,11 @@ impl RunMachine {
             self.cut_off(task, None, out);
             return self.advance(out);
         }
+        // The actor of a task that the lead holds stops by itself once its calls have ended.
+        if conclusion.outcome == Outcome::Interrupted && self.state.tasks.get(task).is_some_and(|known| known.spec.kind == TaskKind::Actor)
+        {
+            return self.task_stopped(task, None, out);
+        }
         if self.lead.stop_holding(task) {
             self.lead.refuse(format!("`{task}` was not held: its work had ended"));
         }

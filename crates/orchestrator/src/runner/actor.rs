@@ -303,10 +303,20 @@ impl Attempt {
         });
         let (words, sender, listens) = (Arc::clone(&self.runner.words), opened.host.sender(), self.audit.is_none());
         let (listener, delivered) = (self.listener(), std::mem::take(&mut opened.delivered));
+        // A delegated actor is stopped by the one that delegated to it.
+        let is_held = listens && call.is_none() && !self.leads;
         let listen = tokio::spawn(async move {
-            if listens {
-                words.pass_on(&listener, delivered, &sender).await;
-            }
+            let holds = async {
+                if is_held {
+                    words.pass_on_holds(&listener.task, &sender).await;
+                }
+            };
+            let messages = async {
+                if listens {
+                    words.pass_on(&listener, delivered, &sender).await;
+                }
+            };
+            tokio::join!(holds, messages);
         });
         let ended = drive(&mut opened.host, *resume).await.map(|ended| ended.output);
         stop.abort();

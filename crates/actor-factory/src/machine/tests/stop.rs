@@ -45,6 +45,43 @@ fn it_goes_on_where_it_was() {
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
 }
 
+// Requirement: 3.63
+#[test]
+fn a_pause_waits_for_the_call_under_way_and_begins_nothing_new() {
+    let paused = || {
+        let mut play = Play::start(input());
+        play.calls(vec![write("a", "1"), write("b", "2")]).fact(ActorFact::Paused {});
+        assert_eq!((&play.output, play.revoked.len()), (&None, 0));
+        play
+    };
+    let mut play = paused();
+    play.tool("t/1/1/1", "one");
+    assert_eq!(play.output.as_ref().map(|output| output.outcome), Some(Outcome::Interrupted), "the next call does not begin");
+    play.fact(ActorFact::Resumed {});
+    assert_eq!((&play.output, play.open_ids()), (&None, vec!["t/1/1/2"]), "it goes on with the call");
+    play.tool("t/1/1/2", "two");
+    assert_eq!(play.results(), ["a: one", "b: two"]);
+    // A release before the end of the call.
+    let mut play = paused();
+    play.fact(ActorFact::Resumed {}).tool("t/1/1/1", "one").tool("t/1/1/2", "two");
+    assert_eq!((&play.output, play.results()), (&None, vec!["a: one".to_owned(), "b: two".to_owned()]));
+    // A stop does not wait.
+    let mut play = paused();
+    play.fact(stop());
+    assert_eq!(play.revoked.len(), 1);
+    play.acknowledge();
+    assert_eq!(play.output.map(|output| output.outcome), Some(Outcome::Interrupted));
+}
+
+#[test]
+fn a_pause_revokes_a_request() {
+    let mut play = Play::start(input());
+    play.fact(ActorFact::Paused {});
+    assert_eq!((&play.output, play.revoked.len()), (&None, 1));
+    play.fact(ActorFact::Resumed {}).acknowledge();
+    assert_eq!(play.open_ids(), ["t/1/2"], "it is made again");
+}
+
 #[test]
 fn a_model_call_is_made_again_under_a_new_id() {
     let mut play = Play::start(input());
