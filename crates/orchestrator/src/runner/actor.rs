@@ -6,6 +6,7 @@
 mod agent;
 mod delegate;
 mod effects;
+mod listening;
 mod remote;
 mod reports;
 
@@ -22,7 +23,7 @@ use aime_durable::{
 };
 use aime_llm::Model;
 use aime_messages::{Describe as _, Message, message};
-use aime_progress_management::{Conclusion, EvidenceId, Origin, PlanMode, ProgressEvent, ProgressState, TaskId, TaskSpec, Timestamp};
+use aime_progress_management::{Conclusion, EvidenceId, Origin, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{Approval, BackgroundProcesses, DELEGATE_TASK, Programs, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +44,7 @@ use super::{
     private::{PrivateWorkspace, TaskWorkspace, conflict_criterion_result},
     verify::CheckedWork,
 };
-use crate::{ActorBrief, ActorContinuation, RunFact, RunMachine, messages::Listener, models::OnBound, settings::in_force};
+use crate::{ActorBrief, ActorContinuation, RunFact, RunMachine, models::OnBound, settings::in_force};
 
 const UNATTENDED_EDITS: &str = "- Nobody is there to allow a call. Commands, and `checks` of `terminate`, are refused unless a rule of the user allows them; \
                                 files can be changed. Do not repeat a refused call: say what could not be run.\n";
@@ -301,23 +302,7 @@ impl Attempt {
             // Sending fails only if the actor has ended, and then it needs no stop.
             let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
         });
-        let (words, sender, listens) = (Arc::clone(&self.runner.words), opened.host.sender(), self.audit.is_none());
-        let (listener, delivered) = (self.listener(), std::mem::take(&mut opened.delivered));
-        // A delegated actor is stopped by the one that delegated to it.
-        let is_held = listens && call.is_none() && !self.leads;
-        let listen = tokio::spawn(async move {
-            let holds = async {
-                if is_held {
-                    words.pass_on_holds(&listener.task, &sender).await;
-                }
-            };
-            let messages = async {
-                if listens {
-                    words.pass_on(&listener, delivered, &sender).await;
-                }
-            };
-            tokio::join!(holds, messages);
-        });
+        let listen = self.listen(call, std::mem::take(&mut opened.delivered), opened.host.sender());
         let ended = drive(&mut opened.host, *resume).await.map(|ended| ended.output);
         stop.abort();
         listen.abort();
@@ -396,16 +381,6 @@ impl Attempt {
         Ok(Opening::Ready(OpenActor { host, guard, processes, delivered }, Box::new(resume)))
     }
 
-    /// Returns whether an actor that begins or goes on is told a message that came before. The lead's wakes contain the messages before them, but
-    /// a wake that was interrupted is repeated unchanged.
-    fn is_due(&self, message: &EvidenceId) -> bool {
-        if self.audit.is_some() {
-            return false;
-        }
-        let is_processed = |state: Arc<ProgressState>| state.evidence.iter().any(|known| known.id == *message && known.processed);
-        !self.leads || !self.told.contains(message) && !self.runner.live.get(&self.runner.run).is_some_and(is_processed)
-    }
-
     /// Returns the runner of the effects of an actor with this input.
     fn runner_of(
         self: &Arc<Self>,
@@ -445,11 +420,6 @@ impl Attempt {
     fn run_again(&self, actor: &ActorMachine) -> Result<Option<ActorFact>, Message> {
         let Some(ActorContinuation { number, missing, answer }) = self.brief.returned.clone() else { return Ok(None) };
         actor.run_again_fact(number, missing, answer).map_err(|error| error.describe())
-    }
-
-    /// Returns the receiver of the messages that people send to this task.
-    fn listener(&self) -> Listener {
-        Listener { task: self.task.clone(), alone: self.leads || self.brief.mode == Some(PlanMode::Direct) }
     }
 
     fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, Message> {
