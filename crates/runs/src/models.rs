@@ -104,7 +104,8 @@ pub fn choose(config: &Config, environment: &Environment, named: Option<NamedMod
         }
         (Some(NamedModel { name, source }), None) if !is_served && local::is_local(name) => (Some(local(name)), source),
         (Some(NamedModel { name, source }), Some(base)) => {
-            (Some(renamed(base, name)), message!("because-both", source, place = "[models.default]"))
+            let place = address_setting(base, environment).filter(|place| *place != BASE_URL).unwrap_or("[models.default]");
+            (Some(renamed(base, name)), message!("because-both", source, place))
         }
         (Some(NamedModel { name, source }), None) => {
             let because = chosen.as_ref().map_or_else(|| source.clone(), |chosen| chosen.because_named(source.clone()));
@@ -227,10 +228,13 @@ pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool)
     }
 }
 
+/// The setting that holds the address of a model's server.
+const BASE_URL: &str = "base_url";
+
 /// Returns the setting or the variable that holds the address of a model's server. Returns `None` for the provider's own address.
 fn address_setting(config: &ModelConfig, environment: &Environment) -> Option<&'static str> {
     if config.base_url.is_some() {
-        return Some("base_url");
+        return Some(BASE_URL);
     }
     let variable = ProviderDefaults::of(config.provider)?.address_variable;
     environment.text(variable).map(|_| variable)

@@ -55,6 +55,8 @@ fn it_is_said_why() {
     assert_eq!(because(FILES, &[], Some("fast")), "the flag names [models.fast]");
     assert_eq!(because(FILES, &[("AIME_MODEL", "x")], None), "AIME_MODEL names it, [models.default] says where");
     let (url, key, other) = (("OPENAI_BASE_URL", "http://x/v1"), ("OPENAI_API_KEY", "k"), ("MISTRAL_API_KEY", "k"));
+    let without_address = "[models.default]\neffort = \"high\"\n";
+    assert_eq!(because(without_address, &[url, ("AIME_MODEL", "x")], None), "AIME_MODEL names it, OPENAI_BASE_URL says where");
     let last = ("GOOGLE_API_KEY", "k");
     for (variables, flag, expected) in [
         (&[url][..], None, "OPENAI_BASE_URL is set"),
