@@ -383,6 +383,28 @@ fn a_private_folder_survives_a_crash() {
     assert!(!world.exists(".aime/runs/r/private"));
 }
 
+/// A check finds nothing to remove in a run that goes on later.
+#[test]
+fn a_private_folder_survives_a_check() {
+    let script = Script::new()
+        .on(a(0), [edit("one", "1")])
+        .once(a(1), [Reply::hang()])
+        .on(a(1), [bash("grep -q 1 text && sed -i 's/two/2/' text")])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [edit("seven", "7")])
+        .on(b(1), [done("b is done")]);
+    let world = two(script, SETTINGS);
+    let running = world.start(RUN);
+    world.wait_for_requests(4);
+    running.signal("INT");
+    running.wait().must(130);
+    assert!(world.exists(".aime/runs/r/private"));
+    let checked = world.aime(["runs", "check", "r", "--repair", "--output", "json"]).must(0);
+    assert_eq!(checked.json()["findings"], json!([]), "{checked}");
+    world.aime(["resume", "r"]).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("two", "2").replace("seven", "7"));
+}
+
 /// Each copy has its own guard of the places whose files run later: `a` writes one with consent, and a command of `b` runs beside one of `a`.
 #[test]
 fn copies_are_guarded_apart() {

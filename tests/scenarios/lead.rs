@@ -358,13 +358,17 @@ fn a_run_that_has_ended_goes_on_with_a_follow_up_twice() {
 fn a_killed_follow_up_goes_on_in_its_conversation() {
     let mut world = World::led(Script::new().on(lead().and_contains("DRY"), [Reply::hang()]).on(lead(), [done("Clean.")]));
     run(&world, &["--run-id", "dishes"]).must(0);
+    let listed = |world: &World| world.aime(["runs", "list", "--output", "json"]).must(0).json()[0]["status"].clone();
+    assert_eq!(listed(&world), "completed");
     let running = world.start(["continue", "dishes", "DRY them"]);
     world.wait_for_requests(2);
+    assert_eq!(listed(&world), "executing");
     running.kill();
+    assert_eq!(listed(&world), "interrupted");
     let before = lead_requests(&world);
     world.serve(Script::new().on(lead(), [done("Dry.")]));
     let resumed = world.aime(["resume", "dishes", "--output", "json"]).must(0);
-    assert_eq!(resumed.json()["answer"], "Dry.");
+    assert_eq!((&resumed.json()["answer"], listed(&world)), (&json!("Dry."), json!("completed")));
     assert_eq!(messages(&lead_requests(&world)[0]), messages(&before[1]), "the request that was cut off is made again");
 }
 

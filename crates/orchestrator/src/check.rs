@@ -127,7 +127,8 @@ pub async fn check_run(
     let events = match load_begun_run(journal, run)? {
         Ok(seen) => {
             checking.facts(keep, &seen, now).await?;
-            checking.private_folders(keep, path, seen.output.is_some()).await;
+            // A suspended run has an output too, and its tasks go on in their folders.
+            checking.private_folders(keep, path, seen.is_over && seen.output.is_some()).await;
             seen.events.len()
         }
         Err(beginning) => {

@@ -73,12 +73,22 @@ pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now
     let title = input.fact.goal.clone();
     let entered = NewRun { id: new.as_str(), at: now, machine_version: RunMachine::VERSION, title: &title, status: "interrupted" };
     journal.create_run(entered).await?;
-    let events = replay::<RunMachine>(&input, facts).events;
-    journal.stream(new.as_str(), RUN_STREAM).append(Commit::<RunMachine> { input: Some(&input), facts, events: events.into() }).await?;
-    for stream in journal.streams(run.as_str())?.into_iter().filter(|stream| stream != RUN_STREAM) {
-        copy_actor(journal, (run, new), &plan_id, &stream, until).await?;
+    let copied = async {
+        for stream in journal.streams(run.as_str())?.into_iter().filter(|stream| stream != RUN_STREAM) {
+            copy_actor(journal, (run, new), &plan_id, &stream, until).await?;
+        }
+        // The last step, because a run without its own stream has not begun and is never resumed.
+        let events = replay::<RunMachine>(&input, facts).events;
+        let commit = Commit::<RunMachine> { input: Some(&input), facts, events: events.into() };
+        Ok(journal.stream(new.as_str(), RUN_STREAM).append(commit).await?)
+    };
+    let copied = copied.await;
+    if copied.is_err()
+        && let Err(error) = journal.delete_run(new.as_str()).await
+    {
+        tracing::warn!(%error, run = %new, "the entry of a fork that failed could not be deleted");
     }
-    Ok(())
+    copied
 }
 
 /// Copies the journal of an actor up to the fork.

@@ -56,10 +56,9 @@ pub(crate) async fn read_inbox(
             let dealt_with = match &fact {
                 Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.contains(question),
                 Some(RunFact::PersonSaid { id, .. }) => words.contains(id),
-                Some(RunFact::CancelRequested { task: Some(_), .. }) => words.has_cancelled(message.id),
-                // A stop that is lost because the process died has happened anyway. A process that cancels a run checks
-                // the result.
-                Some(RunFact::StopRequested { .. } | RunFact::CancelRequested { .. }) => passed_on.contains(&message.id),
+                Some(RunFact::CancelRequested { .. }) => words.has_cancelled(message.id),
+                // A stop that is lost because the process died has happened anyway.
+                Some(RunFact::StopRequested { .. }) => passed_on.contains(&message.id),
                 _ => true,
             };
             if dealt_with {

@@ -3,11 +3,16 @@
 mod execute;
 mod plan;
 
-use std::{collections::BTreeSet, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::PathBuf,
+    sync::Arc,
+};
 
-use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock, run_folder};
+use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock, Sink, run_folder};
 use aime_messages::{Message, message};
-use aime_progress_management::{LiveStore, ModelCost, Origin, RunId};
+use aime_progress_management::{LiveStore, ModelCost, Origin, RunId, RunStatus};
 use aime_tools::{Executor, PermissionRules, Trust, credential_files_in, learn_secrets_of};
 use futures::FutureExt as _;
 
@@ -195,12 +200,16 @@ impl Orchestrator {
             at,
             machine_version: <RunMachine as aime_durable::Machine>::VERSION,
             title: &input.goal,
-            status: "planning",
+            status: RunStatus::Planning.word(),
         };
         let _lock = self.lock(&run)?;
         let mut entered = match self.parts.journal.run(run.as_str())? {
-            // A process created the entry and died before it started the run, so starting it now loses nothing.
-            Some(_) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => None,
+            // A process created the entry and died before it started the run, so nothing is lost with the entry. It may
+            // hold conversations, of a lead or of the actors of a fork, that the new run must not continue.
+            Some(_) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => {
+                self.parts.journal.delete_run(run.as_str()).await?;
+                Some(self.parts.journal.create_run(new).boxed())
+            }
             Some(_) => return Err(JournalError::RunExists { run: run.as_str().into() }.into()),
             // Awaited together with the first record, which may share its transaction.
             None => Some(self.parts.journal.create_run(new).boxed()),
@@ -223,7 +232,7 @@ impl Orchestrator {
                 bounds,
                 answers: Answers::default(),
                 words: MessageChannel::default(),
-                snapshots: SnapshotsDue::default(),
+                snapshots: Arc::default(),
                 spent,
                 tool_calls: 0,
                 actors: 0,
@@ -358,7 +367,10 @@ impl Orchestrator {
         if is_work_ahead || follows_up {
             self.check_isolation(&view.input.settings, true).await?;
         }
-        let now = self.parts.clock.now();
+        let writer = self.parts.journal.stream(run.as_str(), RUN_STREAM).after_snapshot(&snapshot);
+        // The clock may have been set back since the last record. The facts after these get at least the time of that
+        // record, and the difference would count as work.
+        let now = self.parts.clock.now().max(Sink::<RunMachine>::last(&writer));
         let answers = Answers::of(&view.state);
         // A run that was cut off just before its end reaches it by continuing.
         let first = if view.is_over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
@@ -377,7 +389,7 @@ impl Orchestrator {
         }
         then.push(Recorded { at: now, fact: first.without_secrets(&self.parts.redactor) });
         // Answers that arrived meanwhile come before any question is repeated.
-        let mut passed_on = BTreeSet::new();
+        let mut passed_on = BTreeMap::new();
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {
                 // A resume revokes an earlier pause, and a follow-up an earlier cancel: it came after the work that it meant.
@@ -387,18 +399,19 @@ impl Orchestrator {
                     self.parts.journal.inbox_take(message.id).await?;
                 }
                 Some(fact) => {
-                    passed_on.insert(message.id);
                     then.push(Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) });
+                    passed_on.insert(message.id, then.len());
                 }
                 None => {}
             }
         }
+        let snapshots = Arc::new(SnapshotsDue::after(view.facts.saturating_sub(view.replayed), view.replayed));
         let start = Start {
             input: view.input,
             bounds,
             answers,
             words: MessageChannel::of(snapshot.state.machine()),
-            snapshots: SnapshotsDue::after(view.facts.saturating_sub(view.replayed), view.replayed),
+            snapshots: Arc::clone(&snapshots),
             // Usage of actors counts even if the run has not received their reports.
             spent: {
                 let mut spent = view.state.spent;
@@ -408,16 +421,24 @@ impl Orchestrator {
             tool_calls: view.state.tool_calls.saturating_add(undelivered_calls),
             actors: snapshot.state.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
             published: view.events as u64,
-            passed_on: passed_on.clone(),
+            passed_on: passed_on.keys().copied().collect(),
             entered: None,
         };
-        let writer = self.parts.journal.stream(run.as_str(), "").after_snapshot(&snapshot);
         // Discards the previous state, because a run is live only while it is executed.
         drop(self.live.insert(run.clone(), view.state));
+        // The list shows the status of the run before, until the run ends or is suspended again.
+        let listed = self.parts.journal.set_status(run.as_str(), now, RunStatus::Planning.word());
         let result = self.execute(start, writer, snapshot.state.resume(then), control).await?;
-        // Their facts are durable. A run that ends at once has not read its inbox.
-        for message in passed_on {
-            self.parts.journal.inbox_take(message).await?;
+        if let Err(error) = listed.await {
+            tracing::warn!(%error, %run, "the list of runs showed an old status of the run while it was executed");
+        }
+        // A run that ends at once has not read its inbox. If an earlier fact ended it, the later ones are not in its
+        // journal, and their messages wait for the next resume.
+        let recorded = snapshots.facts().saturating_sub(view.facts);
+        for (message, facts) in passed_on {
+            if facts <= recorded {
+                self.parts.journal.inbox_take(message).await?;
+            }
         }
         Ok(result)
     }

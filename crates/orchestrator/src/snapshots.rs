@@ -57,6 +57,12 @@ impl SnapshotsDue {
         }
     }
 
+    /// Returns the number of durable facts.
+    pub(crate) fn facts(&self) -> usize {
+        let known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        known.before + known.since
+    }
+
     /// Takes a snapshot whenever one is due, for as long as the future is polled. The run continues meanwhile: reading,
     /// replaying and serializing happen on a thread of their own.
     pub(crate) async fn take_whenever_due(&self, journal: &Journal, run: &RunId) {

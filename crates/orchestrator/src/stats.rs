@@ -145,8 +145,9 @@ impl RunCounters {
                 self.planned(at, fallback.is_none());
             }
             ProgressEvent::RunStatusChanged { to, .. } => self.status = *to,
+            ProgressEvent::RunContinued { .. } => self.answered = false,
             ProgressEvent::Answered { .. } => {
-                self.answered = true;
+                self.answered = at >= self.began;
                 self.planned(at, false);
             }
             _ => {}

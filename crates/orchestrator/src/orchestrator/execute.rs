@@ -49,7 +49,7 @@ impl Orchestrator {
             tracing::warn!(%error, "what another run of this name has kept of files stays");
         }
         let kept_files = KeptFiles::new(self.parts.recorder(&run, &self.parts.keep), run.clone(), Arc::clone(&self.live));
-        let snapshots = Arc::new(start.snapshots);
+        let snapshots = start.snapshots;
         let (broken, mut journal_faults) = mpsc::unbounded_channel();
         let mut parts = self.parts.clone();
         let background = BackgroundProcesses::default();
@@ -184,7 +184,7 @@ pub(super) struct Start {
     pub(super) answers: Answers,
     pub(super) words: MessageChannel,
     /// Tells when the next snapshot of the machine is due.
-    pub(super) snapshots: SnapshotsDue,
+    pub(super) snapshots: Arc<SnapshotsDue>,
     pub(super) spent: ModelCost,
     pub(super) tool_calls: u64,
     pub(super) actors: u32,

@@ -31,6 +31,10 @@ fn answered() -> Value {
     json!({"type": "answered", "text": "done"})
 }
 
+fn continued() -> Value {
+    json!({"type": "run_continued", "goal": "more"})
+}
+
 // Requirement: 3.52
 #[test]
 fn each_run_counts_for_what_it_came_to() {
@@ -58,7 +62,12 @@ fn each_run_counts_for_what_it_came_to() {
         // Handed over; patches are no plans.
         (vec![(1_000, made(None)), (1_100, asked("patch")), (1_300, answered()), (1_300, completed.clone())], [0, 0, 0, 0, 1, 1]),
         // A fork: the original run had planned.
-        (vec![(100, asked("plan")), (200, made(None)), (1_300, answered()), (1_300, completed)], [0, 0, 0, 0, 1, 1]),
+        (vec![(100, asked("plan")), (200, made(None)), (1_300, answered()), (1_300, completed.clone())], [0, 0, 0, 0, 1, 1]),
+        // A fork in progress of a run that had ended and gone on.
+        (vec![(200, made(None)), (300, answered()), (300, completed.clone()), (1_100, asked("patch"))], [0, 0, 0, 0, 0, 0]),
+        // A follow-up in progress, and one that has ended.
+        (vec![(1_000, made(None)), (1_300, answered()), (1_300, completed.clone()), (1_400, continued())], [0, 0, 0, 0, 0, 0]),
+        (vec![(1_000, made(None)), (1_300, answered()), (1_400, continued()), (1_500, answered()), (1_500, completed)], [0, 0, 0, 0, 1, 1]),
     ];
     for (events, [asked, made, planning_ms, reused, executed, succeeded]) in cases {
         assert_eq!(counted(&events), PlanningMetrics { asked, made, planning_ms, reused, executed, succeeded }, "{events:#?}");

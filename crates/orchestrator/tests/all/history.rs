@@ -1,5 +1,6 @@
 //! History: the plan at a version, and runs that continue from there.
 
+use aime_durable::{Commit, RUN_STREAM};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{OrchestratorError, RunMachine, RunStats, fork, state_at, stats, view};
 use aime_progress_management::{PlanDiff, PlanMode, RunId, RunStatus, TaskStatus, fold};
@@ -125,4 +126,53 @@ async fn runs_that_are_kept_elsewhere_count_alike() {
     let metrics = &elsewhere.metrics;
     assert_eq!((elsewhere.runs, metrics.asked, metrics.executed), (2, 1, 2), "the plan of the fork was made before it");
     assert_eq!(elsewhere, stats(&bench.journal, None).unwrap());
+}
+
+#[tokio::test]
+async fn a_fork_that_is_cut_off_has_not_begun() {
+    let bench = replanned().await;
+    let actors: Vec<String> = bench.journal.streams("trip").unwrap();
+    assert!(actors.len() > 1, "{actors:?}");
+    for steps in 1.. {
+        let new: RunId = format!("fork-{steps}").parse().unwrap();
+        let (source, mut ended) = (run_id(), false);
+        {
+            let mut forking = std::pin::pin!(fork(&bench.journal, &source, 2, &new, 1));
+            for _ in 0..steps {
+                ended = ended || futures::poll!(&mut forking).is_ready();
+                bench.journal.flush().await.unwrap();
+            }
+        }
+        let resumed = bench.orchestrator().resume(&new, None, control().0).await;
+        if ended {
+            assert_eq!((resumed.unwrap().status, steps > 2), (RunStatus::Completed, true), "{steps}");
+            break;
+        }
+        let streams = bench.journal.streams(new.as_str()).unwrap();
+        match resumed {
+            Ok(_) => assert_eq!(streams, actors, "{steps}"),
+            Err(OrchestratorError::NoSuchRun { .. }) => {
+                // Another run may have the name. It does not continue the actors of the fork.
+                let mut request = bench
+                    .request("Go there", Some(plan(json!([{"id": "a", "kind": "tool", "tool": "append", "parameters": {"line": "a"}}]))));
+                request.run = new.clone();
+                assert_eq!(bench.orchestrator().run(request).await.unwrap().status, RunStatus::Completed);
+                assert_eq!(bench.journal.streams(new.as_str()).unwrap(), [RUN_STREAM], "{steps}");
+            }
+            Err(error) => panic!("{steps}: {error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fork_that_fails_leaves_no_run() {
+    let bench = replanned().await;
+    let loaded = bench.journal.load::<RunMachine>("trip", RUN_STREAM).unwrap().unwrap();
+    // No actor has written this.
+    let commit = Commit::<RunMachine> { input: Some(&loaded.input), facts: &[], events: Vec::new().into() };
+    bench.journal.stream("trip", "second-2").append(commit).await.unwrap();
+    let new: RunId = "new".parse().unwrap();
+    let error = fork(&bench.journal, &run_id(), 2, &new, 1).await.unwrap_err();
+    assert!(matches!(error, OrchestratorError::Journal(_)), "{error}");
+    assert!(bench.journal.run("new").unwrap().is_none());
 }

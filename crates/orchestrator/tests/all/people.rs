@@ -1,14 +1,24 @@
 //! Runs that ask a person: one who is there, and one who answers from another process.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
-use aime_llm::scripted::{Reply, ScriptedModel, When};
-use aime_orchestrator::{HumanChannel, HumanQuestion, InboxMessage};
+use aime_durable::Clock;
+use aime_llm::{
+    ChatModel,
+    scripted::{Reply, ScriptedModel, When},
+};
+use aime_orchestrator::{Bounds, HumanChannel, HumanQuestion, InboxMessage};
 use aime_progress_management::{PlanMode, ProgressEvent, QuestionId, RunStatus, TaskId};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::bench::{Bench, control, done, plan, run_id, wait_for_events};
+use crate::bench::{Bench, control, done, four_lines, plan, run_id, wait_for_events};
 
 struct Says(&'static str);
 
@@ -153,4 +163,53 @@ async fn a_cancel_of_a_task_is_decided_on_once() {
     answer(&bench, "red").await;
     assert_eq!((bench.resume().await.status, refused()), (RunStatus::Completed, 1));
     assert_eq!(bench.log(), ["painted red"]);
+}
+
+#[tokio::test]
+async fn a_message_waits_until_a_resume_records_it() {
+    let cancels = InboxMessage::Cancel { task: None };
+    let says = InboxMessage::Say { task: None, text: "slowly".to_owned() };
+    for (message, status) in [(says, RunStatus::Completed), (cancels, RunStatus::Cancelled)] {
+        let (model, plan) = four_lines();
+        let bench = Bench::new(model);
+        let mut request = bench.request("Write four lines", Some(plan));
+        request.settings.bounds.max_tool_calls = 2;
+        let result = bench.orchestrator().run(request).await.unwrap();
+        assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
+        put(&bench, &message).await;
+        // The bound ends this resume before it comes to the message.
+        assert_eq!(bench.resume().await.status, RunStatus::Failed);
+        assert_eq!(bench.journal.inbox("trip").unwrap().len(), 1, "{message:?}");
+        let raised = Bounds { max_tool_calls: 100, ..Bounds::default() };
+        let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
+        assert_eq!((result.status, bench.journal.inbox("trip").unwrap().len()), (status, 0), "{message:?}: {result:#?}");
+        let recorded = bench.state().evidence.iter().any(|evidence| evidence.content == "slowly");
+        assert_eq!(recorded, status == RunStatus::Completed, "{message:?}");
+    }
+}
+
+struct SetClock(AtomicI64);
+
+impl Clock for SetClock {
+    fn now(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_costs_no_time() {
+    const HOUR: i64 = 3_600_000;
+    let (model, plan) = painter();
+    let bench = Bench::new(model);
+    let clock = Arc::new(SetClock(AtomicI64::new(10 * HOUR)));
+    let orchestrator =
+        bench.builder().model(Arc::new(bench.model.clone()) as Arc<dyn ChatModel>).clock(Arc::<SetClock>::clone(&clock)).build().unwrap();
+    let mut request = bench.request("Paint", Some(plan));
+    request.settings.bounds.max_seconds = Some(60);
+    assert_eq!(orchestrator.run(request).await.unwrap().status, RunStatus::WaitingForHuman);
+    clock.0.store(7 * HOUR, Ordering::Relaxed);
+    answer(&bench, "red").await;
+    let result = orchestrator.resume(&run_id(), None, control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert!(bench.events().is_sorted_by_key(|timed| timed.at));
 }

@@ -31,15 +31,19 @@ impl Times {
         let from = events.first().map_or(Timestamp::default(), |(at, _)| *at);
         let to = events.iter().map(|(at, _)| *at).max().unwrap_or(from);
         let mut times = Self { tasks: Vec::new(), planner: Vec::new(), from, to };
-        let mut begun: HashMap<&TaskId, Timestamp> = HashMap::new();
+        let mut begun: HashMap<&TaskId, Begin> = HashMap::new();
+        let mut last = from;
         for (at, event) in events {
             match event {
+                ProgressEvent::RunResumed {} | ProgressEvent::RunContinued { .. } => times.resume(&mut begun, last, *at),
                 ProgressEvent::TaskStatusChanged { task, from, to, .. } => {
-                    if let Some(since) = begun.remove(task).filter(|_| *from == TaskStatus::Running) {
-                        add(&mut times.tasks, task, Bar { from: since, to: *at, status: *to });
+                    match begun.remove(task).filter(|_| *from == TaskStatus::Running) {
+                        Some(Begin { at: since, is_resume: true }) if since == *at => times.set_last_status(task, *to),
+                        Some(Begin { at: since, .. }) => add(&mut times.tasks, task, Bar { from: since, to: *at, status: *to }),
+                        None => {}
                     }
                     if *to == TaskStatus::Running {
-                        begun.insert(task, *at);
+                        begun.insert(task, Begin { at: *at, is_resume: false });
                     }
                 }
                 ProgressEvent::ModelCalled { task: None, purpose, duration_ms, .. } => {
@@ -49,13 +53,27 @@ impl Times {
                 }
                 _ => {}
             }
+            last = *at;
         }
-        let mut running: Vec<_> = begun.into_iter().collect();
-        running.sort();
-        for (task, since) in running {
-            add(&mut times.tasks, task, Bar { from: since, to, status: TaskStatus::Running });
+        for (task, begin) in sorted(&begun) {
+            add(&mut times.tasks, task, Bar { from: begin.at, to, status: TaskStatus::Running });
         }
         times
+    }
+
+    /// Ends the open periods at the time of the last event, because nothing ran between a crash and the resume. Groups
+    /// stay open; the resume itself changes the status of the other tasks.
+    fn resume(&mut self, begun: &mut HashMap<&TaskId, Begin>, last: Timestamp, at: Timestamp) {
+        for (task, begin) in sorted(begun) {
+            add(&mut self.tasks, task, Bar { from: begin.at, to: last, status: TaskStatus::Running });
+        }
+        begun.values_mut().for_each(|begin| *begin = Begin { at, is_resume: true });
+    }
+
+    fn set_last_status(&mut self, task: &TaskId, status: TaskStatus) {
+        if let Some(bar) = self.tasks.iter_mut().find(|(id, _)| id == task).and_then(|(_, bars)| bars.last_mut()) {
+            bar.status = status;
+        }
     }
 
     /// Returns the working time of a task, in milliseconds.
@@ -108,6 +126,21 @@ impl Times {
         }
         Timeline { rows, left_out, from: self.from, to: self.to, pauses }
     }
+}
+
+/// Start of a period that has not ended.
+#[derive(Clone, Copy)]
+struct Begin {
+    at: Timestamp,
+    /// True if the task ran before a crash, and the run was resumed at this time.
+    is_resume: bool,
+}
+
+/// Returns the open periods in the order of their tasks.
+fn sorted<'a>(begun: &HashMap<&'a TaskId, Begin>) -> Vec<(&'a TaskId, Begin)> {
+    let mut begun: Vec<_> = begun.iter().map(|(task, begin)| (*task, *begin)).collect();
+    begun.sort_by_key(|(task, _)| *task);
+    begun
 }
 
 /// Adds a period to those of its row.

@@ -40,6 +40,39 @@ fn the_critical_path_goes_through_what_changed_the_plan() {
     assert_eq!(view.timeline.pauses.len(), 1, "the night in which it waited for an answer");
 }
 
+#[test]
+fn the_time_between_a_crash_and_the_resume_is_no_work() {
+    let at = |seconds: i64, mut event: Value| {
+        event["time"] = jiff::Timestamp::from_second(seconds).unwrap().to_string().into();
+        event
+    };
+    let status = |from: &str, to: &str| json!({"type": "task_status_changed", "task": "t", "from": from, "to": to, "attempt": 1});
+    let asked = json!({"type": "planning_started", "purpose": "patch"});
+    let resumed = json!({"type": "run_resumed"});
+    // The work before the crash, and what the resume makes of the call that was cut off.
+    for (after, expected) in [
+        (
+            vec![
+                at(5_000, status("running", "pending")),
+                at(5_000, status("pending", "ready")),
+                at(5_000, status("ready", "running")),
+                at(5_006, status("running", "completed")),
+            ],
+            vec![(4, 9, "pending"), (5_000, 5_006, "completed")],
+        ),
+        (vec![at(5_000, status("running", "failed"))], vec![(4, 9, "failed")]),
+        // A group goes on.
+        (vec![at(5_010, asked.clone())], vec![(4, 9, "running"), (5_000, 5_010, "running")]),
+    ] {
+        let events = [at(9, asked.clone()), at(5_000, resumed.clone())].into_iter().chain(after);
+        let view = serde_json::to_value(Run::of(one_task("Go", json!({"id": "t", "kind": "actor", "description": "x"}), events)).view(&[]))
+            .unwrap();
+        let expected: Vec<Value> =
+            expected.into_iter().map(|(from, to, status)| json!({"from": from * 1_000, "to": to * 1_000, "status": status})).collect();
+        assert_eq!(view["timeline"]["rows"][0]["bars"], json!(expected));
+    }
+}
+
 // Requirement: 3.40
 #[test]
 fn what_was_repaired_in_a_patch_stands_with_its_version() {

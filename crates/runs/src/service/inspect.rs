@@ -1,6 +1,6 @@
 //! Reads the runs of the folder (list, one run, events, report) and maintains them (check, fork, delete).
 
-use std::io;
+use std::{fs::FileType, io};
 
 use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock, run_folder};
 use aime_dynamic_planner::PlanningMetrics;
@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 
 use super::Runs;
 use crate::{ErrorKind, Hint, RunListing, RunsError, Setup, hint::after_end};
+
+/// Name of the lock in the folder of a run.
+const LOCK: &str = "lock";
 
 impl Runs {
     /// Returns all runs, newest first, each with its present status. Returns an empty list if the folder has none.
@@ -103,7 +106,7 @@ impl Runs {
 
     /// Returns true if a process drives the run, that is, holds its lock.
     pub fn is_driven(&self, run: &RunId) -> bool {
-        RunLock::is_held(&run_folder(&self.setup.data_folder(), run.as_str()).join("lock"))
+        RunLock::is_held(&run_folder(&self.setup.data_folder(), run.as_str()).join(LOCK))
     }
 
     /// Returns at most `most` events of a run after `after`, without secrets. They end before a gap, which a later call may find filled.
@@ -154,31 +157,53 @@ impl Runs {
         Ok(new)
     }
 
-    /// Deletes a run and all its data. The caller gets a notice of what cannot be removed.
+    /// Deletes a run and all its data. The caller gets a notice of what cannot be removed. If this is cut off, the run is still listed, and
+    /// can be deleted again.
     pub async fn delete(&self, run: &RunId) -> Result<(), RunsError> {
         let setup = self.setup();
         let kept = run_folder(&setup.data_folder(), run.as_str());
-        let lock = RunLock::take(&kept.join("lock"));
+        let lock = RunLock::take(&kept.join(LOCK));
         let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("stop-first")))?;
         let journal = setup.journal()?;
-        let plan = view(&journal, run).map(|seen| seen.state.plan_id);
+        if journal.run(run.as_str())?.is_some() {
+            remove_run_data(run, &journal, setup);
+        }
         journal.delete_run(run.as_str()).await?;
+        note_not_removed(run, setup, std::fs::remove_file(kept.join(LOCK)));
         drop(lock);
-        setup.kept_plans().forget_run(run);
-        let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
-        if let Ok(plan) = plan {
-            leftovers.push(std::fs::remove_file(setup.data_folder().join("progress").join(format!("{plan}.json"))));
-        }
-        for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != io::ErrorKind::NotFound) {
-            setup.note(message!("not-removed", run = run, error = error));
-        }
-        if let Err(error) = forget_memory(run, setup) {
-            setup.note(message!("memory-not-forgotten", run = run, error = error));
-        }
-        if let Err(error) = aime_undo::clean(&setup.data_folder()) {
-            setup.note(message!("files-not-removed", error = error));
-        }
+        // It holds only what the notices have named, or files of a new run of this name.
+        drop(std::fs::remove_dir(&kept));
         Ok(())
+    }
+}
+
+/// Deletes what belongs to a run outside of the journal, except its lock.
+fn remove_run_data(run: &RunId, journal: &Journal, setup: &Setup) {
+    if let Err(error) = forget_memory(run, setup) {
+        setup.note(message!("memory-not-forgotten", run = run, error = error));
+    }
+    setup.kept_plans().forget_run(run);
+    if let Ok(seen) = view(journal, run) {
+        let progress = setup.data_folder().join("progress").join(format!("{}.json", seen.state.plan_id));
+        note_not_removed(run, setup, std::fs::remove_file(progress));
+    }
+    for entry in std::fs::read_dir(run_folder(&setup.data_folder(), run.as_str())).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let remove = |kind: FileType| if kind.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        if entry.file_name() != LOCK {
+            note_not_removed(run, setup, entry.file_type().and_then(remove));
+        }
+    }
+    if let Err(error) = aime_undo::clean(&setup.data_folder()) {
+        setup.note(message!("files-not-removed", error = error));
+    }
+}
+
+fn note_not_removed(run: &RunId, setup: &Setup, removed: io::Result<()>) {
+    if let Err(error) = removed
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        setup.note(message!("not-removed", run = run, error = error));
     }
 }
 
@@ -268,4 +293,53 @@ pub fn ended_error(run: &RunId, state: &ProgressState) -> RunsError {
     let (status, version) = (state.status, state.version);
     let ended = if status == RunStatus::Cancelled { message!("run-cancelled", run) } else { message!("run-ended", run) };
     RunsError::usage(ended).hint(after_end(run, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use aime_durable::NewRun;
+    use futures::FutureExt as _;
+
+    use super::*;
+    use crate::Environment;
+
+    /// Returns a folder with the run `r`, which has its files if `has_files` is set.
+    async fn runs(folder: &Path, has_files: bool) -> Runs {
+        let runs = Runs::new(Setup::builder(Environment::default()).open(Some(folder)).unwrap());
+        let entry = NewRun { id: "r", at: 0, machine_version: 1, title: "", status: "planning" };
+        runs.setup.journal().unwrap().create_run(entry).await.unwrap();
+        if has_files {
+            let kept = run_folder(&runs.setup.data_folder(), "r");
+            fs::create_dir_all(kept.join("undo")).unwrap();
+            fs::write(kept.join("undo/log.jsonl"), "").unwrap();
+            fs::write(kept.join("report.html"), "").unwrap();
+        }
+        runs
+    }
+
+    fn files(runs: &Runs) -> Vec<String> {
+        let entries = fs::read_dir(run_folder(&runs.setup.data_folder(), "r")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn delete_removes_the_files_before_the_entry() {
+        let (folder, run) = (tempfile::tempdir().unwrap(), RunId::new("r").unwrap());
+        let runs = runs(folder.path(), true).await;
+        // The first wait is that for the journal.
+        assert!(runs.delete(&run).now_or_never().is_none());
+        assert_eq!(files(&runs), [LOCK], "what is left when the process dies now");
+    }
+
+    #[tokio::test]
+    async fn delete_can_be_repeated() {
+        for has_files in [true, false] {
+            let (folder, run) = (tempfile::tempdir().unwrap(), RunId::new("r").unwrap());
+            let runs = runs(folder.path(), has_files).await;
+            runs.delete(&run).await.unwrap();
+            assert!(runs.list().unwrap().is_empty() && !run_folder(&runs.setup.data_folder(), "r").exists(), "{has_files}");
+        }
+    }
 }
