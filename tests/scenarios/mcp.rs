@@ -140,6 +140,34 @@ fn a_tool_that_stands_in_no_request_is_called_by_hand() {
     assert!(world.aime(["tools", "call", TOOL, r#"{"place": "Rome"}"#]).must(0).stdout.contains("noon sharp"));
 }
 
+/// A hook of a tool sees its calls by `mcp_call_tool` too.
+// Requirement: 8.17
+#[test]
+fn a_hook_of_a_tool_sees_calls_by_its_name() {
+    let hook = |command: &str| {
+        format!(
+            "load = \"on_demand\"\ntrusted = true\n[[hooks.before_tool]]\nname = \"guard\"\ntools = [\"mcp__clock__*\"]\ncommand = '''{command} '''\n"
+        )
+    };
+    let script = || {
+        let by_name = Reply::call("mcp_call_tool", json!({"name": TOOL, "parameters": {"place": "Paris"}}));
+        let script = Script::new().on(When::tools().and_turn(0), [by_name]);
+        script.on(When::tools().and_contains("Error: "), [gives_up("no clock")]).on(When::tools(), [done("it is noon")])
+    };
+    let blocks = world(script(), &hook("echo \"not today\" >&2; exit 2"));
+    direct(&blocks, &["--approve", "all"]).must(1);
+    let seen = messages_text(&blocks.server().requests()[1]);
+    assert!(seen.contains("Error: blocked by the hook guard: not today") && !blocks.exists("calls.txt"), "{seen}");
+
+    let changes = world(script(), &hook(r#"cat > event.json; echo '{"change": {"parameters": {"place": "Rome"}}}'"#));
+    direct(&changes, &["--approve", "all"]).must(0);
+    let event: serde_json::Value = serde_json::from_str(&changes.read("event.json")).unwrap();
+    let expected = json!({"kind": "tool", "tool": TOOL, "through": "mcp_call_tool", "parameters": {"place": "Paris"}});
+    assert_eq!(event["payload"], expected, "{event}");
+    let called = changes.read("calls.txt");
+    assert!(called.contains("Rome") && !called.contains("Paris"), "{called}");
+}
+
 #[test]
 fn a_projects_servers_are_started_only_where_it_is_trusted() {
     let world = World::with(Script::new());

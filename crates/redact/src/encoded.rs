@@ -55,9 +55,32 @@ fn base64_within(value: &[u8], before: usize) -> String {
     letters.split_off((before * 8).div_ceil(6))
 }
 
+/// Returns the bytes of a text in base64, with or without `=` at its end; `None` if it is none.
+pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for letter in text.trim_end_matches('=').bytes() {
+        let value = BASE64.iter().position(|known| *known == letter)?;
+        bits = (bits << 6) | u32::try_from(value).ok()?;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from((bits >> held) & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn base64_is_decoded() {
+        for (text, bytes) in [("bWU6cHc=", Some("me:pw")), ("bWU6cHc", Some("me:pw")), ("", Some("")), ("a-b", None), ("a=b", None)] {
+            assert_eq!(decoded(text).as_deref(), bytes.map(str::as_bytes), "{text}");
+        }
+    }
 
     #[test]
     fn base64_is_found_at_every_place() {

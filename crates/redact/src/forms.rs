@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::{REDACTED, netrc};
+use crate::{REDACTED, encoded::decoded, netrc};
 
 /// Alphabet of a key after its prefix.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,8 @@ enum Letters {
     Dotted,
     /// `A-Z 2-7`.
     Upper,
+    /// The alphabets of base64, and `=`.
+    Base64,
 }
 
 /// Prefix, alphabet and minimum total length of each form of key.
@@ -53,6 +55,16 @@ const KEYS: &[(&str, Letters, usize)] = &[
     ("tskey-", Letters::Wide, 24),
     ("AGE-SECRET-KEY-1", Letters::Plain, 50),
     ("eyJ", Letters::Dotted, 60),
+    ("lin_api_", Letters::Plain, 40),
+    ("sntrys_", Letters::Base64, 60),
+    ("sntryu_", Letters::Plain, 60),
+    ("ntn_", Letters::Plain, 44),
+    ("gsk_", Letters::Plain, 50),
+    ("sbp_", Letters::Plain, 44),
+    ("figd_", Letters::Wide, 40),
+    ("ATATT3x", Letters::Base64, 60),
+    ("dckr_pat_", Letters::Wide, 34),
+    ("xai-", Letters::Plain, 60),
 ];
 /// The beginning of a private key, and what its first line holds.
 const PEM: &str = "-----BEGIN ";
@@ -63,6 +75,8 @@ const ADDRESS: &str = "://";
 const BEARER: [&str; 2] = ["Bearer ", "bearer "];
 /// The fewest characters of one.
 const MIN_BEARER: usize = 20;
+/// Words before a login of a request in base64.
+const BASIC: [&str; 2] = ["Basic ", "basic "];
 
 /// Word before an entry of `.netrc`.
 const MACHINE: &str = "machine";
@@ -73,7 +87,7 @@ const MAX_ENTRY: usize = 1024;
 /// takes four times as long to build.
 static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let keys = KEYS.iter().map(|(begins, ..)| *begins);
-    let beginnings = keys.chain([PEM, ADDRESS]).chain(BEARER).chain([MACHINE]);
+    let beginnings = keys.chain([PEM, ADDRESS]).chain(BEARER).chain(BASIC).chain([MACHINE]);
     AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build(beginnings).ok()
 });
 
@@ -120,6 +134,9 @@ fn secret(text: &str, form: usize, start: usize) -> Option<(usize, usize)> {
     if rest.starts_with(MACHINE) {
         return entry(text, start);
     }
+    if BASIC.iter().any(|word| rest.starts_with(word)) {
+        return basic_login(rest, BASIC[0].len()).map(|(from, to)| (start + from, start + to));
+    }
     let from = start + BEARER[0].len();
     let token: usize =
         text.get(from..)?.chars().take_while(|c| c.is_ascii_alphanumeric() || "-._~+/=".contains(*c)).map(char::len_utf8).sum();
@@ -133,6 +150,7 @@ fn key(text: &str, start: usize, begins: &str, letters: Letters, least: usize) -
         Letters::Wide => c.is_ascii_alphanumeric() || matches!(c, '_' | '-'),
         Letters::Dotted => c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'),
         Letters::Upper => c.is_ascii_uppercase() || ('2'..='7').contains(&c) || c.is_ascii_digit(),
+        Letters::Base64 => c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '/' | '='),
     };
     let before = text.get(..start)?.chars().next_back();
     if before.is_some_and(|c| c.is_ascii_alphanumeric()) {
@@ -145,6 +163,15 @@ fn key(text: &str, start: usize, begins: &str, letters: Letters, least: usize) -
     // A JSON Web Token has three parts.
     let whole = begins != "eyJ" || body.split('.').filter(|part| part.len() > 3).count() == 3;
     (begins.len() + body.len() >= least && dense && whole).then_some((start, start + begins.len() + body.len()))
+}
+
+/// Returns the range of a login in base64 that begins at this byte. The words behind "Basic" in other texts hold no `name:password`.
+fn basic_login(text: &str, from: usize) -> Option<(usize, usize)> {
+    let rest = text.get(from..)?;
+    let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))).unwrap_or(rest.len());
+    let login = String::from_utf8(decoded(rest.get(..length)?)?).ok()?;
+    let is_login = login.split_once(':').is_some_and(|(name, password)| !name.is_empty() && !password.is_empty());
+    (is_login && !login.contains(char::is_control)).then_some((from, from + length))
 }
 
 /// Returns the range of the password in the `.netrc` entry that begins here and has a login.
@@ -204,10 +231,28 @@ mod tests {
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", "[redacted-secret]"),
             (".netrc:1: machine h login u password hunter22 machine", ".netrc:1: machine h login u password [redacted-secret] machine"),
             ("machine h\n  login u\n  password hunter22\n", "machine h\n  login u\n  password [redacted-secret]\n"),
+            ("Authorization: Basic YWRtaW46aHVudGVyMjI=\n", "Authorization: Basic [redacted-secret]\n"),
+            ("-H 'authorization: basic bWU6cHc'", "-H 'authorization: basic [redacted-secret]'"),
             ("sk-proj-abc123def456ghi789jkl and xoxb-1234567890-abcdefghij", "[redacted-secret] and [redacted-secret]"),
         ] {
             assert_eq!(without_forms(text), clean, "{text:?}");
         }
+    }
+
+    #[test]
+    fn keys_of_each_service_are_found() {
+        for (begins, letters, least) in KEYS.iter().filter(|(begins, ..)| *begins != "eyJ") {
+            let body = match letters {
+                Letters::Upper => "ABCD2345".repeat(12),
+                _ => "aB3dE6gH".repeat(12),
+            };
+            let key = |length: usize| format!("{begins}{}", body.get(..length - begins.len()).unwrap());
+            assert_eq!(without_forms(&format!("`{}`", key(*least))), "`[redacted-secret]`", "{begins}");
+            let short = key(least - 1);
+            assert_eq!(without_forms(&short), short);
+        }
+        let sentry = format!("sntrys_{}+{}/x=_{}", "eyJpYXQ2".repeat(6), "aB3d", "E6gH".repeat(8));
+        assert_eq!(without_forms(&format!("\"{sentry}\"")), "\"[redacted-secret]\"");
     }
 
     // Requirement: 14.4
@@ -220,6 +265,8 @@ mod tests {
             "https://host/a@b and https://me@host/ and http://user:${PASS}@host and http://user:password@host",
             "let token = lexer.next_token(); password: String,",
             "Bearer of good news, and bearer tokens in general",
+            "Basic information, basic authentication and Basic YWRtaW4= without a colon",
+            "xai-toolkit, ntn_server_name, gsk_button, sbp_, lin_api_key and figd_config",
             "AKIArelative and hf_model and npm_config_cache",
             "eyJhbGciOiJIUzI1NiJ9 is a beginning",
             "a machine with a login prompt and password fields, and machine learning",

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod deltas;
+mod dense;
 mod documents;
 mod encoded;
 mod forms;

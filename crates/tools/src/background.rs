@@ -16,8 +16,9 @@ use crate::{
 /// Time to wait for a process that has printed nothing new.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of background processes in one run.
+/// Maximum number of background processes that run at once in one run, and of ended ones whose end was not reported yet.
 const MAX_PROCESSES: usize = 16;
+const MAX_ENDED: usize = 48;
 
 /// Processes that calls of the run left running. Each belongs to the actor that started it. They end with the run. Cheap to clone; clones
 /// share the processes.
@@ -94,11 +95,19 @@ impl BackgroundProcesses {
         self.locked().iter().find(|running| running.id == id).map_or(0, |running| running.process.untaken())
     }
 
-    /// Adds a started process and returns its id.
+    /// Adds a started process and returns its id. Fails if too many run, or if too many wait for a report of their end.
     pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<WatchedCall>) -> Result<String, BackgroundProcess> {
         let mut all = self.locked();
-        all.retain(|running| running.process.end().is_none() || locked(&running.watched).is_some());
-        if all.len() >= MAX_PROCESSES {
+        let has_ended = |running: &Arc<Running>| running.process.end().is_some();
+        let mut surplus = (all.iter().filter(|running| has_ended(running)).count() + 1).saturating_sub(MAX_ENDED);
+        all.retain(|running| {
+            // A watched process is kept, because its changes may have to be reverted.
+            let is_dropped = surplus > 0 && has_ended(running) && locked(&running.watched).is_none();
+            surplus -= usize::from(is_dropped);
+            !is_dropped
+        });
+        let runs = all.iter().filter(|running| !has_ended(running)).count();
+        if runs >= MAX_PROCESSES || all.len() >= MAX_PROCESSES + MAX_ENDED {
             return Err(process);
         }
         let id = format!("p{}", process.number());

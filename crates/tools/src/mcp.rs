@@ -18,6 +18,7 @@ mod login;
 mod names;
 mod offers;
 mod pages;
+mod rejection;
 mod result;
 mod serve;
 mod server;

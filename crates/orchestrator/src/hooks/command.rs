@@ -10,7 +10,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hook, HookAnswer, HookError, HookEvent, HookFolder, HookPoint};
+use super::{Hook, HookAnswer, HookError, HookEvent, HookFolder, HookPoint, event::OF_SERVERS};
 
 /// Maximum number of bytes kept of each stream. A longer answer is invalid.
 const OUTPUT_LIMIT: usize = 256 * 1024;
@@ -22,8 +22,6 @@ const GRACE: Duration = Duration::from_secs(3);
 const OUTPUT_CHARS: usize = 1_000;
 /// Environment variable with the path of the working folder, also if the command runs in a private folder.
 const WORKING_FOLDER: &str = "AIME_WORKING_FOLDER";
-/// Prefix of the names of MCP tools.
-const OF_SERVERS: &str = "mcp__";
 /// Maximum number of characters of a name derived from a command.
 const NAME_CHARS: usize = 40;
 
@@ -255,7 +253,7 @@ impl Hook for CommandHook {
     }
 
     fn wants(&self, event: &HookEvent) -> bool {
-        self.tools.fit(event.tool())
+        self.tools.fit(event.tool()) || event.through().is_some_and(|tool| self.tools.fit(Some(tool)))
     }
 
     fn required(&self) -> bool {

@@ -15,6 +15,12 @@ pub(crate) const HOOK_SCHEMA: &str = "aime.hook/v1";
 const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Maximum number of characters in the report of a hook's action.
 const MAX_REPORT_CHARS: usize = 500;
+/// The tool that calls a tool of an MCP server by its name.
+const CALL_TOOL: &str = "mcp_call_tool";
+/// Its parameter with the parameters of that tool.
+const PARAMETERS: &str = "parameters";
+/// Prefix of the names of MCP tools.
+pub(super) const OF_SERVERS: &str = "mcp__";
 
 /// Event of a hook. A command reads it as one JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,6 +111,9 @@ pub enum HookPayload {
     Tool {
         /// Its name.
         tool: String,
+        /// The tool that calls it by its name: `mcp_call_tool`, if the actor has called that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        through: Option<String>,
         /// Its parameters.
         parameters: Map<String, Value>,
         /// Result of the call, after it.
@@ -136,6 +145,32 @@ pub struct HookToolResult {
     pub text: String,
 }
 
+impl HookPayload {
+    /// Creates the payload for a call. It shows a call of `mcp_call_tool` as a call of the tool that it names, so that no hook misses that.
+    pub(crate) fn of_call(tool: &str, parameters: &Map<String, Value>, result: Option<HookToolResult>) -> Self {
+        let named = parameters.get("name").and_then(Value::as_str).filter(|name| tool == CALL_TOOL && name.starts_with(OF_SERVERS));
+        match named {
+            Some(name) => {
+                let handed = parameters.get(PARAMETERS).and_then(Value::as_object).cloned().unwrap_or_default();
+                Self::Tool { tool: name.to_owned(), through: Some(tool.to_owned()), parameters: handed, result }
+            }
+            None => Self::Tool { tool: tool.to_owned(), through: None, parameters: parameters.clone(), result },
+        }
+    }
+
+    /// Returns the parameters of the call with those of this payload, which hooks may have changed.
+    pub(crate) fn into_parameters(self, mut call: Map<String, Value>) -> Map<String, Value> {
+        match self {
+            Self::Tool { through: Some(_), parameters, .. } => {
+                call.insert(PARAMETERS.to_owned(), Value::Object(parameters));
+                call
+            }
+            Self::Tool { parameters, .. } => parameters,
+            _ => call,
+        }
+    }
+}
+
 impl HookEvent {
     /// Creates the event for a point.
     #[must_use]
@@ -148,6 +183,15 @@ impl HookEvent {
     pub fn tool(&self) -> Option<&str> {
         match &self.payload {
             HookPayload::Tool { tool, .. } => Some(tool),
+            _ => None,
+        }
+    }
+
+    /// Returns the tool by which an actor has called the tool of the event, if it has not called it itself.
+    #[must_use]
+    pub fn through(&self) -> Option<&str> {
+        match &self.payload {
+            HookPayload::Tool { through, .. } => through.as_deref(),
             _ => None,
         }
     }

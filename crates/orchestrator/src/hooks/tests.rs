@@ -56,7 +56,12 @@ fn event(point: HookPoint, payload: HookPayload) -> HookEvent {
 fn call(point: HookPoint) -> HookEvent {
     let parameters: Map<String, Value> = [("command".to_owned(), json!("ls"))].into_iter().collect();
     let result = (point == HookPoint::AfterTool).then(|| HookToolResult { ok: true, text: "a.txt".to_owned() });
-    event(point, HookPayload::Tool { tool: "bash".to_owned(), parameters, result })
+    event(point, HookPayload::of_call("bash", &parameters, result))
+}
+
+/// A call of a tool of a server by `mcp_call_tool`.
+fn call_by_name(parameters: &Value) -> HookEvent {
+    event(HookPoint::BeforeTool, HookPayload::of_call("mcp_call_tool", parameters.as_object().unwrap(), None))
 }
 
 fn prompt() -> HookEvent {
@@ -242,6 +247,32 @@ fn a_command_is_asked_for_the_tools_that_its_patterns_fit() {
         assert_eq!(wants_event(&tools, &call(HookPoint::BeforeTool)), fits, "{tools:?}");
     }
     assert!(wants_event(&[], &prompt()));
+    let by_name = call_by_name(&json!({"name": "mcp__github__push", "parameters": {"force": true}}));
+    for (pattern, fits) in
+        [("mcp__github__*", true), ("mcp_call_tool", true), ("mcp_*", true), ("mcp__gitlab__*", false), ("mcp_find_tools", false)]
+    {
+        assert_eq!(wants_event(&[pattern], &by_name), fits, "{pattern}");
+    }
+}
+
+#[test]
+fn a_call_by_name_is_shown_as_the_call_of_its_tool() {
+    let table = [
+        (json!({"name": "mcp__s__t", "parameters": {"a": 1}}), "mcp__s__t", json!({"a": 1})),
+        (json!({"name": "mcp__s__t", "parameters": null}), "mcp__s__t", json!({})),
+        (json!({"name": "mcp__s__t"}), "mcp__s__t", json!({})),
+        (json!({"name": "bash", "parameters": {"a": 1}}), "mcp_call_tool", json!({"name": "bash", "parameters": {"a": 1}})),
+    ];
+    for (given, tool, shown) in table {
+        let mut event = call_by_name(&given);
+        let by_name = tool != "mcp_call_tool";
+        assert_eq!((event.tool(), event.through()), (Some(tool), by_name.then_some("mcp_call_tool")), "{given}");
+        assert!(matches!(&event.payload, HookPayload::Tool { parameters, .. } if json!(parameters) == shown), "{given}");
+        event.change(&json!({"parameters": {"b": 2}})).unwrap();
+        let changed = event.payload.into_parameters(given.as_object().cloned().unwrap());
+        let expected = if by_name { json!({"name": "mcp__s__t", "parameters": {"b": 2}}) } else { json!({"b": 2}) };
+        assert_eq!(json!(changed), expected, "{given}");
+    }
 }
 
 #[test]

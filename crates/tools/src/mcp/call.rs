@@ -17,7 +17,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{McpServerSettings, challenge::Challenge, connection::Connection, handler::Handler, pages::raw, result::is_of_tool};
+use super::{
+    McpServerSettings, challenge::Challenge, connection::Connection, handler::Handler, pages::raw, rejection::HttpRejection,
+    result::is_of_tool,
+};
 use crate::ToolContext;
 
 /// Maximum number of times that a server may answer one call with questions.
@@ -43,6 +46,8 @@ pub(super) enum CallError {
     Cancelled,
     /// The server demands a login, or more scopes.
     Unauthorized(Challenge),
+    /// The HTTP response is a failure, or cannot be read. The connection stays usable.
+    Rejected(HttpRejection),
     /// The connection was lost. The request may have taken effect.
     ConnectionLost,
     /// The server sent an unexpected response.
@@ -169,6 +174,9 @@ impl From<ServiceError> for CallError {
     fn from(error: ServiceError) -> Self {
         if let Some(challenge) = Challenge::of_request(&error) {
             return Self::Unauthorized(challenge);
+        }
+        if let Some(rejection) = HttpRejection::of(&error) {
+            return Self::Rejected(rejection);
         }
         match error {
             ServiceError::McpError(error) => Self::Refused { pages: pages_to_open(&error), message: error.message.into_owned() },

@@ -6,7 +6,7 @@ use aime_messages::{Message, message};
 use aime_sandbox::{Service, ServiceRequest};
 use rmcp::{
     RoleClient,
-    model::{ProtocolVersion, SubscriptionFilter},
+    model::{ErrorData, ProtocolVersion, SubscriptionFilter},
     service::{ClientInitializeError, ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle},
     transport::{StreamableHttpClientTransport, async_rw::AsyncRwTransport, auth::AuthClient},
 };
@@ -26,6 +26,8 @@ use crate::ToolError;
 const ERROR_LIMIT: usize = 16 * 1024;
 /// Maximum characters of a server's name and version.
 const MAX_SOFTWARE: usize = 200;
+/// Maximum characters of the error with which a server answers an initialization.
+const MAX_MESSAGE: usize = 500;
 /// Time that a server has to exit by itself.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for a server that refused the handshake to write the reason to its standard error and to close it.
@@ -54,9 +56,23 @@ impl Connection {
     pub(super) async fn open(settings: &McpServerSettings, place: &McpPlace) -> Result<Self, McpError> {
         // Try the initialization that every server understands first; a server that only supports the newer one rejects it at once.
         let newer = || ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
-        match Self::greet(settings, place, ClientLifecycleMode::Initialize).await {
-            Err(Refusal::Speaks) => Self::greet(settings, place, newer()).await.map_err(|refusal| refusal.into_error(settings)),
-            other => other.map_err(|refusal| refusal.into_error(settings)),
+        let first = match Self::greet(settings, place, ClientLifecycleMode::Initialize).await {
+            Err(Refusal::Answered { message, .. }) => message,
+            Err(Refusal::Failed(error)) => return Err(error),
+            Ok(connection) => return Ok(connection),
+        };
+        // The process of the first attempt has ended here, because two may not be able to run at once.
+        match Self::greet(settings, place, newer()).await {
+            Err(Refusal::Answered { process, .. }) => {
+                wait_for_reason(&process).await;
+                Err(broken(settings, &format!("it refuses the initialization: {first}"), &process))
+            }
+            Err(Refusal::Failed(McpError::Handshake { server, reason, stderr, hint })) => {
+                let reason = format!("{reason}; it refused another initialization: {first}");
+                Err(McpError::Handshake { server, reason, stderr, hint })
+            }
+            Err(Refusal::Failed(error)) => Err(error),
+            Ok(connection) => Ok(connection),
         }
     }
 
@@ -105,8 +121,11 @@ impl Connection {
         };
         let running = match running {
             Ok(Ok(running)) => running,
-            Ok(Err(ClientInitializeError::JsonRpcError(_))) => return Err(Refusal::Speaks),
             Ok(Err(error)) => {
+                if let Some(error) = json_rpc_error(&error) {
+                    let message = one_line(&error.message).chars().take(MAX_MESSAGE).collect();
+                    return Err(Refusal::Answered { message, process: Box::new(process) });
+                }
                 if let Some(challenge) = Challenge::of_greeting(&error) {
                     return Err(Refusal::Failed(challenge.into_error(settings)));
                 }
@@ -223,21 +242,24 @@ async fn listen(peer: Peer<RoleClient>, handler: Arc<Handler>) {
 
 /// Reason why an initialization failed.
 enum Refusal {
-    /// The server does not support this kind of initialization.
-    Speaks,
+    /// The server answered with an error of the protocol: it may support another kind of initialization only.
+    Answered {
+        message: String,
+        process: Box<Process>,
+    },
     Failed(McpError),
 }
 
-impl Refusal {
-    fn into_error(self, settings: &McpServerSettings) -> McpError {
-        match self {
-            Self::Failed(error) => error,
-            Self::Speaks => broken(settings, "it knows no greeting that aime knows", &None),
-        }
+type Process = Option<std::sync::Mutex<Service>>;
+
+/// Returns the error of the protocol with which a server answered an initialization, if it did.
+fn json_rpc_error(error: &ClientInitializeError) -> Option<&ErrorData> {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => Some(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => json_rpc_error(fallback),
+        _ => None,
     }
 }
-
-type Process = Option<std::sync::Mutex<Service>>;
 
 /// Waits for the end of a server's standard error: a program that exits at once writes the reason there.
 async fn wait_for_reason(process: &Process) {

@@ -107,5 +107,5 @@ async fn call_tool(all: Arc<All>, parameters: CallParameters, context: ToolConte
         )));
     };
     let checked = listed::spec(&name, &tool, &server.settings).check(parameters.unwrap_or_default())?;
-    call(server, &tool.name, checked.parameters().clone(), &context).await
+    call(&all, server, &tool.name, checked.parameters().clone(), &context).await
 }

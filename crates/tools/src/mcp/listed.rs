@@ -71,6 +71,11 @@ impl McpTool {
 }
 
 impl McpAbilities {
+    /// Returns true if the server offers nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && !self.resources && !self.prompts
+    }
+
     /// Adds the usable tools of a list, and records where aime stopped reading it.
     pub(super) fn take_listed(&mut self, listed: PartialList, settings: &McpServerSettings) {
         self.take(listed.entries.iter().map(McpTool::read), settings);

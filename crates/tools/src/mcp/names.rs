@@ -82,10 +82,17 @@ impl Names {
 
 /// Returns the name with invalid characters replaced, at its full length.
 fn plain(origin: &Origin) -> String {
-    let usual = |text: &str| -> String {
-        text.chars().map(|character| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }).collect()
-    };
-    format!("{MCP_PREFIX}{}__{}", usual(&origin.server), usual(&origin.tool))
+    format!("{}{}", beginning(&origin.server), usual(&origin.tool))
+}
+
+/// Returns the beginning of the names of a server's tools, at its full length.
+pub(super) fn beginning(server: &str) -> String {
+    format!("{MCP_PREFIX}{}__", usual(server))
+}
+
+/// Returns a text with invalid characters replaced.
+fn usual(text: &str) -> String {
+    text.chars().map(|character| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }).collect()
 }
 
 /// Returns the beginning of a name, and a hash of the tool.

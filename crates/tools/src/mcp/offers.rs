@@ -88,20 +88,27 @@ async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -
         Some(name) => vec![find_server(&all, name)?],
         None => all.servers.iter().collect(),
     };
+    let has = |offer: Arc<McpAbilities>| if kind == Kind::Resources { offer.resources } else { offer.prompts };
+    let having: Vec<&Arc<Server>> = servers.into_iter().filter(|server| server.offer().is_some_and(has)).collect();
     let mut lines = Vec::new();
-    for server in servers {
-        let has = |offer: Arc<McpAbilities>| if kind == Kind::Resources { offer.resources } else { offer.prompts };
-        if !server.offer().is_some_and(has) {
-            continue;
-        }
-        let connection = connected(server, &context).await?;
+    for server in &having {
+        let listed = match list_of(server, kind, &context).await {
+            // The lists of the other servers are still useful.
+            Err(error) if having.len() > 1 && error != ToolError::Cancelled => vec![format!("  [not listed: {error}]")],
+            listed => listed?,
+        };
         lines.push(format!("{}:", server.settings.name));
-        let limit = server.settings.total_limit;
-        let listed = tokio::time::timeout(limit, kind.lines(&connection, &server.settings, &context)).await;
-        let listed = listed.unwrap_or(Err(CallError::Long(limit)));
-        lines.extend(settled(server, &connection, listed).await?);
+        lines.extend(listed);
     }
     Ok(ToolOutput::text(if lines.is_empty() { "There are none.".to_owned() } else { lines.join("\n") }))
+}
+
+/// Returns the lines for what one server offers.
+async fn list_of(server: &Arc<Server>, kind: Kind, context: &ToolContext) -> Result<Vec<String>, ToolError> {
+    let connection = connected(server, context).await?;
+    let limit = server.settings.total_limit;
+    let listed = tokio::time::timeout(limit, kind.lines(&connection, &server.settings, context)).await;
+    settled(server, &connection, listed.unwrap_or(Err(CallError::Long(limit)))).await
 }
 
 /// Returns one line per entry of a list, and a line on where aime stopped reading it.

@@ -32,10 +32,8 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
         Some(Value::Array(parts)) => parts.iter().map(|part| of_part(part, &mut beside)).collect(),
         Some(_) => vec![Err("[left out: content that is no list of parts]".to_owned())],
     };
-    let is_whole = parts.iter().all(Result::is_ok);
     let mut texts: Vec<String> = parts.into_iter().map(either).collect();
-    // The structured content may include the content of a lost part.
-    if !value.is_null() && (!is_whole || texts.iter().all(|text| text.trim().is_empty())) {
+    if !value.is_null() && !shows(&texts, &value) {
         texts.retain(|text| !text.trim().is_empty());
         texts.push(serde_json::to_string_pretty(&value).unwrap_or_default());
     }
@@ -44,6 +42,18 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
         return Err(ToolError::Failed(if text.is_empty() { "it failed and says nothing".to_owned() } else { text }));
     }
     Ok(ToolOutput { text, value, references: beside.references, images: beside.images, seen: Vec::new() })
+}
+
+/// Returns true if texts show all of a structured content: one of them is its JSON. `FastMCP` wraps a value that is no object as
+/// `{"result": value}`, and shows the value, or each of its items, as a text.
+fn shows(texts: &[String], value: &Value) -> bool {
+    let is = |text: &String, value: &Value| {
+        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value)
+    };
+    let wrapped = value.as_object().filter(|members| members.len() == 1).and_then(|members| members.get("result"));
+    let items = wrapped.and_then(Value::as_array).filter(|items| !items.is_empty() && items.len() == texts.len());
+    texts.iter().any(|text| is(text, value) || wrapped.is_some_and(|wrapped| is(text, wrapped)))
+        || items.is_some_and(|items| texts.iter().zip(items).all(|(text, item)| is(text, item)))
 }
 
 /// Content of a response besides its text.
@@ -156,6 +166,7 @@ pub(super) fn error(error: CallError, settings: &McpServerSettings) -> ToolError
             ToolError::TimedOut(format!("the MCP server `{server}` took longer than {} s; the call was cancelled", limit.as_secs_f32()))
         }
         CallError::Cancelled => ToolError::Cancelled,
+        CallError::Rejected(rejection) => ToolError::Failed(rejection.describe(server)),
         CallError::ConnectionLost => ToolError::Failed(format!(
             "the MCP server `{server}` ended, or was lost, in the middle of the call: whether it did what it was asked is not known; check before \
              you repeat it. It is started again for the next call"

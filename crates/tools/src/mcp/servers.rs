@@ -55,10 +55,10 @@ impl McpServers {
         Self { all: Arc::new(all) }
     }
 
-    /// Requests the offers of all servers without a known one, concurrently, each with its time limit. Returns the errors of those that
-    /// failed.
+    /// Requests the offers of all servers without a known one, concurrently, each with its time limit. An empty offer counts as unknown: the
+    /// server may have more to offer by now. Returns the errors of those that failed.
     pub async fn learn(&self, cancel: &CancellationToken) -> Vec<McpError> {
-        let unknown = self.all.servers.iter().filter(|server| server.offer().is_none());
+        let unknown = self.all.servers.iter().filter(|server| server.offer().is_none_or(|offer| offer.is_empty()));
         let learnt = join_all(unknown.map(|server| server.connection(cancel))).await;
         learnt.into_iter().filter_map(Result::err).collect()
     }
@@ -129,7 +129,7 @@ impl McpServers {
         let all = &self.all;
         let names = all.names();
         let listed = all.listed();
-        let mut tools: Vec<_> = listed.iter().flat_map(|server| of_server(server, &names)).collect();
+        let mut tools: Vec<_> = listed.iter().flat_map(|server| of_server(all, server, &names)).collect();
         let has_tools = |server: &Server| server.offer().is_some_and(|offer| !offer.tools.is_empty());
         let is_listed = |server: &Arc<Server>| listed.iter().any(|known| Arc::ptr_eq(known, server));
         let searched: Vec<_> = all.servers.iter().filter(|server| !is_listed(server) && has_tools(server)).collect();
@@ -145,7 +145,7 @@ impl McpServers {
     #[must_use]
     pub fn every_tool(&self) -> Vec<Arc<dyn Tool>> {
         let names = self.all.names();
-        self.all.servers.iter().flat_map(|server| of_server(server, &names)).collect()
+        self.all.servers.iter().flat_map(|server| of_server(&self.all, server, &names)).collect()
     }
 
     /// Shuts down every running server, and kills those that do not end.
@@ -160,10 +160,10 @@ impl McpServers {
 }
 
 /// Returns the known tools of a server.
-fn of_server(server: &Arc<Server>, names: &Names) -> Vec<Arc<dyn Tool>> {
+fn of_server(all: &Arc<All>, server: &Arc<Server>, names: &Names) -> Vec<Arc<dyn Tool>> {
     let Some(offer) = server.offer() else { return Vec::new() };
     let named = offer.tools.iter().filter_map(|tool| Some((names.name(&server.settings.name, &tool.name)?, tool)));
-    named.map(|(name, tool)| -> Arc<dyn Tool> { Arc::new(ServerTool::new(name, tool, Arc::clone(server))) }).collect()
+    named.map(|(name, tool)| -> Arc<dyn Tool> { Arc::new(ServerTool::new(name, tool, Arc::clone(server), Arc::clone(all))) }).collect()
 }
 
 impl std::fmt::Debug for McpServers {

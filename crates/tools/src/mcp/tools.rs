@@ -13,6 +13,7 @@ use super::{
     call::{CallError, call_tool},
     connection::{Connection, chain},
     listed::{self, one_line},
+    names::beginning,
     result,
     server::Server,
     servers::All,
@@ -22,16 +23,20 @@ use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpe
 /// Additional time that the registry waits beyond a server's limits, because a person may take long to answer its question.
 const BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Maximum number of tools that are named in an error.
+const MAX_SHOWN: usize = 50;
+
 /// One tool of one server.
 pub(super) struct ServerTool {
     spec: Arc<ToolSpec>,
     tool: String,
     server: Arc<Server>,
+    all: Arc<All>,
 }
 
 impl ServerTool {
-    pub(super) fn new(name: &str, tool: &McpTool, server: Arc<Server>) -> Self {
-        Self { spec: listed::spec(name, tool, &server.settings), tool: tool.name.clone(), server }
+    pub(super) fn new(name: &str, tool: &McpTool, server: Arc<Server>, all: Arc<All>) -> Self {
+        Self { spec: listed::spec(name, tool, &server.settings), tool: tool.name.clone(), server, all }
     }
 }
 
@@ -45,12 +50,13 @@ impl Tool for ServerTool {
     }
 
     fn call<'a>(&'a self, made: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(call(&self.server, &self.tool, made.into_parameters(), context))
+        Box::pin(call(&self.all, &self.server, &self.tool, made.into_parameters(), context))
     }
 }
 
 /// Calls a tool of a server by the server's own name for it.
 pub(super) async fn call(
+    all: &All,
     server: &Server,
     tool: &str,
     parameters: Map<String, Value>,
@@ -58,7 +64,9 @@ pub(super) async fn call(
 ) -> Result<ToolOutput, ToolError> {
     let connection = connected(server, context).await?;
     if let Some(offer) = server.offer().filter(|offer| !offer.tools.iter().any(|known| known.name == tool)) {
-        let known: Vec<&str> = offer.tools.iter().take(50).map(|tool| tool.name.as_str()).collect();
+        let names = all.names();
+        let shown = offer.tools.iter().take(MAX_SHOWN);
+        let known: Vec<&str> = shown.filter_map(|tool| names.name(&server.settings.name, &tool.name)).collect();
         return Err(ToolError::Failed(format!(
             "the MCP server `{}` no longer has the tool {:?}; it has: {}",
             server.settings.name,
@@ -96,10 +104,18 @@ pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, an
     answered.map_err(|error| result::error(error, &server.settings))
 }
 
-/// Returns the origin of the results of a tool that serves all servers.
+/// Returns the origin of the results of a tool that serves all servers. A call may name a tool only, so a server counts as trusted only if
+/// no tool of an untrusted one has a name of the same beginning: `mcp__a__b__c` may be a tool of `a` or of `a__b`.
 pub(super) fn source_of(all: &All) -> Source {
-    let trusted = all.servers.iter().filter(|server| server.settings.trusted).map(|server| server.settings.name.clone());
-    Source::Servers { trusted: trusted.collect(), all: all.servers.iter().all(|server| server.settings.trusted) }
+    let (trusted, others): (Vec<_>, Vec<_>) = all.servers.iter().map(|server| &server.settings).partition(|settings| settings.trusted);
+    let is_all = others.is_empty();
+    let others: Vec<String> = others.into_iter().map(|settings| beginning(&settings.name)).collect();
+    let is_clear = |name: &str| {
+        let own = beginning(name);
+        !others.iter().any(|other| other.starts_with(&own) || own.starts_with(other))
+    };
+    let trusted = trusted.into_iter().map(|settings| settings.name.clone()).filter(|name| is_clear(name));
+    Source::Servers { trusted: trusted.collect(), all: is_all }
 }
 
 /// Returns the tools that the user has declared read-only, by their names for models.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod demand;
+mod http_failures;
 mod life;
 mod malformed;
 mod people;

@@ -193,9 +193,10 @@ impl RunRunner {
         if !asking.at(HookPoint::BeforeTool) {
             return Ok(None);
         }
-        let payload = HookPayload::Tool { tool: call.tool().to_owned(), parameters: call.parameters().clone(), result: None };
+        let payload = HookPayload::of_call(call.tool(), call.parameters(), None);
         let HookedEvent { payload, changed_by } = asking.ask(HookPoint::BeforeTool, payload).await.map_err(ToolError::Denied)?;
-        let (Some(who), HookPayload::Tool { parameters: changed, .. }) = (&changed_by, payload) else { return Ok(None) };
+        let Some(who) = &changed_by else { return Ok(None) };
+        let changed = payload.into_parameters(call.parameters().clone());
         let tool_spec = self.parts.tools.spec(call.tool())?;
         let checked = tool_spec.check(changed).map_err(|error| {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
@@ -241,12 +242,11 @@ async fn after_tool(asking: &HookCaller, call: &ValidatedCall, result: Result<To
         Err(ToolError::Exited { printed, .. } | ToolError::Stopped { printed, .. }) => (false, printed.clone()),
         Err(error) => (false, error.to_string()),
     };
-    let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
-    let payload = HookPayload::Tool { tool, parameters, result: Some(HookToolResult { ok, text }) };
+    let payload = HookPayload::of_call(call.tool(), call.parameters(), Some(HookToolResult { ok, text }));
     // The call has taken effect and did not fail for lack of permission, so the block allows another attempt.
     let HookedEvent { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
     match (changed_by, payload, result) {
-        (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Ok(output)) => Ok(ToolOutput { text, ..output }),
+        (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Ok(output)) => Ok(with_text(output, text)),
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Err(ToolError::Failed(_))) => {
             Err(ToolError::Failed(text))
         }
@@ -259,5 +259,34 @@ async fn after_tool(asking: &HookCaller, call: &ValidatedCall, result: Result<To
             Err(ToolError::Stopped { reason, timed_out, .. }),
         ) => Err(ToolError::Stopped { reason, printed, timed_out }),
         (_, _, result) => result,
+    }
+}
+
+/// Returns a result with another text. Its value and its images could still hold what the hook has taken out of the text.
+fn with_text(output: ToolOutput, text: String) -> ToolOutput {
+    if text == output.text {
+        return output;
+    }
+    let value = serde_json::from_str(&text).unwrap_or_default();
+    ToolOutput { text, value, images: Vec::new(), ..output }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_llm::Image;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_changed_text_replaces_the_whole_result() {
+        let image = Image::from_base64("a", "R0lGODlhBQADAAAAAA==").unwrap();
+        let given =
+            || ToolOutput { text: "key".to_owned(), value: json!({"key": 1}), images: vec![image.clone()], ..ToolOutput::default() };
+        for (text, value) in [("no key", Value::Null), ("{\"no\": 1}", json!({"no": 1}))] {
+            let changed = with_text(given(), text.to_owned());
+            assert_eq!((changed.text.as_str(), changed.value, changed.images.len()), (text, value, 0));
+        }
+        assert_eq!(with_text(given(), "key".to_owned()), given());
     }
 }

@@ -18,7 +18,7 @@ async fn bash_tells_output_errors_and_exit_code() {
         ("exit 2", "[exit code 2, nothing printed]"),
         ("grep nothing a.txt", "(nothing printed: grep has found nothing)\n[exit code 1]"),
         ("cat a.txt | grep nothing", "(nothing printed: grep has found nothing)\n[exit code 1]"),
-        ("test -f missing && grep -q x missing", "[exit code 1]"),
+        ("test -f missing && grep -q x missing", "[exit code 1, nothing printed]"),
         ("kill -9 $$", "[ended by signal 9]"),
         ("wc -c < a.txt > n.txt; : > none.txt", "`n.txt` is now:\n6\n\n`none.txt` is empty now."),
         ("echo far > /dev/null", "(nothing printed, exit code 0)"),
@@ -187,6 +187,30 @@ async fn background_commands_end_by_call_and_with_the_run() {
     place.context.background = None;
     let text = place.text("bash", json!({"command": "sleep 1000", "background": true})).await;
     assert!(text.starts_with("Error: commands cannot run in the background here"), "{text}");
+}
+
+/// Commands that have ended do not count, and their end can still be read.
+#[tokio::test]
+async fn only_running_commands_are_limited() {
+    let place = Place::new(&[]);
+    let processes = place.context.background.clone().unwrap();
+    let start = async |command: &str| {
+        let started = place.call("bash", json!({"command": command, "background": true})).await?;
+        Ok::<_, ToolError>(started.value["id"].as_str().unwrap().to_owned())
+    };
+    let mut first = String::new();
+    for _ in 0..16 {
+        first = start("echo a; sleep 0.2").await.unwrap();
+        processes.ended(&first).await;
+    }
+    for _ in 0..16 {
+        start("echo a; sleep 1000").await.unwrap();
+    }
+    let refused = start("echo a; sleep 1000").await.unwrap_err().to_string();
+    assert!(refused.contains("too many commands run in the background"), "{refused}");
+    let end = place.text("bash_output", json!({"id": first})).await;
+    assert!(end.contains("with exit code 0]"), "{end}");
+    processes.end_all(&place.context).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Tests of many tools, and of tools that are added later.
 
-use aime_tools::{Approval, McpAbilities, McpTool, NamePatterns, Permission, PermissionRules, Permissions, RuleLists, ToolScope};
+use aime_tools::{Approval, McpAbilities, McpTool, NamePatterns, Permission, PermissionRules, Permissions, RuleLists, Source, ToolScope};
 
 use super::*;
 
@@ -67,9 +67,36 @@ async fn a_read_only_tool_is_read_only_on_demand() {
     }
 }
 
+fn api() -> McpTransport {
+    McpTransport::Http { url: "http://127.0.0.1:1".to_owned(), bearer: None, login: None, headers: BTreeMap::new() }
+}
+
+/// A call names a tool. If its name can belong to two servers, both must be trusted.
+#[test]
+fn a_server_whose_name_begins_another_is_not_trusted_for_it() {
+    for (servers, expected) in [
+        (&[("a", true), ("b", false)][..], &["a"][..]),
+        (&[("a", true), ("a__b", false)], &[]),
+        (&[("a", false), ("a__b", true)], &[]),
+        (&[("a", true), ("a_", false)], &[]),
+        (&[("my_server", true), ("my.server", false)], &[]),
+        (&[("a", true), ("ab", false)], &["a"]),
+        (&[("a", true), ("a__b", true), ("c", false)], &["a", "a__b"]),
+    ] {
+        let of = |(name, trusted): &(&str, bool)| McpServerSettings { trusted: *trusted, ..McpServerSettings::new(*name, api()) };
+        let settings = McpSettings { listed_tools: 0, ..McpSettings::new(servers.iter().map(of).collect()) };
+        let tool = McpTool { name: "t".to_owned(), description: String::new(), parameters: json!({}) };
+        let offer = McpAbilities { tools: vec![tool], ..McpAbilities::default() };
+        let known = servers.iter().map(|(name, _)| ((*name).to_owned(), offer.clone())).collect();
+        let place = McpPlace { working_folder: "/".into(), environment: Arc::new(environment()) };
+        let tools: ToolRegistry = McpServers::new(settings, &place, known).tools().into_iter().collect();
+        let trusted = expected.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(tools.spec("mcp_call_tool").unwrap().source, Source::Servers { trusted, all: false }, "{servers:?}");
+    }
+}
+
 #[test]
 fn a_tool_for_all_servers_reaches_as_far_as_any_of_them() {
-    let api = || McpTransport::Http { url: "http://127.0.0.1:1".to_owned(), bearer: None, login: None, headers: BTreeMap::new() };
     for (transports, expected) in
         [([api(), stdio(&[])], ToolScope::Processes), ([stdio(&[]), api()], ToolScope::Processes), ([api(), api()], ToolScope::Network)]
     {

@@ -33,6 +33,33 @@ async fn a_server_that_is_known_starts_when_it_is_called() {
     assert_eq!(tools.call_with_consent("mcp__odd__echo", object(json!({"text": "x"})), &world.context).await.unwrap().text, "x");
 }
 
+/// A server that offered nothing may have more by now.
+#[tokio::test]
+async fn an_empty_offer_is_asked_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for (resources, is_asked) in [(false, true), (true, false)] {
+        let known = aime_tools::McpAbilities { resources, ..Default::default() };
+        let servers = servers(folder.path(), stdio(&[]), BTreeMap::from([("odd".to_owned(), known)]));
+        assert!(servers.learn(&CancellationToken::new()).await.is_empty());
+        assert_eq!(servers.tool_name("odd", "echo").is_some(), is_asked);
+        servers.end().await;
+    }
+}
+
+/// The error names the other tools as a model calls them.
+#[tokio::test]
+async fn a_lost_tool_names_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = aime_tools::McpTool { name: "gone".to_owned(), description: String::new(), parameters: json!({}) };
+    let known = aime_tools::McpAbilities { tools: vec![tool], ..Default::default() };
+    let servers = servers(folder.path(), stdio(&[]), BTreeMap::from([("odd".to_owned(), known)]));
+    let tools: ToolRegistry = servers.tools().into_iter().collect();
+    let context = ToolContext::new(ConfinedFolder::open(folder.path()).unwrap(), environment());
+    let fault = tools.call_with_consent("mcp__odd__gone", Map::new(), &context).await.unwrap_err().to_string();
+    let expected = "the MCP server `odd` no longer has the tool \"gone\"; it has: mcp__odd__echo, mcp__odd__sum, ";
+    assert!(fault.starts_with(expected), "{fault}");
+}
+
 #[tokio::test]
 async fn what_is_known_is_checked_like_what_is_told() {
     let mut offer = aime_tools::McpAbilities::default();

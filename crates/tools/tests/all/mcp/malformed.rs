@@ -196,6 +196,29 @@ async fn the_structure_outlives_an_unknown_part() {
     }
 }
 
+/// Many servers show a summary as text, and the data as structure.
+#[tokio::test]
+async fn the_structure_is_shown_unless_a_text_is_it() {
+    let texts = |texts: &[&str]| json!(texts.iter().map(|text| json!({"type": "text", "text": text})).collect::<Vec<_>>());
+    let table = [
+        (&["two issues"][..], json!({"issues": [1, 2]}), "two issues\n{\n  \"issues\": [\n    1,\n    2\n  ]\n}"),
+        (&["{\"b\": 2, \"a\": [1]}"], json!({"a": [1], "b": 2}), "{\"b\": 2, \"a\": [1]}"),
+        (&["here it is", "{\"a\":1}"], json!({"a": 1}), "here it is\n{\"a\":1}"),
+        (&["5"], json!({"result": 5}), "5"),
+        (&["five"], json!({"result": "five"}), "five"),
+        (&["[1, 2]"], json!({"result": [1, 2]}), "[1, 2]"),
+        (&["1", "two"], json!({"result": [1, "two"]}), "1\ntwo"),
+        (&["1"], json!({"result": 2}), "1\n{\n  \"result\": 2\n}"),
+        (&[" "], json!({"a": 1}), "{\n  \"a\": 1\n}"),
+    ];
+    for (given, structure, shown) in table {
+        let output = called(json!({"content": texts(given), "structuredContent": structure})).await.unwrap();
+        assert_eq!((output.text.as_str(), &output.value), (shown, &structure), "{given:?}");
+    }
+    let fault = called(json!({"content": texts(&["it failed"]), "structuredContent": {"code": 7}, "isError": true})).await.unwrap_err();
+    assert_eq!(fault.to_string(), "it failed\n{\n  \"code\": 7\n}");
+}
+
 #[tokio::test]
 async fn an_answer_that_is_no_result_is_refused() {
     for result in [json!({}), json!({"odd": 1}), json!([]), json!({"resultType": "later", "content": []})] {
