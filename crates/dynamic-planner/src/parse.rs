@@ -4,6 +4,8 @@
 //! each repair as text. Input that cannot be understood is a fault with its place, and all faults are reported at once.
 
 mod coerce;
+mod criterion;
+mod edge;
 mod ids;
 mod patch;
 mod strategic;
@@ -15,17 +17,18 @@ use std::sync::Arc;
 
 use aime_llm::read_json;
 use aime_messages::{Describe, Message, message};
-use aime_progress_management::{Edge, EdgeType, PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use self::{
     coerce::{Members, Notes, snake, text},
+    edge::read_edges,
     ids::Names,
     task::{CHILDREN, Draft, kind_of, read_list},
 };
 use crate::PlanFault;
 
-pub(crate) use coerce::criterion;
+pub(crate) use criterion::criterion;
 pub use patch::{ParsedPatch, parse_patch, patch_from_value};
 
 /// Maximum number of tasks parsed from one plan of a model: a safety limit, not a rule for good plans.
@@ -40,7 +43,7 @@ pub struct ParsedPlan {
     pub repairs: Vec<Message>,
     /// Place of each task in the document: `tasks[2]`, `steps[0]`, `tasks[0].actions[1]`.
     pub places: Vec<String>,
-    /// Omitted values that a task does not need. They are reported to a person, but a model is not asked again.
+    /// Omitted values that a task or edge does not need. They are reported to a person, but a model is not asked again.
     pub(crate) unread: Vec<PlanFault>,
 }
 
@@ -129,10 +132,11 @@ pub(crate) fn read_plan(value: &Value, most: Option<usize>) -> (ParsedPlan, Vec<
         faults.push(PlanFault::new("tasks", message!("plan-no-tasks")).hint(message!("plan-one-task")));
     }
     let places = drafts.iter().map(|draft| draft.place.clone()).collect();
-    let unread = drafts.iter().filter_map(|draft| Some(unread_effort(&draft.place, draft.unread_effort.as_ref()?))).collect();
-    let names = assemble(drafts, &mut plan, &mut notes);
+    let mut unread: Vec<PlanFault> =
+        drafts.iter().filter_map(|draft| Some(unread_effort(&draft.place, draft.unread_effort.as_ref()?))).collect();
+    let names = assemble(drafts, &mut plan, &mut notes, &mut faults);
     if let Some(edges) = edges {
-        plan.edges = read_edges(edges, &names, &mut notes, &mut faults);
+        plan.edges = read_edges(edges, &names, &mut notes, &mut unread, &mut faults);
     }
     (ParsedPlan { plan, repairs: notes.list, places, unread }, faults)
 }
@@ -193,7 +197,7 @@ fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faul
 }
 
 /// Assigns ids, resolves mentions, and infers kinds.
-fn assemble(mut drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
+fn assemble(mut drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Names {
     let mut names = Names::default();
     for draft in &drafts {
         names.reserve(draft.id.as_deref().unwrap_or_default());
@@ -205,7 +209,7 @@ fn assemble(mut drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names
     leave_orders(&drafts, &ids, &names, &mut parents, notes);
     for ((draft, id), parent) in drafts.into_iter().zip(&ids).zip(&parents) {
         let is_parent = parents.iter().flatten().any(|parent| parent == id);
-        let mut spec = spec_of(draft, id.clone(), is_parent, &names, notes);
+        let mut spec = spec_of(draft, id.clone(), is_parent, &names, notes, faults);
         spec.parent = parent.clone();
         let relation = |other: &TaskId| {
             let parent_of = |child: &TaskId| ids.iter().zip(&parents).find(|(id, _)| *id == child).and_then(|(_, parent)| parent.clone());
@@ -277,7 +281,7 @@ fn leave_orders(drafts: &[Draft], ids: &[TaskId], names: &Names, parents: &mut [
     }
 }
 
-fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut Notes) -> TaskSpec {
+fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> TaskSpec {
     let mut spec = TaskSpec::actor(id, draft.description);
     spec.name = draft.name;
     spec.completion_criteria = draft.criteria;
@@ -291,11 +295,11 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
     spec.effort = draft.effort;
     spec.effort_seconds = draft.effort_seconds;
     let mut dependencies: Vec<TaskId> = Vec::new();
-    for mention in &draft.dependencies {
-        if let Some(other) = names.resolve(mention, notes)
-            && !dependencies.contains(&other)
-        {
-            dependencies.push(other);
+    for (at, mention) in draft.dependencies.iter().enumerate() {
+        match names.resolve(mention, notes) {
+            Some(other) if dependencies.contains(&other) => {}
+            Some(other) => dependencies.push(other),
+            None => faults.push(names.unknown(mention, format!("{}.dependencies[{at}]", draft.place))),
         }
     }
     spec.dependencies = dependencies;
@@ -334,54 +338,4 @@ fn kind(written: Option<TaskKind>, has_tool: bool, is_parent: bool, spec: &TaskS
         None if has_tool => TaskKind::Tool,
         None => TaskKind::Actor,
     }
-}
-
-fn read_edges(value: &Value, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Vec<Edge> {
-    let Value::Array(items) = value else {
-        faults.push(PlanFault::new("edges", message!("plan-list", kind = kind_of(value))));
-        return Vec::new();
-    };
-    let read = |(at, item): (usize, &Value)| match item {
-        Value::Object(object) => read_edge(&mut Members::of(object), &format!("edges[{at}]"), names, notes, faults),
-        other => {
-            faults.push(PlanFault::new(format!("edges[{at}]"), message!("plan-object", kind = kind_of(other))));
-            None
-        }
-    };
-    items.iter().enumerate().filter_map(read).collect()
-}
-
-/// Parses one edge.
-fn read_edge(members: &mut Members<'_>, place: &str, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Option<Edge> {
-    let mut end = |name: &str, other: &[&str], notes: &mut Notes| {
-        let id = members.take(name, other, notes).and_then(text).and_then(|mention| names.resolve(&mention, notes));
-        if id.is_none() {
-            faults.push(
-                PlanFault::new(format!("{place}.{name}"), message!("plan-edge"))
-                    .hint(message!("plan-edge-form", json = "{\"from\", \"to\", \"type\"}")),
-            );
-        }
-        id
-    };
-    let from = end("from", &["source", "from_id"], notes);
-    let to = end("to", &["target", "to_id"], notes);
-    let mut condition = members.take("condition", &["when", "if"], notes).and_then(text).filter(|text| !text.is_empty());
-    if let Some(condition) = &mut condition {
-        names.rename_in_text(condition);
-    }
-    let written = members.take("type", &["kind", "edge_type"], notes).and_then(text).unwrap_or_default();
-    let kind = match snake(&written).as_str() {
-        "" if condition.is_some() => EdgeType::Conditional,
-        "" | "dependency" | "depends" | "sequential" => EdgeType::Dependency,
-        "conditional" | "condition" => EdgeType::Conditional,
-        "rollback" | "compensation" => EdgeType::Rollback,
-        _ => {
-            faults.push(
-                PlanFault::new(format!("{place}.type"), message!("plan-edge-kind", kind = format!("{written:?}")))
-                    .hint(message!("plan-there-are", names = "dependency, conditional, rollback")),
-            );
-            return None;
-        }
-    };
-    Some(Edge { from: from?, to: to?, kind, condition })
 }

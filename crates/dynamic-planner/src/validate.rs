@@ -2,6 +2,7 @@
 //! the mode, and custom rules. All faults are reported at once, except that custom rules are applied only to plans
 //! without other faults.
 
+mod denied;
 mod mode;
 mod patch;
 #[cfg(test)]
@@ -168,7 +169,7 @@ impl PlanChecker<'_> {
         Err(in_document_order(faults))
     }
 
-    /// Checks tool, parameters, profile, model and bundles of one task.
+    /// Checks tool, parameters, profile, model, bundles and denied tools of one task.
     pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<Message>, faults: &mut Vec<PlanFault>) {
         self.check_tool(task, place, repairs, faults);
         let of = (&task.id, format!("{place}.profile"));
@@ -177,6 +178,8 @@ impl PlanChecker<'_> {
         let of = (&task.id, format!("{place}.bundles"));
         self.check_bundles(&mut task.bundles, of, repairs, faults);
         self.check_capabilities(task, &format!("{place}.bundles"), faults);
+        let of = (&task.id, format!("{place}.denied_tools"));
+        self.check_denied(&mut task.denied_tools, of, repairs, faults);
     }
 
     /// Checks the bundles of a task. Unknown bundles in a model's plan are left out.

@@ -69,6 +69,15 @@ plan-no-successor = the task that replaces them is missing
 plan-nested = a new task contains tasks
 plan-nested-hint = add each of them by a change of its own, with `parent`
 plan-nothing-to-do = the task `{$task}` has no description
+plan-criterion-member = a criterion has no member `{$key}`
+plan-criterion-empty = the criterion names no command, no file and no text
+plan-one-criterion = there is more than one criterion
+plan-edge-member = an edge has no such member
+plan-rollback-condition = a rollback has no condition: it runs if its source has failed for good
+plan-rollback-condition-hint = leave the condition out, or write an edge of type conditional from {$from} to {$to}
+plan-call-of-actor = the task `{$task}` is done by an actor, so a tool and parameters have no effect
+plan-call-of-group = the task `{$task}` is a group, so a tool and parameters have no effect
+plan-call-hint = replace it by a task of kind tool
 plan-nothing-changed = the change changes nothing
 
 # Tools, profiles, and what a mode allows.
@@ -139,6 +148,9 @@ rule-parent-cycle = groups contain one another: {$path}
 rule-empty-group = the group has no tasks; name it as parent of some, or give it kind "actor" and a description
 rule-no-description = the description is missing: a task without a tool needs one that says what is to be done
 rule-no-condition = the condition is missing: a conditional edge needs one, for example {"@{"}steps.ID.result.count{"}"} > 0
+rule-constant-condition = the condition `{$condition}` reads no step, so it always has the same answer; write for example {"@{"}steps.{$step}.status{"}"} == failed
+rule-status-value = `{$reference}` is compared with {$value}; a step that has ended is completed, failed, skipped or rolled_back
+rule-status-alone = `{$reference}` alone always holds; compare it, for example {$reference} == completed
 rule-reference = `{$text}` is not a reference: write {"@{"}steps.ID.result{"}"}, {"@{"}steps.ID.result.field[0]{"}"} or {"@{"}steps.ID.status{"}"}, or {"@@{"} for a literal {"@{"}
 rule-reference-to-group = `{$reference}`: {$group} is a group and has no result; refer to one of its tasks
 rule-merge = a merge needs at least two tasks
@@ -199,6 +211,10 @@ repair-keys = `{$place}` was an object; its keys were read as ids
 repair-lines = `{$place}` was a text; each line was read as a task
 repair-text = a task that was only a text was read as its description
 repair-children = tasks inside `{$key}` of a task were read as tasks with a parent
+repair-criterion-member = {$place}: the unknown member `{$key}` of the criterion was left out
+repair-edge-conditional = {$place}: a dependency with a condition was read as a conditional edge
+repair-edge-condition = {$place}: the condition `{$condition}` was left out, because the type of the edge says it
+repair-denied-bundle = the tool bundle {$name} in `denied_tools` of `{$task}` was read as its tools: {$tools}
 repair-null = `{$place}` was null and was left out
 repair-inner = the task was taken out of `{$key}`
 repair-numbers = ids that were numbers were read as text

@@ -69,6 +69,15 @@ plan-no-successor = 缺少代替它们的任务
 plan-nested = 新任务里含有任务
 plan-nested-hint = 请用单独的修改逐个添加，并写 `parent`
 plan-nothing-to-do = 任务 `{$task}` 没有说明要做什么
+plan-criterion-member = 标准没有成员 `{$key}`
+plan-criterion-empty = 标准没有写命令、文件或文字
+plan-one-criterion = 标准不止一条
+plan-edge-member = 边没有这个成员
+plan-rollback-condition = 回滚边没有条件：起点最终失败时才运行
+plan-rollback-condition-hint = 请去掉条件，或写一条从 {$from} 到 {$to} 的 conditional 边
+plan-call-of-actor = 任务 `{$task}` 由执行者完成，工具和参数不起作用
+plan-call-of-group = 任务 `{$task}` 是分组，工具和参数不起作用
+plan-call-hint = 请用一个 kind 为 tool 的任务替换它
 plan-nothing-changed = 没有改动任何内容
 
 # 工具、角色，以及各方式允许的范围。
@@ -139,6 +148,9 @@ rule-parent-cycle = 分组互相包含：{$path}
 rule-empty-group = 分组里没有任务；请把它写作一些任务的 parent，或把 kind 设为 "actor" 并写 description
 rule-no-description = 缺少 description：没有工具的任务要用它说明要做什么
 rule-no-condition = 缺少条件：条件边需要条件，例如 {"@{"}steps.ID.result.count{"}"} > 0
+rule-constant-condition = 条件 `{$condition}` 没有读取任何步骤，结果永远相同；请写成例如 {"@{"}steps.{$step}.status{"}"} == failed
+rule-status-value = `{$reference}` 与 {$value} 比较；已结束的步骤的状态为 completed、failed、skipped 或 rolled_back
+rule-status-alone = 单独的 `{$reference}` 永远成立；请与状态比较，例如 {$reference} == completed
 rule-reference = `{$text}` 不是引用：请写 {"@{"}steps.ID.result{"}"}、{"@{"}steps.ID.result.field[0]{"}"} 或 {"@{"}steps.ID.status{"}"}；要写字面的 {"@{"} 请用 {"@@{"}
 rule-reference-to-group = `{$reference}`：{$group} 是分组，没有结果；请引用其中的任务
 rule-merge = 合并至少需要两个任务
@@ -199,6 +211,10 @@ repair-keys = `{$place}` 是对象；其键已读作 id
 repair-lines = `{$place}` 是文本；每行已读作一个任务
 repair-text = 任务只是一段文本，已读作描述
 repair-children = 任务的 `{$key}` 里的任务已读作有上级的任务
+repair-criterion-member = {$place}：标准的成员 `{$key}` 未知，已略去
+repair-edge-conditional = {$place}：带条件的依赖边已读作条件边
+repair-edge-condition = {$place}：条件 `{$condition}` 已略去，边的类型已表示这一点
+repair-denied-bundle = `{$task}` 的 `denied_tools` 中的工具组 {$name} 已读作其工具：{$tools}
 repair-null = `{$place}` 是 null，已略去
 repair-inner = 已取出 `{$key}` 里的任务
 repair-numbers = 数字的 id 已读作文本

@@ -9,7 +9,8 @@
 //!
 //! Tasks that depended on a replaced task depend on its replacement, or on all of them if several tasks replace it.
 //! Tasks that depended on a removed task inherit its dependencies. References are rewritten if there is a single
-//! replacement.
+//! replacement. Replacements inherit the conditional and rollback edges of the task that they replace, unless it had
+//! settled before.
 //!
 //! A success criterion that was checked and failed stays, unless the patch amends it with evidence. Criteria of a
 //! person and of the project stay too: those of a task that is taken out of the plan become success criteria of the
@@ -104,6 +105,8 @@ struct Patching {
     edge_places: Vec<(String, Edge)>,
     /// Successors of each task that was taken out; none for a removed task.
     successors: IndexMap<TaskId, Vec<TaskId>>,
+    /// Tasks that had settled before this patch replaced them.
+    settled_before: HashSet<TaskId>,
     unblocked: Vec<(String, TaskId)>,
 }
 
@@ -118,6 +121,7 @@ impl Patching {
             places: IndexMap::new(),
             edge_places: Vec::new(),
             successors: IndexMap::new(),
+            settled_before: HashSet::new(),
             unblocked: Vec::new(),
         }
     }
@@ -223,7 +227,11 @@ impl Patching {
                 self.untouchable(place, id, status, HINT_COMPLETED);
                 return false;
             }
-            TaskStatus::Skipped | TaskStatus::RolledBack => {}
+            TaskStatus::Skipped | TaskStatus::RolledBack => {
+                if !self.is_gone(id) {
+                    self.settled_before.insert(id.clone());
+                }
+            }
             _ => {
                 if !self.retire(place, id, &message!("task-replaced", tasks = format!("{:?}", successor.as_str())), false) {
                     return false;
@@ -398,21 +406,23 @@ impl PlanChange {
 }
 
 impl TaskChange {
-    /// Overwrites the members of a task that this change sets.
+    /// Overwrites the members of a task that this change sets. Only a tool task has a tool and parameters.
     pub fn apply_to(&self, spec: &mut TaskSpec) {
         set(&mut spec.name, self.name.as_ref());
         set(&mut spec.description, self.description.as_ref());
         if let Some(new) = &self.completion_criteria {
             spec.completion_criteria = criteria::replace(&spec.completion_criteria, new);
         }
-        set(&mut spec.parameters, self.parameters.as_ref());
         set(&mut spec.bundles, self.bundles.as_ref());
         set(&mut spec.denied_tools, self.denied_tools.as_ref());
         set(&mut spec.skills, self.skills.as_ref());
         set(&mut spec.exclusive, self.exclusive.as_ref());
         set(&mut spec.dependencies, self.dependencies.as_ref());
-        if self.tool.is_some() {
-            spec.tool.clone_from(&self.tool);
+        if spec.kind == TaskKind::Tool {
+            set(&mut spec.parameters, self.parameters.as_ref());
+            if self.tool.is_some() {
+                spec.tool.clone_from(&self.tool);
+            }
         }
         if self.profile.is_some() {
             spec.profile.clone_from(&self.profile);

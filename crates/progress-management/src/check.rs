@@ -13,7 +13,7 @@ use crate::{
     Condition, Edge, EdgeType, Faults, PLAN_SCHEMA, Plan, Problem, ProgressState, ReferenceError, TaskGraph, TaskId, TaskKind, TaskSpec,
     TaskStatus,
     fault::{Found, nearest},
-    reference::{Piece, scan},
+    reference::{Piece, ReferencePart, scan},
 };
 
 /// Place of a task in the checked document. It becomes a text only if a fault is found there.
@@ -223,14 +223,32 @@ impl Rules<'_> {
         match edge.condition.as_deref().map(Condition::parse) {
             None => found.add(place, Problem::MissingCondition),
             Some(Err(error)) => found.add(place, error),
-            Some(Ok(condition)) => {
-                for reference in condition.references() {
-                    if reference.task == edge.to {
-                        found.add(place.as_str(), Problem::SelfDependency);
-                    }
-                    self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place.as_str(), problem));
-                }
+            Some(Ok(condition)) => self.check_condition(&place, edge, &condition, found),
+        }
+    }
+
+    fn check_condition(&self, place: &str, edge: &Edge, condition: &Condition, found: &mut Found) {
+        let references = condition.references();
+        if references.is_empty() && !condition.is_always_true() {
+            found.add(place, Problem::ConstantCondition { condition: condition.to_string(), from: edge.from.clone() });
+        }
+        for reference in references {
+            if reference.task == edge.to {
+                found.add(place, Problem::SelfDependency);
             }
+            self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place, problem));
+            if reference.task != edge.from && self.is_inside(&reference.task, &edge.to) {
+                let path = vec![reference.task.clone(), edge.to.clone(), reference.task.clone()];
+                found.add(place, Problem::Cycle { path });
+            }
+            let is_group = self.known.get(&reference.task).is_some_and(|spec| spec.kind == TaskKind::Group);
+            if is_group && reference.part != ReferencePart::Status {
+                let problem = Problem::ReferenceToGroup { reference: reference.to_string(), id: reference.task.clone() };
+                found.add(place, problem);
+            }
+        }
+        for (reference, value) in condition.misused_statuses() {
+            found.add(place, Problem::MisusedStatus { reference: reference.to_string(), value });
         }
     }
 

@@ -6,13 +6,16 @@
 //! ```
 //! Operators: `== != < <= > >= contains`, `and or not` (also `&& || !`), parentheses. Literals: numbers, quoted text,
 //! `true false null`, and bare words, which are text. A path that does not exist is `null`, so a condition always has an answer.
+//!
+//! A status compares without regard to case, and `success` and `failure` are read as `completed` and `failed`. A step that was
+//! rolled back had failed, so its status equals `failed`, too.
 
 use std::{cmp::Ordering, fmt};
 
 use serde_json::{Number, Value};
 
 use crate::{
-    ProgressState, TaskId,
+    ProgressState, TaskId, TaskStatus,
     reference::{Reference, ReferencePart, plain_text},
 };
 
@@ -40,6 +43,8 @@ enum Expression {
     Or(Vec<Expression>),
     And(Vec<Expression>),
     Not(Box<Expression>),
+    /// A step has this status.
+    Status(Reference, TaskStatus),
     Compare(Operand, Operator, Operand),
     Truth(Operand),
 }
@@ -87,6 +92,21 @@ impl Condition {
         self.references().into_iter().any(|reference| reference.task == *task && reference.part == ReferencePart::Status)
     }
 
+    /// Returns true for the literal `true`, which makes a conditional edge a plain dependency.
+    #[must_use]
+    pub(crate) fn is_always_true(&self) -> bool {
+        self.root == Expression::Truth(Operand::Literal(Value::Bool(true)))
+    }
+
+    /// Returns each reference to a status that is used as a truth, or compared with a value that no ended step has as its status.
+    /// The second is that value.
+    #[must_use]
+    pub(crate) fn misused_statuses(&self) -> Vec<(&Reference, Option<String>)> {
+        let mut found = Vec::new();
+        self.root.misused_statuses(&mut found);
+        found
+    }
+
     /// Evaluates the condition now. A value that does not exist is `null`.
     #[must_use]
     pub fn holds(&self, state: &ProgressState) -> bool {
@@ -110,8 +130,26 @@ impl Expression {
         match self {
             Self::Or(parts) | Self::And(parts) => parts.iter().for_each(|part| part.references(found)),
             Self::Not(part) => part.references(found),
+            Self::Status(reference, _) => found.push(reference),
             Self::Compare(left, _, right) => [left, right].into_iter().for_each(operand),
             Self::Truth(value) => operand(value),
+        }
+    }
+
+    fn misused_statuses<'a>(&'a self, found: &mut Vec<(&'a Reference, Option<String>)>) {
+        match self {
+            Self::Or(parts) | Self::And(parts) => parts.iter().for_each(|part| part.misused_statuses(found)),
+            Self::Not(part) => part.misused_statuses(found),
+            Self::Compare(_, Operator::Contains, _) => {}
+            Self::Compare(Operand::Reference(reference), _, Operand::Literal(value))
+            | Self::Compare(Operand::Literal(value), _, Operand::Reference(reference))
+                if reference.part == ReferencePart::Status =>
+            {
+                found.push((reference, Some(plain_text(value))));
+            }
+            Self::Truth(Operand::Reference(reference)) if reference.part == ReferencePart::Status => found.push((reference, None)),
+            Self::Status(reference, status) if !ENDS.contains(status) => found.push((reference, Some(status.word().to_owned()))),
+            Self::Status(..) | Self::Compare(..) | Self::Truth(_) => {}
         }
     }
 
@@ -120,6 +158,10 @@ impl Expression {
             Self::Or(parts) => parts.iter().any(|part| part.holds(state)),
             Self::And(parts) => parts.iter().all(|part| part.holds(state)),
             Self::Not(part) => !part.holds(state),
+            Self::Status(reference, wanted) => {
+                let status = state.tasks.get(&reference.task).map(|task| task.status);
+                status == Some(*wanted) || (*wanted == TaskStatus::Failed && status == Some(TaskStatus::RolledBack))
+            }
             Self::Compare(left, Operator::Contains, right) => contains(left, &right.value(state), state),
             Self::Compare(left, operator, right) => compare(&left.value(state), *operator, &right.value(state)),
             Self::Truth(operand) => match operand.value(state) {
@@ -140,6 +182,38 @@ impl Operand {
             Self::Literal(value) => value.clone(),
             Self::Reference(reference) => reference.value(state).unwrap_or(Value::Null),
         }
+    }
+}
+
+/// The statuses of a step that has ended. Conditions are evaluated only then.
+const ENDS: [TaskStatus; 4] = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped, TaskStatus::RolledBack];
+
+/// Returns the status that a word means.
+fn status_of(word: &str) -> Option<TaskStatus> {
+    let word = word.trim().to_lowercase().replace([' ', '-'], "_");
+    match word.as_str() {
+        "success" | "successful" | "succeeded" | "done" | "complete" => Some(TaskStatus::Completed),
+        "failure" | "error" | "fail" => Some(TaskStatus::Failed),
+        "rolledback" => Some(TaskStatus::RolledBack),
+        word => TaskStatus::ALL.into_iter().find(|status| status.word() == word),
+    }
+}
+
+/// Returns a comparison. Equality of a status and a word for a status compares statuses.
+fn comparison(left: Operand, operator: Operator, right: Operand) -> Expression {
+    let status = match (&left, operator, &right) {
+        (Operand::Reference(reference), Operator::Equal | Operator::NotEqual, Operand::Literal(Value::String(word)))
+        | (Operand::Literal(Value::String(word)), Operator::Equal | Operator::NotEqual, Operand::Reference(reference))
+            if reference.part == ReferencePart::Status =>
+        {
+            status_of(word).map(|status| Expression::Status(reference.clone(), status))
+        }
+        _ => None,
+    };
+    match status {
+        Some(status) if operator == Operator::NotEqual => Expression::Not(Box::new(status)),
+        Some(status) => status,
+        None => Expression::Compare(left, operator, right),
     }
 }
 

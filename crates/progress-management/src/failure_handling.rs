@@ -148,7 +148,7 @@ fn again_in_other_words(id: &TaskId, first: &TaskId) -> Message {
 /// Returns true if another tool, profile or model, or other tools of the actor, do the work of the second task.
 fn means_differ(failed: &TaskSpec, new: &TaskSpec) -> bool {
     failed.kind != new.kind
-        || failed.tool != new.tool
+        || (failed.kind == TaskKind::Tool && failed.tool != new.tool)
         || failed.profile != new.profile
         || failed.model != new.model
         || failed.bundles != new.bundles
@@ -257,9 +257,10 @@ fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
         dependencies,
         effort_seconds: _,
     } = change;
+    let calls = task.kind == TaskKind::Tool;
     description.as_deref().is_some_and(|text| letters(text) != words(task))
-        || tool.as_ref().is_some_and(|tool| task.tool.as_ref() != Some(tool))
-        || parameters.as_ref().is_some_and(|parameters| *parameters != task.parameters)
+        || tool.as_ref().is_some_and(|tool| calls && task.tool.as_ref() != Some(tool))
+        || parameters.as_ref().is_some_and(|parameters| calls && *parameters != task.parameters)
         || profile.as_ref().is_some_and(|profile| task.profile.as_ref() != Some(profile))
         || model.as_ref().is_some_and(|model| task.model.as_ref() != Some(model))
         || effort.is_some_and(|effort| task.effort != Some(effort))

@@ -92,6 +92,22 @@ pub enum Problem {
     /// A condition that cannot be parsed.
     #[error("{}", self.describe())]
     BadCondition(#[from] InvalidCondition),
+    /// A condition without a reference, so it does not depend on any step.
+    #[error("{}", self.describe())]
+    ConstantCondition {
+        /// The condition.
+        condition: String,
+        /// The source of the edge.
+        from: TaskId,
+    },
+    /// A condition over a status that always or never holds.
+    #[error("{}", self.describe())]
+    MisusedStatus {
+        /// The reference to the status.
+        reference: String,
+        /// The value that no ended step has as its status; absent if the condition compares the status with nothing.
+        value: Option<String>,
+    },
     /// A reference that cannot be parsed.
     #[error("{}", self.describe())]
     BadReference(#[from] ReferenceError),
@@ -199,6 +215,9 @@ impl Describe for Problem {
             Self::MissingDescription => message!("rule-no-description"),
             Self::MissingCondition => message!("rule-no-condition"),
             Self::BadCondition(error) => Message::text(error),
+            Self::ConstantCondition { condition, from } => message!("rule-constant-condition", condition, step = from),
+            Self::MisusedStatus { reference, value: Some(value) } => message!("rule-status-value", reference, value = format!("{value:?}")),
+            Self::MisusedStatus { reference, value: None } => message!("rule-status-alone", reference),
             Self::BadReference(error) => error.describe(),
             Self::ReferenceToGroup { reference, id } => message!("rule-reference-to-group", reference, group = quoted(id)),
             Self::Untouchable { id, status, hint } => message!("rule-untouchable", task = quoted(id), status, hint),

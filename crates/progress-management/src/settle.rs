@@ -250,6 +250,14 @@ impl<'a> View<'a> {
         if let Some(verdict) = self.rollback_verdict(node) {
             return verdict;
         }
+        // A condition has its final answer only when every step that it reads has ended.
+        if node
+            .requires
+            .iter()
+            .any(|required| required.need == DependencyKind::End && self.state_of(required.from) == DependencyState::Open)
+        {
+            return Readiness::Wait;
+        }
         let (mut open, mut met) = (false, false);
         let (mut blocked, mut void) = (Vec::new(), None);
         for required in &node.requires {

@@ -72,10 +72,11 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// All faults. Every value that was not parsed has one.
+    /// All faults; at least one.
     pub(super) fn close<T>(self, read: Option<T>) -> Result<T, Vec<PlanFault>> {
         match read {
             Some(read) if self.faults.is_empty() => Ok(read),
+            None if self.faults.is_empty() => Err(vec![PlanFault::new("parameters", "cannot be read")]),
             _ => Err(self.faults),
         }
     }

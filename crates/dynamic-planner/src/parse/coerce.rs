@@ -2,10 +2,8 @@
 
 use aime_llm::read_json;
 use aime_messages::{Message, message};
-use aime_progress_management::{Criterion, ReasoningEffort};
+use aime_progress_management::ReasoningEffort;
 use serde_json::{Map, Value};
-
-use crate::PlanFault;
 
 /// Repairs made while parsing, each once.
 #[derive(Debug, Default)]
@@ -123,7 +121,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 
 /// Returns true for words that mean *nothing here*.
 pub(super) fn is_nothing(text: &str) -> bool {
-    matches!(text.trim().to_lowercase().as_str(), "" | "none" | "null" | "nil" | "n/a" | "na" | "-" | "[]" | "无")
+    matches!(text.trim().to_lowercase().as_str(), "" | "none" | "null" | "nil" | "n/a" | "na" | "-" | "—" | "[]" | "无" | "没有")
 }
 
 /// Returns the texts of a list, of a lone text, or of objects that contain a text.
@@ -137,54 +135,6 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
         other => text(other).filter(|text| !is_nothing(text)).into_iter().collect(),
     }
 }
-
-/// Parses a list of criteria: texts, commands and facts about files. Ignores `owner`, because only a person decides on
-/// it.
-pub(super) fn criteria(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Vec<Criterion> {
-    let mut read = Vec::new();
-    match value {
-        Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                read.extend(criterion(item, &format!("{place}[{at}]"), faults));
-            }
-        }
-        one => read.extend(criterion(one, place, faults)),
-    }
-    read
-}
-
-/// Parses a criterion: a text, an object, or an object written as a text.
-pub(crate) fn criterion(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Option<Criterion> {
-    let object = match value {
-        Value::Object(object) => object.clone(),
-        Value::String(text) if text.trim_start().starts_with('{') => match serde_json::from_str(text) {
-            Ok(Value::Object(object)) => object,
-            _ => return Some(Criterion::text(text.trim())),
-        },
-        other => return texts(other).into_iter().next().map(Criterion::text),
-    };
-    let mut known = Map::new();
-    for (key, value) in &object {
-        let name = snake(key);
-        if CRITERION_MEMBERS.contains(&name.as_str()) && !value.is_null() && value.as_str() != Some("") {
-            let value = if name == "expect" { text(value).map_or_else(|| value.clone(), Value::from) } else { value.clone() };
-            known.insert(name, value);
-        }
-    }
-    if !known.contains_key("command") && !known.contains_key("file") {
-        return texts(value).into_iter().next().map(Criterion::text);
-    }
-    match serde_json::from_value(Value::Object(known)) {
-        Ok(criterion) => Some(criterion),
-        Err(error) => {
-            faults.push(PlanFault::new(place, error.to_string()).hint(CRITERION_HINT));
-            None
-        }
-    }
-}
-
-const CRITERION_MEMBERS: [&str; 7] = ["command", "expect", "file", "exists", "contains", "matches", "unchanged"];
-const CRITERION_HINT: &str = "a criterion is a sentence, {\"command\", \"expect\"} or {\"file\", \"contains\"}";
 
 /// Parses mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id. They include words that mean
 /// *nothing here*, because such a word may be the id of a task.

@@ -7,6 +7,7 @@ use aime_progress_management::{MAX_ID_BYTES, Plan, TaskId};
 use serde_json::Value;
 
 use super::coerce::{Notes, is_nothing};
+use crate::{PlanFault, fault::suggestion};
 
 /// Returns the valid identifier nearest to a text, or `None` if no character of it is valid.
 pub(super) fn normalise(text: &str) -> Option<TaskId> {
@@ -28,16 +29,24 @@ pub(super) fn normalise(text: &str) -> Option<TaskId> {
 pub(super) struct Names {
     ids: Vec<TaskId>,
     by_text: BTreeMap<String, TaskId>,
-    titles: BTreeMap<String, Option<TaskId>>,
-    /// Ids of tasks in the plan of a patch that are also words for *nothing here*.
-    planned_words: Vec<TaskId>,
+    titles: Titles,
+    /// Ids of the tasks in the plan of a patch.
+    planned: Vec<TaskId>,
+    /// Titles of the tasks in the plan of a patch.
+    planned_titles: Titles,
 }
+
+/// Tasks by their titles, reduced to letters and digits; `None` for a title of several tasks.
+type Titles = BTreeMap<String, Option<TaskId>>;
 
 impl Names {
     /// Returns the names of a patch that adds no task yet to this plan.
     pub(super) fn of_plan(plan: &Plan) -> Self {
-        let planned_words = plan.tasks.iter().map(|task| &task.id).filter(|id| is_nothing(id.as_str())).cloned().collect();
-        Self { planned_words, ..Self::default() }
+        let mut names = Self { planned: plan.tasks.iter().map(|task| task.id.clone()).collect(), ..Self::default() };
+        for task in &plan.tasks {
+            add_title(&mut names.planned_titles, &task.name, &task.id);
+        }
+        names
     }
 
     /// Reserves a valid id for the task that the model gave it to, so that a renamed task does not take it.
@@ -60,11 +69,11 @@ impl Names {
             }
         };
         self.push(&id);
-        self.title(title, &id);
+        add_title(&mut self.titles, title, &id);
         id
     }
 
-    /// Returns the number of known ids.
+    /// Returns the number of assigned ids.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
@@ -80,6 +89,8 @@ impl Names {
             return id.clone();
         }
         let id = match normalise(text) {
+            // Other letters were left out of the id, so it may name a task of the plan by chance.
+            Some(id) if self.planned.contains(&id) && text.chars().any(|c| c.is_alphanumeric() && !c.is_ascii()) => self.free(id.as_str()),
             Some(id) if !self.ids.contains(&id) => id,
             Some(id) => self.free(id.as_str()),
             None => self.free(&format!("task-{position}")),
@@ -92,25 +103,23 @@ impl Names {
     }
 
     /// Returns an unused id that begins with `stem`.
-    fn free(&self, stem: &str) -> TaskId {
+    pub(super) fn free(&self, stem: &str) -> TaskId {
         let stem: String = stem.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(MAX_ID_BYTES - 20).collect();
         let stem = if stem.is_empty() { "task".to_owned() } else { stem };
         let mut candidate = stem.clone();
         let mut number = 2_u64;
         loop {
             match TaskId::new(candidate) {
-                Ok(id) if !self.ids.contains(&id) => return id,
+                Ok(id) if !self.all().any(|known| *known == id) => return id,
                 _ => candidate = format!("{stem}-{number}"),
             }
             number += 1;
         }
     }
 
-    fn title(&mut self, title: &str, id: &TaskId) {
-        let key = plain(title);
-        if !key.is_empty() {
-            self.titles.entry(key).and_modify(|known| *known = None).or_insert_with(|| Some(id.clone()));
-        }
+    /// Returns the assigned ids, then those of the plan.
+    fn all(&self) -> impl Iterator<Item = &TaskId> {
+        self.ids.iter().chain(&self.planned)
     }
 
     /// Returns the task that a mention refers to: by the model's text, by id, by name, or by number.
@@ -119,33 +128,35 @@ impl Names {
             return Some(id.clone());
         }
         let normal = normalise(mention);
-        if let Some(id) = normal.and_then(|id| self.ids.iter().find(|known| **known == id)) {
+        if let Some(id) = normal.and_then(|id| self.all().find(|known| **known == id)) {
             return Some(id.clone());
         }
         let key = plain(mention);
-        let by_id = || {
-            let mut same = self.ids.iter().filter(|id| plain(id.as_str()) == key);
-            same.next().filter(|_| same.next().is_none()).cloned()
-        };
-        let by_number = || {
-            let number = ["task", "step", "subtask", "步骤", "任务"].iter().find_map(|word| key.strip_prefix(word))?;
-            self.ids.iter().find(|id| id.as_str() == number).cloned()
-        };
         if key.is_empty() {
             return None;
         }
-        by_id().or_else(|| self.titles.get(&key).cloned().flatten()).or_else(by_number)
+        let by_id = |ids: &[TaskId]| {
+            let mut same = ids.iter().filter(|id| plain(id.as_str()) == key);
+            same.next().filter(|_| same.next().is_none()).cloned()
+        };
+        let by_title = |titles: &Titles| titles.get(&key).cloned().flatten();
+        let by_number = || {
+            let number = ["task", "step", "subtask", "步骤", "任务"].iter().find_map(|word| key.strip_prefix(word))?;
+            self.all().find(|id| id.as_str() == number).cloned()
+        };
+        let new = by_id(&self.ids).or_else(|| by_title(&self.titles));
+        new.or_else(|| by_id(&self.planned)).or_else(|| by_title(&self.planned_titles)).or_else(by_number)
     }
 
     /// Returns true if a mention is a word for *nothing here*, and no task has it as its id.
     pub(super) fn means_nothing(&self, mention: &str) -> bool {
         is_nothing(mention)
             && !self.ids.iter().any(|id| id.as_str().eq_ignore_ascii_case(mention))
-            && !self.planned_words.iter().any(|id| id.as_str() == mention)
+            && !self.planned.iter().any(|id| id.as_str() == mention)
     }
 
     /// Does the same as [`Self::find`], but returns an unresolvable mention unchanged, so that the validation can name
-    /// it.
+    /// it. Returns `None` if it could be no id; [`Self::unknown`] is the fault.
     pub(super) fn resolve(&self, mention: &str, notes: &mut Notes) -> Option<TaskId> {
         let found = self.find(mention);
         if let Some(id) = &found
@@ -155,6 +166,12 @@ impl Names {
             notes.add(message!("repair-mention", mention = format!("{mention:?}"), id));
         }
         found.or_else(|| normalise(mention))
+    }
+
+    /// Returns the fault of a mention that [`Self::resolve`] cannot resolve.
+    pub(super) fn unknown(&self, mention: &str, place: String) -> PlanFault {
+        let known: Vec<&str> = self.all().map(TaskId::as_str).collect();
+        PlanFault::new(place, message!("rule-unknown", task = format!("{mention:?}"))).hint(suggestion(mention, known.iter().copied()))
     }
 
     /// Returns the ids that differ from the model's text.
@@ -181,6 +198,13 @@ impl Names {
                 }
             }
         }
+    }
+}
+
+fn add_title(titles: &mut Titles, title: &str, id: &TaskId) {
+    let key = plain(title);
+    if !key.is_empty() {
+        titles.entry(key).and_modify(|known| *known = None).or_insert_with(|| Some(id.clone()));
     }
 }
 

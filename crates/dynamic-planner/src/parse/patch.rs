@@ -5,11 +5,11 @@ use aime_progress_management::{Owner, PATCH_SCHEMA, Plan, PlanChange, PlanPatch,
 use serde_json::{Map, Value};
 
 use super::{
-    coerce::{
-        Members, Notes, criteria, criterion, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level,
-    },
+    coerce::{Members, Notes, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level},
+    criterion::{criteria, one_criterion},
+    edge::{read_edge, read_ends, unknown_members},
     ids::{Names, normalise},
-    omission_message, read_edge, read_whole, spec_of, strategic,
+    omission_message, read_whole, spec_of, strategic,
     task::{kind_of, read_object},
     unread_effort, unwrap,
 };
@@ -245,16 +245,13 @@ impl Reader<'_> {
                     }
                 };
                 let edge = read_edge(&mut inner, &self.place, self.names, self.notes, self.faults)?;
+                unknown_members(&inner, &self.place).iter().for_each(|fault| self.notes.add(omission_message(fault)));
                 Some(PlanChange::AddEdge { edge })
             }
             Op::RemoveEdge => {
                 let inner = if let Some(Value::Object(edge)) = body.get("edge") { edge } else { body };
-                let mut inner: Map<String, Value> = inner.clone();
-                OP_NAMES.iter().for_each(|key| {
-                    inner.remove(*key);
-                });
-                let edge = read_edge(&mut Members::of(&inner), &self.place, self.names, self.notes, self.faults)?;
-                Some(PlanChange::RemoveEdge { from: edge.from, to: edge.to })
+                let (from, to) = read_ends(&mut Members::of(inner), &self.place, self.names, self.notes, self.faults)?;
+                Some(PlanChange::RemoveEdge { from, to })
             }
             Op::Strategic => {
                 let value =
@@ -269,11 +266,12 @@ impl Reader<'_> {
     fn amend(&mut self, members: &mut Members<'_>) -> Option<PlanChange> {
         let task = members.take("task", &["id", "task_id"], self.notes).and_then(|value| mentions(value).into_iter().next());
         let task = task.filter(|mention| !self.names.means_nothing(mention));
-        let task = task.and_then(|mention| self.names.resolve(&mention, self.notes));
+        // Without its task the change would amend a criterion of the plan.
+        let task = task.map(|mention| self.resolve(&mention, "task"));
         let number = members.take("number", &["n"], self.notes).and_then(text).and_then(|number| number.parse().ok());
         let place = format!("{}.criterion", self.place);
         let written = members.take("criterion", &["text", "to", "new"], self.notes);
-        let criterion = written.and_then(|value| criterion(value, &place, self.faults));
+        let criterion = written.and_then(|value| one_criterion(value, &place, self.notes, self.faults));
         let evidence = members.take("evidence", &["reason", "why"], self.notes).and_then(text).unwrap_or_default();
         if number.is_none() {
             self.fault("number", message!("plan-no-criterion"));
@@ -281,8 +279,21 @@ impl Reader<'_> {
         if written.is_none() {
             self.fault("criterion", message!("plan-no-new-criterion"));
         }
+        let task = match task {
+            Some(resolved) => Some(resolved?),
+            None => None,
+        };
         // No model amends in the name of a person.
         Some(PlanChange::AmendCriterion { task, number: number?, criterion: criterion?, evidence, by: Owner::Lead })
+    }
+
+    /// Returns the task that a mention refers to. Adds a fault if it could be no id.
+    fn resolve(&mut self, mention: &str, member: &str) -> Option<TaskId> {
+        let found = self.names.resolve(mention, self.notes);
+        if found.is_none() {
+            self.faults.push(self.names.unknown(mention, format!("{}.{member}", self.place)));
+        }
+        found
     }
 
     fn fault(&mut self, member: &str, message: Message) {
@@ -293,23 +304,25 @@ impl Reader<'_> {
         let written = members
             .take("id", &["task_id", "task", "step_id", "target", "name"], self.notes)
             .and_then(|value| mentions(value).into_iter().next());
-        let id = written.and_then(|mention| self.names.resolve(&mention, self.notes));
-        if id.is_none() {
-            self.fault("id", message!("plan-edge"));
+        match written {
+            Some(mention) => self.resolve(&mention, "id"),
+            None => {
+                self.fault("id", message!("plan-edge"));
+                None
+            }
         }
-        id
     }
 
     fn ids(&mut self, members: &mut Members<'_>, name: &str, others: &[&str]) -> Vec<TaskId> {
         let written = members.take(name, others, self.notes);
-        written.map(|written| self.resolved(written)).unwrap_or_default()
+        written.map(|written| self.resolved(written, name)).unwrap_or_default()
     }
 
-    /// Returns the tasks that a value mentions.
-    fn resolved(&mut self, written: &Value) -> Vec<TaskId> {
+    /// Returns the tasks that the value of a member mentions.
+    fn resolved(&mut self, written: &Value, member: &str) -> Vec<TaskId> {
         let mut found = mentions(written);
         found.retain(|mention| !self.names.means_nothing(mention));
-        found.iter().filter_map(|mention| self.names.resolve(mention, self.notes)).collect()
+        found.iter().enumerate().filter_map(|(at, mention)| self.resolve(mention, &format!("{member}[{at}]"))).collect()
     }
 
     fn add(&mut self, body: &Map<String, Value>) -> Option<PlanChange> {
@@ -353,15 +366,16 @@ impl Reader<'_> {
         let id = match &written {
             Some(text) => self.names.give(Some(text), &draft.name, position, self.notes),
             None => {
-                let stem = normalise(&draft.name).map_or_else(|| format!("new-{position}"), |id| id.as_str().to_lowercase());
+                let stem = normalise(&draft.name).map(|id| id.as_str().to_lowercase());
+                let stem = stem.unwrap_or_else(|| self.names.free(&format!("new-{position}")).to_string());
                 self.names.give(Some(&stem), &draft.name, position, self.notes)
             }
         };
         draft.leave_out_nothing(self.names);
         let parent = draft.parent.clone();
         let is_group = draft.kind == Some(TaskKind::Group);
-        let mut spec = spec_of(draft, id, is_group, self.names, self.notes);
-        spec.parent = parent.and_then(|mention| self.names.resolve(&mention, self.notes)).filter(|parent| *parent != spec.id);
+        let mut spec = spec_of(draft, id, is_group, self.names, self.notes, self.faults);
+        spec.parent = parent.and_then(|mention| self.resolve(&mention, "task.parent")).filter(|parent| *parent != spec.id);
         if spec.kind != TaskKind::Tool && spec.description.is_empty() {
             if spec.name.is_empty() {
                 self.faults.push(PlanFault::new(&place, message!("plan-nothing-to-do", task = spec.id)));
@@ -406,8 +420,8 @@ impl Reader<'_> {
             name: if nested.is_some() { one("name", &["title"], self.notes).as_ref().and_then(text) } else { None },
             description: one("description", &["desc", "instructions", "details"], self.notes).as_ref().and_then(text),
             completion_criteria: one("completion_criteria", &["criteria", "acceptance_criteria"], self.notes)
-                .map(|value| criteria(&value, &format!("{}.change.completion_criteria", self.place), self.faults)),
-            tool: one("tool", &["tool_name"], self.notes).as_ref().and_then(text),
+                .map(|value| criteria(&value, &format!("{}.change.completion_criteria", self.place), self.notes, self.faults)),
+            tool: one("tool", &["tool_name"], self.notes).as_ref().and_then(text).filter(|tool| !is_nothing(tool)),
             profile: one("profile", &["actor", "agent"], self.notes).as_ref().and_then(text),
             model,
             effort: level.as_ref().and_then(effort),
@@ -426,7 +440,7 @@ impl Reader<'_> {
             }
         }
         if let Some(dependencies) = one("dependencies", &["depends_on", "deps", "requires"], self.notes) {
-            change.dependencies = Some(self.resolved(&dependencies));
+            change.dependencies = Some(self.resolved(&dependencies, "change.dependencies"));
         }
         if change == TaskChange::default() {
             self.fault("change", message!("plan-nothing-changed"));

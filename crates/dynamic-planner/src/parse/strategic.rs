@@ -3,7 +3,10 @@
 use aime_progress_management::{Confidence, Phase, Risk, Strategic, StrategicChange};
 use serde_json::Value;
 
-use super::coerce::{Members, Notes, criteria, text};
+use super::{
+    coerce::{Members, Notes, text},
+    criterion::criteria,
+};
 use crate::PlanFault;
 
 /// Parses the strategic part from its own member, or from members beside the tasks.
@@ -30,13 +33,12 @@ fn change(members: &mut Members<'_>, place: &str, notes: &mut Notes, faults: &mu
     let phases = |value| pairs(value, "name", "objective").into_iter().map(phase).collect();
     let risks = |value| pairs(value, "description", "mitigation").into_iter().map(risk).collect();
     let place = if place.is_empty() { "success_criteria".to_owned() } else { format!("{place}.success_criteria") };
+    let success_criteria = members.take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes);
     StrategicChange {
         approach: members.take_where("approach", &["summary", "overview"], notes, Value::is_string).and_then(text),
         phases: members.take("phases", &["stages"], notes).map(phases),
         risks: members.take("risks", &[], notes).map(risks),
-        success_criteria: members
-            .take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes)
-            .map(|value| criteria(value, &place, faults)),
+        success_criteria: success_criteria.map(|value| criteria(value, &place, notes, faults)),
         confidence: members.take("confidence", &[], notes).and_then(confidence),
     }
 }

@@ -5,7 +5,8 @@ use aime_progress_management::{Criterion, ReasoningEffort, TaskId, TaskKind};
 use serde_json::{Map, Value};
 
 use super::{
-    coerce::{Members, Notes, criteria, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level},
+    coerce::{Members, Notes, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level},
+    criterion::criteria,
     ids::Names,
 };
 use crate::PlanFault;
@@ -198,7 +199,7 @@ pub(super) fn read_object<'a>(
         if value.is_string() {
             notes.add(message!("repair-criteria"));
         }
-        draft.criteria = criteria(value, &format!("{place}.completion_criteria"), faults);
+        draft.criteria = criteria(value, &format!("{place}.completion_criteria"), notes, faults);
     }
     let waits = ["depends_on", "dependency", "deps", "dependson", "requires", "after", "needs", "prerequisites", "blocked_by"];
     if let Some(value) = members.take("dependencies", &waits, notes) {

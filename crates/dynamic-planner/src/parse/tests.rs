@@ -3,7 +3,7 @@
 mod corpus;
 mod patch;
 
-use aime_progress_management::{Plan, PlanChange, ReasoningEffort};
+use aime_progress_management::{EdgeType, Plan, PlanChange, ReasoningEffort};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

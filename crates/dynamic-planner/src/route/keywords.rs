@@ -310,22 +310,52 @@ pub(super) fn is_dense(c: char) -> bool {
         0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
 }
 
+/// Phrases that sequence steps, or make them parallel, only at the beginning of a clause. Elsewhere they are other words: `the finally
+/// block`, `最后一行`.
+const AT_CLAUSE_START: &[&str] = &["then", "finally", "最后", "之后", "同时"];
+/// Words between two clauses.
+const CONJUNCTIONS: &[&str] = &["and", "but", "or", "so", "&"];
+
 /// Returns the phrases of `list` that occur in `text`, which is in lower case. Latin phrases match whole words.
 pub(super) fn matching_keywords<'a>(text: &str, list: &[&'a str]) -> Vec<&'a str> {
-    list.iter().copied().filter(|phrase| contains(text, phrase)).collect()
+    let occurs = |phrase: &str| match phrase {
+        "步骤" => places(text, phrase).any(|(_, after)| {
+            let after = after.trim_start();
+            after.starts_with(['：', ':', '一', '二', '三', '四', '五', '六', '七', '八', '九', '十']) || starts_with_digit(after)
+        }),
+        phrase if AT_CLAUSE_START.contains(&phrase) => places(text, phrase).any(|(before, after)| starts_clause(before, after)),
+        phrase => contains(text, phrase),
+    };
+    list.iter().copied().filter(|phrase| occurs(phrase)).collect()
+}
+
+/// Returns true if a clause begins between these texts, and not with a number or a noun.
+fn starts_clause(before: &str, after: &str) -> bool {
+    let (before, after) = (before.trim_end_matches([' ', '\t']), after.trim_start());
+    let last = before.chars().next_back();
+    let is_start = last.is_none_or(|c| ",;:.!?(-*，。；：、！？（\n".contains(c))
+        || before.split_whitespace().next_back().is_some_and(|word| CONJUNCTIONS.contains(&word))
+        || before.ends_with(['并', '且']);
+    is_start && !starts_with_digit(after) && !after.starts_with(['行', '个', '一', '的'])
+}
+
+fn starts_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_numeric())
 }
 
 /// Returns true if `text` contains `phrase`, at word boundaries for a phrase in Latin script.
 pub(super) fn contains(text: &str, phrase: &str) -> bool {
-    if phrase.is_empty() {
-        return false;
-    }
-    text.match_indices(phrase).any(|(at, hit)| {
+    places(text, phrase).next().is_some()
+}
+
+/// Returns the texts before and after each occurrence of `phrase`, at word boundaries for a phrase in Latin script.
+fn places<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let found = text.match_indices(phrase).filter(move |_| !phrase.is_empty());
+    found.filter_map(move |(at, hit)| {
+        let (before, after) = (text.get(..at)?, text.get(at + hit.len()..)?);
         let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-        let before = text.get(..at).and_then(|t| t.chars().next_back());
-        let after = text.get(at + hit.len()..).and_then(|t| t.chars().next());
-        let open = word(hit.chars().next()) && word(before);
-        let close = word(hit.chars().next_back()) && word(after);
-        !open && !close
+        let open = word(hit.chars().next()) && word(before.chars().next_back());
+        let close = word(hit.chars().next_back()) && word(after.chars().next());
+        (!open && !close).then_some((before, after))
     })
 }

@@ -176,6 +176,38 @@ fn verbs_count_where_a_clause_begins() {
 }
 
 #[test]
+fn words_for_order_count_where_a_clause_begins() {
+    let none: [&str; 0] = [];
+    let cases: [(&str, &[&str], &[&str]); 17] = [
+        ("Read a.txt, then write b.txt", &["then"], &none),
+        ("Read a.txt and then write b.txt", &["then"], &none),
+        ("Fix the then branch of parse()", &none, &none),
+        ("Explain the finally block in main.py", &none, &none),
+        ("Finally, publish it", &["finally"], &none),
+        ("删除 notes.txt 的最后一行", &none, &none),
+        ("显示日志，最后 10 行", &none, &none),
+        ("修复最后的错误", &none, &none),
+        ("读取日志，最后写报告", &["最后"], &none),
+        ("列出2020年之后的文件", &none, &none),
+        ("读取日志。之后写报告", &["之后"], &none),
+        ("同时抓取三个网站的价格", &none, &["同时"]),
+        ("支持同时的连接", &none, &none),
+        ("安装依赖，并同时运行测试", &none, &["同时"]),
+        ("解释安装步骤", &none, &none),
+        ("步骤：安装依赖", &["步骤"], &none),
+        ("步骤1 安装依赖", &["步骤"], &none),
+    ];
+    for (goal, steps, parallel) in cases {
+        let signals = stage1(goal).signals;
+        assert_eq!((signals.multi_step.as_slice(), signals.parallel.as_slice()), (&*owned(steps), &*owned(parallel)), "{goal:?}");
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
 fn files_are_told_from_addresses_and_versions() {
     let cases = [
         ("Fix src/main.rs", vec!["src/main.rs"]),

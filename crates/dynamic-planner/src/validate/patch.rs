@@ -37,6 +37,9 @@ impl PlanChecker<'_> {
                     if let Some(bundles) = &mut change.bundles {
                         self.check_bundles(bundles, (&*id, format!("{place}.change.bundles")), &mut repairs, &mut faults);
                     }
+                    if let Some(denied) = &mut change.denied_tools {
+                        self.check_denied(denied, (&*id, format!("{place}.change.denied_tools")), &mut repairs, &mut faults);
+                    }
                     if let Some(task) = task.filter(|_| change.bundles.is_some() || change.profile.is_some()) {
                         let mut changed = TaskSpec::clone(task);
                         change.apply_to(&mut changed);
@@ -55,13 +58,20 @@ impl PlanChecker<'_> {
         if change.tool.is_none() && change.parameters.is_none() {
             return;
         }
-        let mut changed = task.clone();
-        change.apply_to(&mut changed);
-        if changed.kind != TaskKind::Tool {
-            // The progress state checks if such a task may name a tool; this only checks that the tool exists.
-            changed.tool.as_ref().and_then(|name| self.tool(name, &format!("{place}.tool"), faults));
+        if task.kind != TaskKind::Tool {
+            // An empty object is no call.
+            change.parameters.take_if(|parameters| parameters.is_empty());
+            let member = if change.tool.is_some() { "tool" } else { "parameters" };
+            if change.tool.is_some() || change.parameters.is_some() {
+                let is_group = task.kind == TaskKind::Group;
+                let problem =
+                    if is_group { message!("plan-call-of-group", task = task.id) } else { message!("plan-call-of-actor", task = task.id) };
+                faults.push(PlanFault::new(format!("{place}.{member}"), problem).hint(message!("plan-call-hint")));
+            }
             return;
         }
+        let mut changed = task.clone();
+        change.apply_to(&mut changed);
         let meant = changed.parameters.clone();
         self.check_tool(&mut changed, place, repairs, faults);
         change.tool = change.tool.take().and(changed.tool);

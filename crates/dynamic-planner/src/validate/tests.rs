@@ -182,6 +182,91 @@ fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
 }
 
 #[test]
+fn a_task_of_an_actor_gets_no_tool_by_a_change() {
+    let tools = tools();
+    let checker = PlanChecker { tools: &tools, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
+    let group =
+        json!({"tasks": [{"id": "g", "name": "G", "actions": [{"id": "in", "description": "x"}]}, {"id": "a", "description": "x"}]});
+    let plan = check_with(&group, None).unwrap().plan;
+    let fault = |id: &str, member: &str, is: &str| {
+        let hint = "replace it by a task of kind tool";
+        Some(format!("changes[0].change.{member} (task {id:?}): the task `{id}` is {is}, so a tool and parameters have no effect ({hint})"))
+    };
+    let table = [
+        ("a", json!({"tool": "grep", "parameters": {"pattern": "x"}}), fault("a", "tool", "done by an actor")),
+        ("a", json!({"description": "y", "parameters": {"pattern": "x"}}), fault("a", "parameters", "done by an actor")),
+        ("g", json!({"tool": "grep"}), fault("g", "tool", "a group")),
+        ("a", json!({"description": "y", "tool": "", "parameters": {}}), None),
+    ];
+    for (id, change, expected) in table {
+        let changes = json!({"changes": [{"op": "modify_task", "id": id, "change": change}]});
+        let mut patch = crate::patch_from_value(&changes, &plan).unwrap().patch;
+        let found = checker.check_patch(&mut patch, &plan).err().map(|faults| faults[0].to_string());
+        assert_eq!(found, expected, "{change}");
+        let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
+        assert!(expected.is_some() || change.parameters.is_none(), "{change:?}");
+    }
+}
+
+#[test]
+fn denied_tools_are_tools_that_exist() {
+    let mut tools = tools();
+    tools.push(ToolDefinition { name: "mcp__git__push".to_owned(), ..tools[0].clone() });
+    let actor_tools = ["todo".to_owned()];
+    // The entries that are read, the number of repairs, and the hint of the fault.
+    let table = [
+        ("grep", "grep", 0, None),
+        ("todo", "todo", 0, None),
+        // A tool that this run lacks, and prefixes.
+        ("web_search", "web_search", 0, None),
+        ("web_*", "web_*", 0, None),
+        ("mcp__*", "mcp__*", 0, None),
+        ("mcp__git__*", "mcp__git__*", 0, None),
+        ("mcp__other__write", "mcp__other__write", 0, None),
+        ("Write-File", "write_file", 1, None),
+        ("shell", "bash bash_output bash_kill", 1, None),
+        ("gerp", "gerp", 0, Some("did you mean \"grep\"?")),
+        ("wirte_file", "wirte_file", 0, Some("did you mean \"write_file\"?")),
+        ("mcp__git__psh", "mcp__git__psh", 0, Some("did you mean \"mcp__git__push\"?")),
+    ];
+    for mode in [None, Some(PlanMode::Complex)] {
+        let checker = PlanChecker { tools: &tools, actor_tools: &actor_tools, mode, ..PlanChecker::default() };
+        for (name, read, repairs, hint) in table {
+            let mut task = TaskSpec::actor(TaskId::new("a").unwrap(), "x");
+            task.denied_tools = vec![name.to_owned()];
+            let (mut notes, mut faults) = (Vec::new(), Vec::new());
+            checker.check_task(&mut task, "tasks[0]", &mut notes, &mut faults);
+            assert_eq!((task.denied_tools.join(" ").as_str(), notes.len()), (read, repairs), "{name}");
+            let fault = |place: &str, hint: &str| format!("{place}: there is no tool {name:?} ({hint})");
+            let expected: Vec<String> = hint.iter().map(|hint| fault("tasks[0].denied_tools[0]", hint)).collect();
+            assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+
+            let change = json!({"changes": [{"op": "modify_task", "id": "a", "change": {"denied_tools": [name]}}]});
+            let mut patch = crate::patch_from_value(&change, &current_plan()).unwrap().patch;
+            let found = checker.check_patch(&mut patch, &current_plan()).map(|notes| notes.len()).map_err(|faults| faults[0].to_string());
+            let expected = hint.map_or(Ok(repairs), |hint| Err(fault("changes[0].change.denied_tools[0] (task \"a\")", hint)));
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+    let unknown = PlanChecker::default().check_value(&json!({"tasks": [{"id": "a", "description": "x", "denied_tools": ["gerp"]}]}));
+    assert!(unknown.is_ok(), "nothing is known of tools");
+}
+
+#[test]
+fn an_unknown_member_of_an_edge_is_a_fault_of_a_person() {
+    let tasks = json!([{"id": "a", "description": "x"}, {"id": "b", "description": "y"}]);
+    let plan = |edge: Value| json!({"tasks": tasks, "edges": [edge]});
+    let odd = plan(json!({"from": "a", "to": "b", "type": "rollback", "expression": "x", "label": "undo it"}));
+    assert_eq!(check_report(odd.clone(), None), "edges[0].expression: an edge has no such member");
+    let repairs = |plan: Value, mode: Option<PlanMode>| -> Vec<String> {
+        check_with(&plan, mode).unwrap().repairs.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(repairs(odd, Some(PlanMode::Complex)), ["edges[0].expression: an edge has no such member; it was left out"]);
+    let conditional = plan(json!({"from": "a", "to": "b", "type": "dependency", "condition": "@{steps.a.result} > 0"}));
+    assert_eq!(repairs(conditional, None), ["edges[0]: a dependency with a condition was read as a conditional edge"]);
+}
+
+#[test]
 fn the_name_of_a_tool_among_the_bundles_means_the_tool() {
     let plan = json!({"tasks": [{"id": "a", "description": "x", "bundles": ["files", "grep"]}]});
     for mode in [None, Some(PlanMode::Simple)] {

@@ -24,7 +24,8 @@ impl Patching {
         self.rewire_edges();
     }
 
-    fn may_change(&self, id: &TaskId) -> bool {
+    /// Returns true if a task has not run and stays in the plan.
+    pub(super) fn may_change(&self, id: &TaskId) -> bool {
         let waits = self.state.tasks.get(id).is_some_and(|task| !task.status.is_settled() && task.status != TaskStatus::Running);
         waits && !self.is_gone(id) && !self.has_begun(id)
     }
@@ -136,10 +137,8 @@ impl Patching {
     fn rewire_edges(&mut self) {
         let mut rewired: Vec<Edge> = Vec::with_capacity(self.state.edges.len());
         for edge in &self.state.edges {
-            if self.is_gone(&edge.to) {
-                continue;
-            }
-            let renamed = if self.may_change(&edge.to) { self.rewired_edge(edge) } else { vec![edge.clone()] };
+            let edges = if self.is_gone(&edge.to) { self.inherited_edges(edge) } else { vec![edge.clone()] };
+            let renamed = edges.into_iter().flat_map(|edge| if self.may_change(&edge.to) { self.rewired_edge(&edge) } else { vec![edge] });
             for edge in renamed {
                 if !rewired.contains(&edge) {
                     rewired.push(edge);
@@ -147,6 +146,38 @@ impl Patching {
             }
         }
         self.state.edges = rewired;
+    }
+
+    /// Returns a conditional or rollback edge to a task that was replaced, redirected to each task in its place. A task with an edge of
+    /// its own from the same source is left out. A dependency is not inherited, because a new task names its own.
+    fn inherited_edges(&self, edge: &Edge) -> Vec<Edge> {
+        let removed = self.successors.get(&edge.from).is_some_and(Vec::is_empty);
+        let lost = removed && edge.kind == EdgeType::Conditional;
+        if is_dependency(edge) || lost || self.settled_before.contains(&edge.to) {
+            return Vec::new();
+        }
+        let has_own = |to: &TaskId| {
+            let mut sources = if self.is_gone(&edge.from) { self.substitutes(&edge.from, to) } else { Vec::new() };
+            sources.push(edge.from.clone());
+            self.state.edges.iter().any(|own| own.to == *to && sources.contains(&own.from))
+        };
+        let heirs = self.last_successors(&edge.to).into_iter().filter(|to| *to != edge.from && !has_own(to));
+        heirs.map(|to| Edge { to, ..edge.clone() }).collect()
+    }
+
+    /// Returns the tasks in the place of a task that was taken out, at the end of each chain of replacements.
+    fn last_successors(&self, id: &TaskId) -> Vec<TaskId> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![id.clone()];
+        while let Some(next) = open.pop() {
+            match self.successors.get(&next) {
+                _ if !seen.insert(next.clone()) => {}
+                Some(successors) => open.extend(successors.iter().rev().cloned()),
+                None => found.push(next),
+            }
+        }
+        found
     }
 
     fn rewired_edge(&self, edge: &Edge) -> Vec<Edge> {

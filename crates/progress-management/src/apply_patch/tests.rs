@@ -87,6 +87,56 @@ fn edges_and_references_follow_a_replacement() {
 }
 
 #[test]
+fn a_replacement_inherits_conditions_and_rollbacks() {
+    let merge = |ids: &str, task: &str| PlanChange::MergeTasks { ids: self::ids(ids), task: Box::new(spec(task)) };
+    let holds = "@{steps.a.result.n} > 0";
+    let own = || PlanChange::AddEdge { edge: conditional("a", "t2", "@{steps.a.result.n} > 9") };
+    let table = [
+        (vec![add(spec("t2: a"), "t")], vec![conditional("a", "t2", holds), edge("a", "undo", EdgeType::Rollback)]),
+        (vec![add(spec("u2"), "undo")], vec![conditional("a", "t", holds), edge("a", "u2", EdgeType::Rollback)]),
+        (
+            vec![add(spec("t1"), "t"), add(spec("t2: t1"), "t")],
+            vec![conditional("a", "t1", holds), conditional("a", "t2", holds), edge("a", "undo", EdgeType::Rollback)],
+        ),
+        (vec![add(spec("t2"), "t"), own()], vec![edge("a", "undo", EdgeType::Rollback), conditional("a", "t2", "@{steps.a.result.n} > 9")]),
+        (vec![merge("t b", "m")], vec![conditional("a", "m", holds), edge("a", "undo", EdgeType::Rollback)]),
+        (
+            vec![add(spec("a2"), "a"), add(spec("t2"), "t")],
+            vec![conditional("a2", "t2", "@{steps.a2.result.n} > 0"), edge("a2", "undo", EdgeType::Rollback)],
+        ),
+        (vec![merge("a t", "m")], vec![edge("m", "undo", EdgeType::Rollback)]),
+        (vec![remove("t")], vec![edge("a", "undo", EdgeType::Rollback)]),
+        (vec![remove("a"), add(spec("t2"), "t")], vec![edge("a", "undo", EdgeType::Rollback)]),
+    ];
+    for (changes, expected) in table {
+        let mut state = state_of(specs("a\nt\nundo\nb"), vec![conditional("a", "t", holds), edge("a", "undo", EdgeType::Rollback)]);
+        state.settle();
+        state.patch(changes.clone());
+        assert_eq!(state.edges, expected, "{changes:#?}");
+    }
+    // A replaced rollback still undoes its source only.
+    let mut state = state_of(specs("a\nundo"), vec![edge("a", "undo", EdgeType::Rollback)]);
+    state.failed("a", true).failed("undo", true);
+    state.patch(vec![add(spec("u2"), "undo")]).settle();
+    assert_eq!(state.statuses(), "a:failed undo:skipped u2:ready");
+    assert_eq!(state.complete("u2").statuses(), "a:rolled_back undo:skipped u2:completed");
+    // What a condition had skipped before is replaced to be done anyway.
+    let mut state = state_of(specs("a\nt"), vec![conditional("a", "t", holds)]);
+    state.complete("a");
+    state.patch(vec![add(spec("t2"), "t")]).settle();
+    assert_eq!(state.statuses(), "a:completed t:skipped t2:ready");
+}
+
+#[test]
+fn only_a_tool_task_has_a_tool_and_parameters() {
+    let mut state = state_of(vec![spec("a"), tool("t", json!({"x": 1}))], vec![]);
+    let change = TaskChange { tool: Some("grep".into()), parameters: Some(parameters(json!({"x": 2}))), ..TaskChange::default() };
+    state.patch(vec![modify("a", change.clone()), modify("t", change)]);
+    let call = |task: &str| (state.tasks[&id(task)].spec.tool.as_deref(), state.tasks[&id(task)].spec.parameters.get("x"));
+    assert_eq!((call("a"), call("t")), ((None, None), (Some("grep"), Some(&json!(2)))));
+}
+
+#[test]
 fn a_result_that_is_lost_is_a_fault() {
     let state = state_of(vec![spec("a"), tool("t", json!({"x": "@{steps.a.result}"}))], vec![]);
     let lost =

@@ -5,6 +5,7 @@ use crate::{
     DependencyState, EdgeType, Problem, TaskId, TaskStatus,
     check::{PlacedEdge, PlacedTask, TaskPlace, check_rules, place_of},
     fault::Found,
+    reference::references_in_text,
 };
 
 impl Patching {
@@ -69,13 +70,18 @@ impl Patching {
         self.state.edges.iter().any(|edge| edge.from == *from && edge.to == *to && edge.kind != EdgeType::Dependency)
     }
 
+    /// Reports conditions over tasks that were taken out, and over tasks that several others replace.
     fn lost_conditions(&self, found: &mut Found) {
-        for edge in &self.state.edges {
-            let removed = self.successors.get(&edge.from).is_some_and(Vec::is_empty);
+        for edge in self.state.edges.iter().filter(|edge| edge.kind == EdgeType::Conditional) {
             let open = self.state.tasks.get(&edge.to).is_some_and(|task| task.status.is_open());
-            if removed && open && edge.kind == EdgeType::Conditional {
-                let problem = Problem::LostCondition { id: edge.to.clone(), of: edge.from.clone() };
-                found.add(format!("tasks.{}", edge.to), problem);
+            let removed = open && self.successors.get(&edge.from).is_some_and(Vec::is_empty);
+            let mut lost: Vec<TaskId> = removed.then(|| edge.from.clone()).into_iter().collect();
+            if self.may_change(&edge.to) {
+                let others = edge.condition.iter().flat_map(|condition| references_in_text(condition)).map(|reference| reference.task);
+                lost.extend(others.filter(|of| *of != edge.from && self.is_gone(of)));
+            }
+            for of in lost {
+                found.add(format!("tasks.{}", edge.to), Problem::LostCondition { id: edge.to.clone(), of });
             }
         }
     }

@@ -113,10 +113,51 @@ fn a_knot_of_many_tasks_is_one_fault() {
 
 #[test]
 fn an_edge_with_a_meaning_cannot_lead_into_ones_own_group_or_ask_its_own_target() {
-    let edges = vec![edge("a", "g", EdgeType::Rollback), conditional("b", "a", "@{steps.a.status} == failed")];
+    let reads_inside = conditional("b", "g", "@{steps.a.status} == failed");
+    let edges = vec![edge("a", "g", EdgeType::Rollback), conditional("b", "a", "@{steps.a.status} == failed"), reads_inside];
     assert_eq!(
         faults(specs("g/\ng/a\nb"), edges),
-        ["edges[0]: a cycle: a → g → a; remove one of these dependencies", "edges[1].condition: the task depends on itself",]
+        [
+            "edges[0]: a cycle: a → g → a; remove one of these dependencies",
+            "edges[1].condition: the task depends on itself",
+            "edges[2].condition: a cycle: a → g → a; remove one of these dependencies",
+        ]
     );
     assert_eq!(faults(specs("g/\ng/a"), vec![edge("a", "g", EdgeType::Dependency)]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_condition_that_asks_nothing_is_a_fault() {
+    let constant = |condition: &str| {
+        format!(
+            "the condition `{condition}` reads no step, so it always has the same answer; write for example @{{steps.a.status}} == failed"
+        )
+    };
+    let ends = "a step that has ended is completed, failed, skipped or rolled_back";
+    let value = |value: &str| format!("`@{{steps.a.status}}` is compared with {value:?}; {ends}");
+    let group = "`@{steps.g.result.x}`: \"g\" is a group and has no result; refer to one of its tasks";
+    let table = [
+        ("failed", Some(constant("failed"))),
+        ("a.result.count > 0", Some(constant("a.result.count > 0"))),
+        ("false", Some(constant("false"))),
+        ("true", None),
+        ("@{steps.g.result.x} > 0", Some(group.to_owned())),
+        ("@{steps.g.status} == completed", None),
+        ("@{steps.a.status} == Completed", None),
+        ("@{steps.a.status} != 'failure'", None),
+        ("@{steps.a.status} contains fail", None),
+        ("@{steps.a.status} == green", Some(value("green"))),
+        ("@{steps.a.status} != running", Some(value("running"))),
+        ("0 < @{steps.a.status}", Some(value("0"))),
+        ("@{steps.a.result} == green", None),
+        (
+            "not @{steps.a.status}",
+            Some("`@{steps.a.status}` alone always holds; compare it, for example @{steps.a.status} == completed".to_owned()),
+        ),
+    ];
+    for (condition, expected) in table {
+        let found = faults(specs("a\ng/\ng/x\nb"), vec![conditional("a", "b", condition)]);
+        let expected: Vec<String> = expected.iter().map(|problem| format!("edges[0].condition: {problem}")).collect();
+        assert_eq!(found, expected, "{condition}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Expression, Operand, Operator};
+use super::{Expression, Operand, Operator, comparison};
 use crate::reference::{Piece, scan};
 
 /// Maximum nesting depth, so that a hostile condition cannot exhaust the stack.
@@ -160,7 +160,7 @@ impl Parser {
             return if negated { Err("`not` stands after a value; write `not contains`".to_owned()) } else { Ok(Expression::Truth(left)) };
         };
         let right = self.operand()?;
-        let compared = Expression::Compare(left, operator, right);
+        let compared = comparison(left, operator, right);
         Ok(if negated { Expression::Not(Box::new(compared)) } else { compared })
     }
 

@@ -4,10 +4,11 @@ use super::*;
 use crate::{TaskStatus, testing::*};
 
 fn known() -> ProgressState {
-    let mut state = state("a\nb\nc");
+    let mut state = state_of(specs("a\nb\nc\nd\nundo"), vec![edge("d", "undo", crate::EdgeType::Rollback)]);
     state.conclude("a", done("TODO in two files", json!({"count": 2, "name": "x y", "tags": ["red", 5], "ok": true, "ratio": "0.5"})));
     state.conclude("b", done(" 12 ", Value::Null));
     state.failed("c", true);
+    state.failed("d", true).complete("undo");
     state
 }
 
@@ -34,6 +35,19 @@ fn conditions_hold_or_not() {
         ("@{steps.a.status} == 'completed'", true),
         ("@{steps.c.status} == failed", true),
         ("@{steps.c.status} != completed", true),
+        ("@{steps.a.status} == Completed", true),
+        ("@{steps.a.status} == 'SUCCESS'", true),
+        ("done == @{steps.a.status}", true),
+        ("@{steps.a.status} != succeeded", false),
+        ("@{steps.a.status} == failure", false),
+        ("@{steps.c.status} == error", true),
+        ("@{steps.c.status} contains fail", true),
+        ("@{steps.d.status} == failed", true),
+        ("@{steps.d.status} != failed", false),
+        ("@{steps.d.status} == 'rolled back'", true),
+        ("@{steps.c.status} == rolled_back", false),
+        ("@{steps.zz.status} == failed", false),
+        ("@{steps.zz.status} != failed", true),
         ("@{steps.a.result.name} == \"x y\"", true),
         ("@{steps.a.result.ok}", true),
         ("@{steps.a.result.ok} == true", true),

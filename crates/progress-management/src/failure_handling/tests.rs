@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{at, edge, id, patch_of, spec, state_of, tool};
+use crate::testing::{at, edge, id, parameters, patch_of, spec, state_of, tool};
 use crate::{Decision, Evidence, ReasoningEffort, Significance};
 
 /// Returns a state in which `read` is done, `convert` and the call `list` have failed for good, and `upload` waits.
@@ -119,6 +119,11 @@ fn the_same_over_again_is_refused_with_the_reason() {
         (vec![add(tool("again", json!({"command": "ls"})), &["list"])], "\"again\" takes the place of \"list\""),
         (vec![modify(name())], "modify_task of \"convert\" changes nothing of what it does"),
         (vec![modify(TaskChange { description: Some("Do convert!".to_owned()), ..name() })], "changes nothing"),
+        // A worker does it, so a tool and parameters have no effect.
+        (
+            vec![modify(TaskChange { tool: Some("bash".to_owned()), parameters: Some(parameters(json!({"command": "x"}))), ..name() })],
+            "modify_task of \"convert\" changes nothing of what it does",
+        ),
         (vec![unblock("convert")], "unblock_task of \"convert\" would only do again what failed"),
         (vec![add(spec("unrelated"), &[]), unblock("list")], "unblock_task of \"list\""),
         // The task had already depended on this completed task.
@@ -264,6 +269,12 @@ fn the_second_replan_splits_or_changes_the_means() {
             "convert",
             vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })],
             Ok(FailureHandling::Changed),
+        ),
+        (
+            changed(),
+            "convert",
+            vec![modify(TaskChange { description: Some("Use xml".to_owned()), tool: Some("bash".to_owned()), ..TaskChange::default() })],
+            refused("convert", ""),
         ),
         (replaced(), "csv", vec![remove("csv")], Ok(FailureHandling::Removed)),
         (replaced(), "csv", vec![], Ok(FailureHandling::Left)),

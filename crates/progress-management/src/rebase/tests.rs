@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 use crate::{EdgeType, TaskChange, TaskSpec, testing::*};
 
@@ -53,6 +55,23 @@ fn of_changes_that_contradict_each_other_the_earlier_one_stays() {
     let edge = |from: &str, to: &str| PlanChange::AddEdge { edge: edge(from, to, EdgeType::Dependency) };
     let state = state("a\nb\nc");
     check(&state, vec![edge("a", "b"), edge("b", "a"), edge("b", "c")], &[0, 2], &[(1, "edge: a cycle: a → b → a")]);
+}
+
+#[test]
+fn what_takes_out_a_needed_task_is_dropped() {
+    let state = state_of(vec![spec("a"), tool("t", json!({"x": "@{steps.a.result}"})), spec("b")], vec![]);
+    let lost = "tasks.t.parameters: the task \"t\" needs the result of \"a\"";
+    check(&state, vec![remove("a"), add(spec("c: b"), "")], &[1], &[(0, lost)]);
+    check(&state, vec![add(spec("a1"), "a"), add(spec("c: b"), ""), add(spec("a2"), "a")], &[1], &[(0, lost), (2, lost)]);
+    check(&state, vec![add(spec("a1"), "a"), add(spec("a2: zz"), "a"), remove("b")], &[2], &[(0, lost), (1, lost)]);
+    check(&state, vec![add(spec("a1"), "a"), add(spec("c: a1"), "")], &[0, 1], &[]);
+
+    let edges = vec![conditional("a", "b", "@{steps.a.result} > 0 and @{steps.c.result} > 0")];
+    let state = state_of(specs("a\nb\ng/\ng/c\nd"), edges);
+    let lost = |of: &str| format!("tasks.b: the task \"b\" depends on a condition over {of:?}");
+    check(&state, vec![remove("a"), remove("d")], &[1], &[(0, &lost("a"))]);
+    check(&state, vec![remove("g"), remove("d")], &[1], &[(0, &lost("c"))]);
+    check(&state, vec![add(spec("c1"), "c"), add(spec("c2"), "c"), remove("d")], &[2], &[(0, &lost("c")), (1, &lost("c"))]);
 }
 
 #[test]

@@ -176,6 +176,27 @@ fn a_condition_over_a_status_is_answered_by_a_failure_too() {
 }
 
 #[test]
+fn a_condition_waits_for_all_steps_that_it_reads() {
+    let both = "@{steps.a.status} == completed and @{steps.c.status} == completed";
+    let mut state = state_of(specs("a\nc\nt"), vec![conditional("a", "t", both)]);
+    state.complete("a");
+    assert_eq!(state.statuses(), "a:completed c:ready t:pending");
+    let mut failed = state.clone();
+    assert_eq!(state.complete("c").status("t"), TaskStatus::Ready);
+    assert_eq!(failed.failed("c", false).status("t"), TaskStatus::Pending, "it may be retried");
+    failed.go("c", TaskStatus::Pending);
+    assert_eq!(failed.failed("c", true).status("t"), TaskStatus::Skipped);
+}
+
+#[test]
+fn a_rolled_back_step_has_failed() {
+    let edges = vec![edge("a", "undo", EdgeType::Rollback), conditional("a", "mend", "@{steps.a.status} == failed")];
+    let mut state = state_of(specs("a\nundo\nmend: undo"), edges);
+    state.failed("a", true).complete("undo");
+    assert_eq!(state.statuses(), "a:rolled_back undo:completed mend:ready");
+}
+
+#[test]
 fn a_condition_over_a_result_that_never_came_blocks() {
     let mut state = state_of(specs("a\nb"), vec![conditional("a", "b", "@{steps.a.result.n} > 0")]);
     state.failed("a", true);

@@ -172,7 +172,7 @@ fn refused_changes_name_every_fault() {
 fn calls_about_one_task_are_checked_against_its_status() {
     let state = at_work();
     let task = |task: &str| json!({"task": task, "text": "faster", "reason": "enough"});
-    let table: [(&str, Value, Result<&str, &str>); 16] = [
+    let table: [(&str, Value, Result<&str, &str>); 18] = [
         ("tell_task", task("slow"), Ok("tell_task slow")),
         ("tell_task", json!({"task": "`slow`", "text": "faster"}), Ok("tell_task slow")),
         ("tell_task", task("find"), Err("task: the task `find` is completed (only the worker of a running task can be told something)")),
@@ -198,6 +198,14 @@ fn calls_about_one_task_are_checked_against_its_status() {
         ("amend_criterion", json!({"number": 2, "text": "make test passes", "evidence": "e"}), Ok("amend_criterion 2")),
         ("amend_criterion", json!({"number": "3", "text": "x"}), Err("evidence: is missing\nnumber: there is no criterion 3; there are 2")),
         ("amend_criterion", json!({"number": "two", "text": "x", "evidence": "e"}), Err("number: \"two\" is not a whole number")),
+        (
+            "amend_criterion",
+            json!({"number": 2, "text": "", "evidence": "e"}),
+            Err(
+                "text: the criterion names no command, no file and no text (a criterion is a sentence, {\"command\", \"expect\"} or {\"file\", \"contains\"})",
+            ),
+        ),
+        ("amend_criterion", json!({"number": 2, "text": {"cmd": "make test"}, "evidence": "e"}), Ok("amend_criterion 2")),
         ("read_result", task("find"), Err("tool: `read_result` reads, and changes nothing of the plan")),
     ];
     for (tool, parameters, expected) in table {

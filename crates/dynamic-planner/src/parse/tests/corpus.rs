@@ -1,6 +1,6 @@
 //! The corpus of plans and patches as models write them: `tests/corpus`.
 
-use aime_progress_management::{Plan, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{Edge, Plan, TaskId, TaskKind, TaskSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ struct Case {
     name: String,
     text: String,
     is: Option<String>,
+    /// Edges of the plan, each as `FROM-TYPE->TO`, with the condition if it has one.
+    edges: Option<String>,
     refused: Option<String>,
 }
 
@@ -45,12 +47,23 @@ fn outline(plan: &Plan) -> String {
     plan.tasks.iter().map(|task| one(task)).collect::<Vec<_>>().join(" ")
 }
 
+fn edges(plan: &Plan) -> String {
+    let one = |edge: &Edge| {
+        let kind = serde_json::to_value(edge.kind).unwrap();
+        let condition = edge.condition.as_ref().map(|condition| format!(" if {condition}")).unwrap_or_default();
+        format!("{}-{}->{}{condition}", edge.from, kind.as_str().unwrap(), edge.to)
+    };
+    plan.edges.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
 /// Checks every case: its displayed parse result, or the beginning of its fault.
-fn check(cases: Vec<Case>, read: impl Fn(&str) -> Result<String, Vec<PlanFault>>) {
+fn check(cases: Vec<Case>, read: impl Fn(&Case) -> Result<String, Vec<PlanFault>>) {
     let mut wrong = Vec::new();
     for case in cases {
-        let found = match read(&case.text) {
-            Ok(found) => (case.is.as_ref() != Some(&found)).then(|| format!("is = '{found}'")),
+        let expected =
+            case.is.as_ref().map(|is| is.to_owned() + &case.edges.as_ref().map(|edges| format!(" | {edges}")).unwrap_or_default());
+        let found = match read(&case) {
+            Ok(found) => (expected.as_ref() != Some(&found)).then(|| format!("is = '{found}'")),
             Err(faults) => {
                 let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
                 let right = case.refused.is_some_and(|refused| texts.iter().any(|fault| fault.starts_with(&refused)));
@@ -65,7 +78,10 @@ fn check(cases: Vec<Case>, read: impl Fn(&str) -> Result<String, Vec<PlanFault>>
 // Requirement: 3.35
 #[test]
 fn every_plan_of_the_corpus_is_read_or_refused() {
-    check(plans(), |text| parse_plan(text).map(|parsed| outline(&parsed.plan)));
+    check(plans(), |case| {
+        let plan = parse_plan(&case.text)?.plan;
+        Ok(outline(&plan) + &case.edges.as_ref().map(|_| format!(" | {}", edges(&plan))).unwrap_or_default())
+    });
 }
 
 #[test]
@@ -75,7 +91,7 @@ fn every_patch_of_the_corpus_is_read_or_refused() {
         let is = case.is.take().map(|is| serde_json::from_str::<Value>(&is).unwrap().to_string());
         case.is = is;
     }
-    check(cases, |text| parse_patch(text, &no_plan()).map(|parsed| serde_json::to_value(&parsed.patch.changes).unwrap().to_string()));
+    check(cases, |case| parse_patch(&case.text, &no_plan()).map(|parsed| serde_json::to_value(&parsed.patch.changes).unwrap().to_string()));
 }
 
 // Requirement: 16.4

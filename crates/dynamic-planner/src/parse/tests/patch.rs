@@ -93,6 +93,29 @@ fn a_word_for_nothing_may_be_the_id_of_a_planned_task() {
 }
 
 #[test]
+fn the_names_of_the_plan_are_known_to_a_patch() {
+    let id = |text: &str| TaskId::new(text).unwrap();
+    let titled = |task: &str, name: &str| TaskSpec { name: name.to_owned(), ..TaskSpec::actor(id(task), "x") };
+    let plan = Plan::new("", [titled("task-1", "读取"), titled("new-2", "Write it"), titled("file", "a"), titled("step-9", "a")]);
+    let add = |task: Value| json!({"op": "add_task", "task": task});
+    let patch = read_of(
+        &json!({"changes": [
+            add(json!({"id": "下载", "description": "x", "dependencies": ["读取", "write it"]})),
+            add(json!({"name": "分析", "description": "y", "dependencies": ["下载", "STEP-9"]})),
+            add(json!({"id": "读file", "description": "z", "dependencies": ["读file2"]})),
+        ]}),
+        &plan,
+    );
+    let added = |change: &PlanChange| match change {
+        PlanChange::AddTask { task, .. } => (task.id.to_string(), task.dependencies.iter().map(TaskId::to_string).collect::<Vec<_>>()),
+        other => panic!("{other:?}"),
+    };
+    let added: Vec<(String, Vec<String>)> = patch.changes.iter().map(added).collect();
+    let of = |id: &str, dependencies: &[&str]| (id.to_owned(), dependencies.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+    assert_eq!(added, [of("task-1-2", &["task-1", "new-2"]), of("new-3", &["task-1-2", "step-9"]), of("file-2", &["file2"])]);
+}
+
+#[test]
 fn new_ids_are_made_valid_with_their_mentions() {
     let patch = read(&json!({"changes": [
         {"op": "add_task", "task": {"id": "read part 1", "description": "x"}},
