@@ -7,7 +7,7 @@ use std::{
 
 use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::FactSender;
-use aime_progress_management::{EvidenceId, LeadCommand, ProgressEvent, TaskId};
+use aime_progress_management::{EvidenceId, LeadCommand, ProgressEvent, TaskId, TaskStatus};
 use tokio::sync::watch;
 
 use crate::{
@@ -66,8 +66,9 @@ impl MessageChannel {
     /// Takes in a hold or a release of a running task.
     fn hold(&self, command: &LeadCommand) {
         let runs = |task: &TaskId| self.working.lock().unwrap_or_else(PoisonError::into_inner).contains(task);
+        let can_hold = matches!(command, LeadCommand::HoldTask { task } if runs(task));
         self.held.send_if_modified(|held| match command {
-            LeadCommand::HoldTask { task } if runs(task) => held.insert(task.clone()),
+            LeadCommand::HoldTask { task } if can_hold => held.insert(task.clone()),
             LeadCommand::ReleaseTask { task } => held.remove(task),
             _ => false,
         });
@@ -76,13 +77,18 @@ impl MessageChannel {
     /// Takes in events of the run's journal.
     pub(crate) fn see<'a>(&self, events: impl Iterator<Item = &'a ProgressEvent>) {
         let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = events.flat_map(|event| messages_after(event, &mut working)).collect();
-        self.held.send_if_modified(|held| {
-            let before = held.len();
-            held.retain(|task| working.contains(task));
-            held.len() != before
+        let mut stopped = Vec::new();
+        let new = events.flat_map(|event| {
+            if let ProgressEvent::TaskStatusChanged { task, to, .. } = event
+                && *to != TaskStatus::Running
+            {
+                stopped.push(task.clone());
+            }
+            messages_after(event, &mut working)
         });
+        let new = new.collect();
         drop(working);
+        self.held.send_if_modified(|held| stopped.iter().fold(false, |is_changed, task| held.remove(task) || is_changed));
         self.add(new);
     }
 

@@ -72,8 +72,14 @@ const SURE: &[&str] = &["pass", "pwd", "secret", "token", "credential"];
 /// Parts of names that settings have as well. A name without another part of [`PARTS`] names a secret only if it ends with one of these:
 /// `_auth` and `SESSION`, but not `AUTH_TYPE`, `GIT_AUTHOR_NAME` and `PRIVATE_SUBNET`.
 const WEAK: &[&str] = &["session", "authorization", "auth", "private", "signature", "cookies", "cookie"];
-/// Ends of names of settings about a secret, such as `API_KEY_HEADER` and `KEY_FILE`.
-const ABOUT: &[&str] = &["dir", "driver", "file", "header", "host", "name", "path", "port", "prefix", "ttl", "type"];
+/// Ends of names of settings about a secret, such as `KEY_FILE`.
+const ABOUT: &[&str] = &["dir", "driver", "file", "host", "name", "path", "port", "prefix", "ttl", "type"];
+/// End of names that hold the name of a header, such as `API_KEY_HEADER`, or a whole header.
+const HEADER: &str = "header";
+/// Ends of names whose value is no address, even if it looks like one.
+const KEYS: &[&str] = &["auth", "key"];
+/// Words that begin a header with credentials.
+const SCHEMES: &[&str] = &["bearer ", "token ", "basic ", "apikey "];
 /// Quotation marks around a value.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// The fewest bytes of a value that is secret for its name, and of a line of a private key.
@@ -170,10 +176,17 @@ fn of_line(line: &str) -> Vec<String> {
 
 /// Returns true if a value of this name is secret.
 fn is_secret(name: &str, value: &str) -> bool {
-    if !names_secret(name) {
+    let (small_name, small) = (name.to_lowercase(), value.to_lowercase());
+    let small_name = small_name.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_header = is_secret_name(small_name) && SCHEMES.iter().any(|scheme| small.starts_with(scheme));
+    if !names_secret(name) && !is_header {
         return !is_place(value) && is_dense(value);
     }
-    let is_setting = || is_ordinary(value) || is_address(value) || is_path(value);
+    if small_name.ends_with(HEADER) && value.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
+        return false;
+    }
+    let is_address = || is_address(value) && !KEYS.iter().any(|end| small_name.ends_with(end));
+    let is_setting = || is_ordinary(value) || is_address() || is_path(value);
     value.len() >= MIN_NAMED && !is_plain(value) && (is_sure_name(name) || !is_setting())
 }
 
@@ -186,7 +199,7 @@ fn names_secret(name: &str) -> bool {
     }
     let strong = WEAK.iter().fold(small.to_owned(), |name, part| name.replace(part, ""));
     let ends_with = |ends: &[&str]| ends.iter().any(|end| small.ends_with(end));
-    (is_secret_name(&strong) || is_secret_name(small) && ends_with(WEAK)) && !ends_with(ABOUT)
+    (is_secret_name(&strong) || is_secret_name(small) && (ends_with(WEAK) || ends_with(&[HEADER]))) && !ends_with(ABOUT)
 }
 
 /// Returns true if a value of this name is secret even if it is a plain word. A name with colons is an entry of `.pgpass`.
@@ -355,6 +368,11 @@ mod tests {
             ("SMTP_PASS=ops@example.com", "ops@example.com"),
             ("SECRET_KEY_BASE=swordfish7", "swordfish7"),
             ("BASIC_AUTH=admin:hunter22", "admin:hunter22"),
+            ("BASIC_AUTH=admin:12345", "admin:12345"),
+            ("API_KEY=tenant:54321", "tenant:54321"),
+            ("SIGNING_KEY=correct.horse.battery", "correct.horse.battery"),
+            ("AUTH_HEADER=Token hunter2-2", "Token hunter2-2"),
+            ("AUTHORIZATION_HEADER=Bearer hunter2-2", "Bearer hunter2-2"),
             ("SESSION=hunter2-2", "hunter2-2"),
             ("Authorization: Bearer hunter2-2", "Bearer hunter2-2"),
             ("  \"auth\": \"YWRtaW46aHVudGVy\",", "YWRtaW46aHVudGVy"),

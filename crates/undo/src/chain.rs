@@ -29,6 +29,8 @@ pub(crate) struct History {
     undone_links: BTreeMap<(u64, PathBuf), Vec<Link>>,
     /// Undos that have not been undone themselves, oldest first.
     pub(crate) undos: Vec<u64>,
+    /// Undos of effects, such as those of checks, that have not been undone, oldest first.
+    pub(crate) undone_effects: Vec<u64>,
     /// Number of the last undo.
     pub(crate) last: u64,
     /// The undo that was begun and has not ended.
@@ -108,8 +110,12 @@ impl History {
             }
         }
         match of {
-            Scope::Undo { number } => self.undos.retain(|undo| undo != number),
-            Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => self.undos.push(number),
+            Scope::Undo { number } => {
+                self.undos.retain(|undo| undo != number);
+                self.undone_effects.retain(|undo| undo != number);
+            }
+            Scope::Run {} | Scope::Tasks { .. } => self.undos.push(number),
+            Scope::Effects { .. } => self.undone_effects.push(number),
         }
     }
 

@@ -208,10 +208,7 @@ impl PrivateFolders {
     pub async fn merge(&self, private: &PrivateFolder, by: &str) -> Result<FolderMerge, WorkTreeError> {
         self.free(&private.home).await?;
         let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
-        let mut theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
-        if let Some(before) = base.as_ref().filter(|base| **base != theirs) {
-            theirs = private.with_shared_path(&self.shared.git.folder, before, theirs, by).await?;
-        }
+        let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
         let open = private.open_conflicts(&theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
             return Ok(FolderMerge::Conflict(open));
@@ -223,8 +220,13 @@ impl PrivateFolders {
         }
         loop {
             let ours = self.now().await?;
-            let (tree, conflicts) = self.shared.merge_trees(&ours, &theirs).await?;
-            let both = self.shared.joined(&tree, &ours, &theirs).await?;
+            let named = private.with_shared_path((&self.shared.git.folder, &ours), base.as_ref(), &theirs, by).await?;
+            let (mut tree, mut conflicts) = self.shared.merge_trees(&ours, &named).await?;
+            if !conflicts.is_empty() && named != theirs {
+                // The actor goes on in the private folder.
+                (tree, conflicts) = self.shared.merge_trees(&ours, &theirs).await?;
+            }
+            let both = self.shared.joined(&tree, &ours, if conflicts.is_empty() { &named } else { &theirs }).await?;
             if !conflicts.is_empty() {
                 let before = private.own_versions().await?;
                 let mut own = before.clone();

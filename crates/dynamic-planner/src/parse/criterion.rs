@@ -18,7 +18,7 @@ const MEMBERS: [(&str, &[&str]); 7] = [
     ("unchanged", &[]),
 ];
 /// Members with a sentence or a label. Beside a check they add nothing to it.
-const LABELS: [&str; 18] = [
+const LABELS: [&str; 23] = [
     "text",
     "criterion",
     "description",
@@ -36,6 +36,11 @@ const LABELS: [&str; 18] = [
     "note",
     "comment",
     "summary",
+    "timeout",
+    "timeout_seconds",
+    "priority",
+    "required",
+    "weight",
     // Only a person decides on the owner.
     "owner",
 ];
@@ -86,10 +91,10 @@ fn from_object(mut object: Map<String, Value>, place: &str, notes: &mut Notes, f
     }
     let sentence = texts(&Value::Object(object.clone())).into_iter().next();
     let unknown: Vec<&str> = members.rest().filter(|key| !LABELS.contains(&snake(key).as_str())).collect();
-    if known.is_empty()
-        && let Some(sentence) = sentence
-    {
-        unknown.into_iter().for_each(|key| notes.add(message!("repair-criterion-member", place, key)));
+    let is_check = known.contains_key("command") || known.contains_key("file");
+    if !is_check && let Some(sentence) = sentence {
+        let left_out = unknown.into_iter().chain(known.keys().map(String::as_str));
+        left_out.for_each(|key| notes.add(message!("repair-criterion-member", place, key)));
         return Some(Criterion::text(sentence));
     }
     // Without an unknown member a check could be weaker than it was meant.

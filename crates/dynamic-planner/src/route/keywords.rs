@@ -323,6 +323,8 @@ pub(super) fn matching_keywords<'a>(text: &str, list: &[&'a str]) -> Vec<&'a str
             let after = after.trim_start();
             after.starts_with(['：', ':', '一', '二', '三', '四', '五', '六', '七', '八', '九', '十']) || starts_with_digit(after)
         }),
+        "then" => places(text, phrase).any(|(before, after)| starts_clause(before, after) || begins_with_verb(after)),
+        "之后" => places(text, phrase).any(|(_, after)| !after.starts_with('的') && !starts_with_digit(after)),
         phrase if AT_CLAUSE_START.contains(&phrase) => places(text, phrase).any(|(before, after)| starts_clause(before, after)),
         phrase => contains(text, phrase),
     };
@@ -337,6 +339,11 @@ fn starts_clause(before: &str, after: &str) -> bool {
         || before.split_whitespace().next_back().is_some_and(|word| CONJUNCTIONS.contains(&word))
         || before.ends_with(['并', '且']);
     is_start && !starts_with_digit(after) && !after.starts_with(['行', '个', '一', '的'])
+}
+
+/// Returns true if the first word of a text is an English verb that names an action.
+fn begins_with_verb(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|word| VERBS.contains(&word))
 }
 
 fn starts_with_digit(text: &str) -> bool {

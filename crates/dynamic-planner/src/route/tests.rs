@@ -178,9 +178,11 @@ fn verbs_count_where_a_clause_begins() {
 #[test]
 fn words_for_order_count_where_a_clause_begins() {
     let none: [&str; 0] = [];
-    let cases: [(&str, &[&str], &[&str]); 17] = [
+    let cases: [(&str, &[&str], &[&str]); 19] = [
         ("Read a.txt, then write b.txt", &["then"], &none),
         ("Read a.txt and then write b.txt", &["then"], &none),
+        ("Read a.txt then write b.txt", &["then"], &none),
+        ("读取日志之后写报告", &["之后"], &none),
         ("Fix the then branch of parse()", &none, &none),
         ("Explain the finally block in main.py", &none, &none),
         ("Finally, publish it", &["finally"], &none),

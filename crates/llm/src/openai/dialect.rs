@@ -46,6 +46,8 @@ pub(super) struct Dialect {
     both_refused: bool,
     /// The longest answer that the server allows, in tokens.
     pub(super) longest_answer: Option<u32>,
+    /// The longest answer that the account has credit for, in tokens, until an answer is accepted.
+    pub(super) affordable: Option<u32>,
     /// The window of the server, learned from a refusal.
     pub(super) window: Option<KnownWindow>,
     pub(super) stream: bool,
@@ -258,6 +260,7 @@ impl Dialect {
             max_tokens: Some(if openai { MaxTokens::Completion } else { MaxTokens::Classic }),
             both_refused: false,
             longest_answer: None,
+            affordable: None,
             window: None,
             stream: streaming,
         };

@@ -159,8 +159,9 @@ impl Wire {
                     };
                     match reader.begin().await {
                         Ok(()) => {
-                            if dialect.before_switch.is_some() {
-                                self.learned().dialect.before_switch = None;
+                            if dialect.before_switch.is_some() || dialect.affordable.is_some() {
+                                let known = &mut self.learned().dialect;
+                                (known.before_switch, known.affordable) = (None, None);
                             }
                             return Ok(reader);
                         }
@@ -219,7 +220,7 @@ impl Wire {
     fn prepare(&self, request: &ChatRequest, learned: &LearnedQuirks, thinks: bool) -> Result<PreparedRequest, ModelError> {
         let dialect = &learned.dialect;
         let room = dialect.window.and_then(|window| window.room_beside(estimate_request_tokens(request)));
-        let bound = [request.max_output_tokens, dialect.longest_answer, room];
+        let bound = [request.max_output_tokens, dialect.longest_answer, dialect.affordable, room];
         let bound = request.max_output_tokens.and(bound.into_iter().flatten().min());
         let writing = Writing {
             source: self.source(dialect.protocol),

@@ -172,7 +172,7 @@ impl RunMachine {
         if self.cancellations.is_stopping(task) {
             return self.decide_if_ready(out);
         }
-        if self.lead.stop_holding(task) && !self.stopping.is_suspending() {
+        if self.lead.stop_holding(task) {
             self.hold_stopped(task, out);
             return self.advance(out);
         }

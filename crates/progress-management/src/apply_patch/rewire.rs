@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Patching, is_dependency};
 use crate::{
-    Edge, EdgeType, Problem, TaskId, TaskStatus,
+    Condition, Edge, EdgeType, Problem, Task, TaskId, TaskStatus,
     reference::{references_in, references_in_text, rename, rename_in},
 };
 
@@ -152,7 +152,7 @@ impl Patching {
     /// its own from the same source is left out. A dependency is not inherited, because a new task names its own.
     fn inherited_edges(&self, edge: &Edge) -> Vec<Edge> {
         let removed = self.successors.get(&edge.from).is_some_and(Vec::is_empty);
-        let lost = removed && edge.kind == EdgeType::Conditional;
+        let lost = edge.kind == EdgeType::Conditional && (removed || self.cannot_hold(edge));
         if is_dependency(edge) || lost || self.settled_before.contains(&edge.to) {
             return Vec::new();
         }
@@ -163,6 +163,17 @@ impl Patching {
         };
         let heirs = self.last_successors(&edge.to).into_iter().filter(|to| *to != edge.from && !has_own(to));
         heirs.map(|to| Edge { to, ..edge.clone() }).collect()
+    }
+
+    /// Returns true if the source of a conditional edge has ended without a result, and the condition asks for more than its status. The
+    /// edge then blocks its target, and a new task takes the target's place to get around it.
+    fn cannot_hold(&self, edge: &Edge) -> bool {
+        let ended = |task: &Task| matches!(task.status, TaskStatus::Failed | TaskStatus::Skipped | TaskStatus::RolledBack);
+        let asks_status = || {
+            let condition = edge.condition.as_deref().and_then(|condition| Condition::parse(condition).ok());
+            condition.is_some_and(|condition| condition.asks_status_of(&edge.from))
+        };
+        !self.is_gone(&edge.from) && self.state.tasks.get(&edge.from).is_some_and(ended) && !asks_status()
     }
 
     /// Returns the tasks in the place of a task that was taken out, at the end of each chain of replacements.

@@ -125,6 +125,11 @@ fn a_replacement_inherits_conditions_and_rollbacks() {
     state.complete("a");
     state.patch(vec![add(spec("t2"), "t")]).settle();
     assert_eq!(state.statuses(), "a:completed t:skipped t2:ready");
+    // So is what a condition blocks that no longer can hold.
+    let mut state = state_of(specs("a\nt"), vec![conditional("a", "t", holds)]);
+    state.failed("a", true).settle();
+    state.patch(vec![add(spec("t2"), "t")]).settle();
+    assert_eq!(state.statuses(), "a:failed t:skipped t2:ready");
 }
 
 #[test]

@@ -38,9 +38,9 @@ fn described(lines: &[&str], range: Range<usize>, wanted: &[&str]) -> String {
     format!("The closest is {place} (- yours, + the file):\n{}", marked(&wanted, &found))
 }
 
-/// Returns the similarity from 0 to 1 of `wanted` and the range of `lines` that is most similar to it, and a message for a model with that
-/// range. Compares no blank lines, and no lines that `leaves_out` holds for.
-pub(super) fn near_miss_outside(lines: &[&str], wanted: &str, leaves_out: impl Fn(usize) -> bool) -> Option<(f32, String)> {
+/// Returns the similarity from 0 to 1 of `wanted` and the range of `lines` that is most similar to it, that range, and a message for a model
+/// with it. Compares no blank lines, and no lines that `leaves_out` holds for.
+pub(super) fn near_miss_outside(lines: &[&str], wanted: &str, leaves_out: impl Fn(usize) -> bool) -> Option<(f32, Range<usize>, String)> {
     let wanted: Vec<&str> = wanted.trim_matches(['\n', '\r']).lines().collect();
     let is_compared = |at: usize, line: &str| !line.trim().is_empty() && !leaves_out(at);
     let compared = lines.iter().copied().enumerate().take(MAX_LINES).filter(|(at, line)| is_compared(*at, line));
@@ -49,7 +49,8 @@ pub(super) fn near_miss_outside(lines: &[&str], wanted: &str, leaves_out: impl F
     let (start, likeness) = closest(&texts, &of_wanted)?;
     let range = numbers.get(start..numbers.len().min(start + of_wanted.len()))?;
     let (first, last) = range.first().zip(range.last())?;
-    Some((likeness, described(lines, *first..last + 1, &wanted)))
+    let range = *first..last + 1;
+    Some((likeness, range.clone(), described(lines, range, &wanted)))
 }
 
 /// Returns the mean similarity from 0 to 1 of the lines of `wanted` and the most similar line of `lines` for each. Leaves out blank lines.
@@ -61,6 +62,17 @@ pub(super) fn line_similarity(lines: &[&str], wanted: &[&str]) -> f32 {
         if is_there { 1.0 } else { lines.iter().map(|found| likeness(found, line)).fold(0.0, f32::max) }
     };
     mean(wanted.iter().map(best).sum(), wanted.len())
+}
+
+/// Returns the mean similarity from 0 to 1 of the words of `wanted` and the most similar word of a line for each, for the line of `lines`
+/// where it is highest. It is 1 if `wanted` has no words.
+pub(super) fn word_similarity(lines: &[&str], wanted: &str) -> f32 {
+    let wanted = words(wanted);
+    if wanted.is_empty() { 1.0 } else { lines.iter().map(|line| line_similarity(&words(line), &wanted)).fold(0.0, f32::max) }
+}
+
+fn words(line: &str) -> Vec<&str> {
+    beginning(line.trim()).split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect()
 }
 
 fn filled<'a>(lines: &[&'a str]) -> Vec<&'a str> {

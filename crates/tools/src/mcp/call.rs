@@ -46,7 +46,7 @@ pub(super) enum CallError {
     Cancelled,
     /// The server demands a login, or more scopes.
     Unauthorized(Challenge),
-    /// The HTTP response is a failure, or cannot be read. The connection stays usable.
+    /// The HTTP response is a failure, or cannot be read. The connection stays usable unless the session may be lost.
     Rejected(HttpRejection),
     /// The connection was lost. The request may have taken effect.
     ConnectionLost,

@@ -18,6 +18,8 @@ pub(super) struct HttpRejection {
     what: String,
     /// True if the server may have done what it was asked.
     may_be_done: bool,
+    /// True if the server may not know the session, or the login of the session.
+    may_lack_session: bool,
 }
 
 impl HttpRejection {
@@ -35,6 +37,7 @@ impl HttpRejection {
     }
 
     fn of_http(error: &StreamableHttpError<reqwest::Error>) -> Option<Self> {
+        let mut may_lack_session = false;
         let (what, may_be_done) = match error {
             StreamableHttpError::HttpStatus(failure) => {
                 let wait = failure.retry_after.as_deref().map(str::trim).filter(|wait| !wait.is_empty());
@@ -43,22 +46,38 @@ impl HttpRejection {
                 let wait = wait.map(|wait| format!(", retry after {wait}{unit}")).unwrap_or_default();
                 (format!("HTTP {}{wait}", failure.status), failure.status >= 500)
             }
-            StreamableHttpError::UnexpectedServerResponse(text) => (text.to_string(), !text.starts_with(STATUS)),
+            StreamableHttpError::UnexpectedServerResponse(text) => {
+                may_lack_session = lacks_session(text);
+                (text.to_string(), !text.starts_with(STATUS))
+            }
             StreamableHttpError::ResponseBodyTooLarge { .. } | StreamableHttpError::UnexpectedContentType(_) => (error.to_string(), true),
             _ => return None,
         };
-        Some(Self { what: one_line(&what).chars().take(MAX_SHOWN).collect(), may_be_done })
+        Some(Self { what: one_line(&what).chars().take(MAX_SHOWN).collect(), may_be_done, may_lack_session })
+    }
+
+    /// Returns true if only a new session may help.
+    pub(super) fn may_lack_session(&self) -> bool {
+        self.may_lack_session
     }
 
     /// Describes the rejection for a model.
     pub(super) fn describe(&self, server: &str) -> String {
-        let Self { what, may_be_done } = self;
+        let Self { what, may_be_done, .. } = self;
         if *may_be_done {
             format!("the MCP server `{server}` failed: {what}. Whether it did what it was asked is not known; check before you repeat it")
         } else {
             format!("the MCP server `{server}` refused the request: {what}. Nothing was done")
         }
     }
+}
+
+/// Returns true if a text of the library tells of a lost session. Servers must answer with 404 then, which the library reports as such, but
+/// some answer with 400 and a text, or with 401 and no challenge.
+fn lacks_session(text: &str) -> bool {
+    let Some(status) = text.strip_prefix(STATUS) else { return false };
+    let says = |text: &str| ["session", "not initialized"].iter().any(|part| text.to_lowercase().contains(part));
+    status.starts_with("401") || status.strip_prefix("400").is_some_and(says)
 }
 
 #[cfg(test)]

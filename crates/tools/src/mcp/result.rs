@@ -13,6 +13,10 @@ use crate::{ToolError, ToolOutput};
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Maximum number of images that are taken from one response.
 const MAX_IMAGES: usize = 20;
+/// Maximum characters of a structured content that is shown in addition to texts.
+const MAX_STRUCTURE: usize = 20_000;
+/// Number of characters from which texts stand for a larger structured content.
+const MIN_TEXT: usize = 200;
 /// Maximum characters of an unknown part's type that are shown.
 const MAX_TYPE: usize = 40;
 
@@ -22,7 +26,7 @@ pub(super) fn is_of_tool(answer: &Value) -> bool {
     complete && ["content", "structuredContent", "isError"].iter().any(|member| answer.get(member).is_some())
 }
 
-/// Converts the result of a tool: its text, and its structured content if there is some.
+/// Converts the result of a tool: its text, and its structured content if no text shows it, unless it is much larger than they are.
 pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     let value = answer.get_mut("structuredContent").map(Value::take).unwrap_or_default();
     let is_error = answer.get("isError") == Some(&Value::Bool(true));
@@ -32,10 +36,14 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
         Some(Value::Array(parts)) => parts.iter().map(|part| of_part(part, &mut beside)).collect(),
         Some(_) => vec![Err("[left out: content that is no list of parts]".to_owned())],
     };
+    let length: usize = parts.iter().flatten().map(|text| text.chars().count()).sum();
     let mut texts: Vec<String> = parts.into_iter().map(either).collect();
     if !value.is_null() && !shows(&texts, &value) {
-        texts.retain(|text| !text.trim().is_empty());
-        texts.push(serde_json::to_string_pretty(&value).unwrap_or_default());
+        let json = value.to_string();
+        if length < MIN_TEXT || json.chars().count() <= MAX_STRUCTURE {
+            texts.retain(|text| !text.trim().is_empty());
+            texts.push(json);
+        }
     }
     let text = cut(texts.join("\n"));
     if is_error {
@@ -48,12 +56,26 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
 /// `{"result": value}`, and shows the value, or each of its items, as a text.
 fn shows(texts: &[String], value: &Value) -> bool {
     let is = |text: &String, value: &Value| {
-        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value)
+        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|parsed| is_equal(&parsed, value))
     };
     let wrapped = value.as_object().filter(|members| members.len() == 1).and_then(|members| members.get("result"));
     let items = wrapped.and_then(Value::as_array).filter(|items| !items.is_empty() && items.len() == texts.len());
     texts.iter().any(|text| is(text, value) || wrapped.is_some_and(|wrapped| is(text, wrapped)))
         || items.is_some_and(|items| texts.iter().zip(items).all(|(text, item)| is(text, item)))
+}
+
+/// Returns true if two values are equal, where numbers are compared by value: 1 is 1.0.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || ((one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64()),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len() && one.iter().all(|(name, one)| other.get(name).is_some_and(|other| is_equal(one, other)))
+        }
+        _ => one == other,
+    }
 }
 
 /// Content of a response besides its text.

@@ -99,6 +99,8 @@ pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, an
         }
         // The next call opens a connection with the login that exists then.
         Err(CallError::Unauthorized(_)) => server.is_doubtful(connection).await,
+        // The next call opens a new session.
+        Err(CallError::Rejected(rejection)) if rejection.may_lack_session() => server.is_doubtful(connection).await,
         Err(_) => {}
     }
     answered.map_err(|error| result::error(error, &server.settings))

@@ -93,14 +93,15 @@ impl Recorder {
         at_work.map_or(Ok(()), |task| Err(UndoError::AtWork { task }))
     }
 
-    /// Returns the last undo that has not been undone itself.
+    /// Returns the last undo that has not been undone itself. One of effects, such as those of a check, counts if there is no other.
     ///
     /// # Errors
     /// [`UndoError`].
     pub fn last_undo(&self) -> Result<Option<u64>, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        Ok(self.open_log(live, counts)?.0.history.undos.last().copied())
+        let history = &self.open_log(live, counts)?.0.history;
+        Ok(history.undos.last().or(history.undone_effects.last()).copied())
     }
 
     /// Returns the reason why recording stopped, if it did.

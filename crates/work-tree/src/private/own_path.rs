@@ -12,18 +12,24 @@ use crate::{
 const MAX_BYTES: u64 = 1024 * 1024;
 
 impl PrivateFolder {
-    /// Returns the state `now`, based on `before` and made by the author `by`, with the path of the shared folder in the place of this folder's
-    /// path in the UTF-8 texts of the work: after its merge, this folder goes, and its path with it.
-    pub(super) async fn with_shared_path(&self, shared: &Path, before: &Commit, now: Commit, by: &str) -> Result<Commit, WorkTreeError> {
-        let (Some(own), Some(shared)) = (self.path().to_str(), shared.to_str()) else { return Ok(now) };
+    /// Returns the state `now`, based on `base` and made by the author `by`, with the path of the shared folder in the place of this folder's
+    /// path in the UTF-8 texts that differ from the state `ours` of the shared folder: after its merge, this folder goes, and its path with it.
+    pub(super) async fn with_shared_path(
+        &self,
+        (shared, ours): (&Path, &Commit),
+        base: Option<&Commit>,
+        now: &Commit,
+        by: &str,
+    ) -> Result<Commit, WorkTreeError> {
+        let (Some(own), Some(shared), Some(base)) = (self.path().to_str(), shared.to_str(), base) else { return Ok(now.clone()) };
         let git = &self.tree.git;
-        let list = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "-S", own, before.as_str(), now.as_str()];
+        let list = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "-S", own, ours.as_str(), now.as_str()];
         let named = git.run_ok(&list).await?;
         if named.is_empty() {
-            return Ok(now);
+            return Ok(now.clone());
         }
         let mut entries = Vec::new();
-        for changed in self.tree.changed(before, &now).await? {
+        for changed in self.tree.changed(ours, now).await? {
             let is_named = paths(&named).any(|path| as_path(path) == changed.path);
             let Some(blob) = changed.after.filter(|after| is_named && !after.is_link()) else { continue };
             if self.tree.sizes(&[&blob]).await?.iter().any(|size| *size > MAX_BYTES) {
@@ -38,12 +44,12 @@ impl PrivateFolder {
             }
         }
         if entries.is_empty() {
-            return Ok(now);
+            return Ok(now.clone());
         }
         // The files themselves stay as they are: the merge replaces them.
         git.run_ok_with_input(&["update-index", "-z", "--index-info"], entries).await?;
         let tree = line(git.run_ok(&["write-tree"]).await?);
-        if self.tree.tree_of(before).await? == tree { Ok(before.clone()) } else { self.tree.commit(&tree, &[before], by).await }
+        if self.tree.tree_of(base).await? == tree { Ok(base.clone()) } else { self.tree.commit(&tree, &[base], by).await }
     }
 }
 

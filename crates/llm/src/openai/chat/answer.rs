@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::native::Opaque;
+use super::native::{Opaque, repeats};
 use super::think::{Piece, Splitter, closed_only};
 use crate::StreamPart;
 use crate::openai::answer::{RawCall, Turn, read_usage};
@@ -129,7 +129,11 @@ impl Answer {
             let text = plain_text(message.get(*key)?);
             (!text.is_empty()).then_some(text)
         });
-        let thought = named.or_else(|| message.get("reasoning_details").map(detailed_text));
+        let thought = named.or_else(|| {
+            let text = message.get("reasoning_details").map(detailed_text)?;
+            let known = if repeats(&self.turn.reasoning, &text) { self.turn.reasoning.len() } else { 0 };
+            text.get(known..).map(str::to_owned)
+        });
         if let Some(thought) = thought {
             self.push_reasoning(&thought, out);
         }

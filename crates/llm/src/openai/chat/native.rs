@@ -102,11 +102,21 @@ fn merge_texts(known: &mut Value, piece: &Value, texts: &[&str]) {
     let (Some(known), Some(piece)) = (known.as_object_mut(), piece.as_object()) else { return };
     for (name, value) in piece {
         match (known.get_mut(name), value) {
-            (Some(Value::String(text)), Value::String(more)) if texts.contains(&name.as_str()) => text.push_str(more),
+            (Some(Value::String(text)), Value::String(more)) if texts.contains(&name.as_str()) => {
+                let known = if repeats(text, more) { text.len() } else { 0 };
+                text.push_str(more.get(known..).unwrap_or_default());
+            }
             (_, Value::Null) => {}
             _ => drop(known.insert(name.clone(), value.clone())),
         }
     }
+}
+
+/// Returns true if a piece repeats the text before it, as some servers of MiniMax send their reasoning: the whole text so far each time.
+pub(super) fn repeats(text: &str, piece: &str) -> bool {
+    /// Bytes of a text that no new piece begins with by chance.
+    const MIN_REPEATED: usize = 24;
+    text.len() >= MIN_REPEATED && piece.starts_with(text)
 }
 
 fn merge_part(known: &mut Value, piece: &Value) {
@@ -154,6 +164,16 @@ mod tests {
         let message = merged(&pieces);
         assert_eq!(message["reasoning_details"], json!([detail("ab", json!("s")), secret("x"), secret("y")]));
         assert_eq!(message.get("reasoning"), None, "the details hold it");
+    }
+
+    #[test]
+    fn pieces_that_repeat_the_text_so_far_are_not_appended() {
+        let detail = |text: &str| json!({"reasoning_details": [{"type": "reasoning.text", "text": text, "index": 0}]});
+        let long = "The user wants a poem about the sea.";
+        let pieces = [detail(long), detail(&format!("{long} I begin.")), detail(&format!("{long} I begin. Waves."))];
+        assert_eq!(merged(&pieces)["reasoning_details"][0]["text"], format!("{long} I begin. Waves."));
+        // A short text may begin like the one before by chance.
+        assert_eq!(merged(&[detail("1"), detail("10")])["reasoning_details"][0]["text"], "110");
     }
 
     #[test]

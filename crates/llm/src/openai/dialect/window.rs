@@ -48,7 +48,8 @@ impl Dialect {
         let about_bound = ["max_tokens", "max_completion_tokens", "max_output_tokens"].iter().any(|name| refusal.names(name));
         match longest_answer(&refusal.message).filter(|longest| about_bound && *longest < bound) {
             Some(longest) => {
-                self.longest_answer = Some(longest);
+                let known = if refusal.status == 402 { &mut self.affordable } else { &mut self.longest_answer };
+                *known = Some(longest);
                 true
             }
             None => false,

@@ -11,6 +11,10 @@ pub(super) struct GitHeader {
     pub(super) executable: bool,
     /// The text after `diff --git`.
     paths: Option<String>,
+    /// Index of the last line after `diff --git` that was read.
+    last: usize,
+    /// True if a line names the content of an empty file.
+    is_empty_file: bool,
     created: bool,
     deleted: bool,
     from: Option<String>,
@@ -39,13 +43,26 @@ impl GitHeader {
         }
     }
 
+    /// Returns true if `---` and `+++` at an index count instead of this header, although they name another path: they follow it directly.
+    /// The header of an empty file also stands for itself if they are of a change of another kind.
+    pub(super) fn is_overruled(&self, old: Option<&str>, new: Option<&str>, at: usize) -> bool {
+        let is_same_kind = (self.created && old.is_none()) || (self.deleted && new.is_none());
+        let is_other = self.paths.as_deref().and_then(one_path).is_some_and(|path| ![old, new].contains(&Some(&path)));
+        (self.created || self.deleted) && is_other && at == self.last + 1 && (is_same_kind || !self.is_empty_file)
+    }
+
+    /// Returns true for the header of a file that is not changed. `git diff` prints it for files whose time has changed.
+    pub(super) fn is_without_change(&self) -> bool {
+        !self.created && !self.deleted && self.renamed() == (None, None) && self.paths.as_deref().and_then(one_path).is_some()
+    }
+
     /// Reads a line at an index of the patch. Ignores a line that is no part of a header.
     ///
     /// # Errors
     /// A message on a change that a patch of text cannot make.
     pub(super) fn read(&mut self, line: &str, at: usize) -> Result<(), String> {
         if let Some(paths) = line.strip_prefix("diff --git ") {
-            *self = Self { at, paths: Some(paths.trim().to_owned()), ..Self::default() };
+            *self = Self { at, last: at, paths: Some(paths.trim().to_owned()), ..Self::default() };
         } else if let Some(path) = line.strip_prefix("rename from ") {
             self.begin(at);
             self.from = Some(unquoted(path.trim()));
@@ -55,7 +72,7 @@ impl GitHeader {
         } else if is_binary(line) {
             return Err(BINARY.to_owned());
         } else if self.paths.is_some() {
-            self.read_mode(line)?;
+            self.read_mode(line, at)?;
         }
         Ok(())
     }
@@ -68,7 +85,10 @@ impl GitHeader {
     }
 
     /// Reads a line that occurs only after `diff --git`.
-    fn read_mode(&mut self, line: &str) -> Result<(), String> {
+    fn read_mode(&mut self, line: &str, at: usize) -> Result<(), String> {
+        if ["index ", "new file mode ", "deleted file mode "].iter().any(|head| line.starts_with(head)) {
+            self.last = at;
+        }
         if let Some(mode) = line.strip_prefix("new file mode ") {
             (self.created, self.executable) = (true, mode.trim() == "100755");
             if !matches!(mode.trim(), "100644" | "100755") {
@@ -79,6 +99,8 @@ impl GitHeader {
             if mode.trim() == "160000" {
                 return Err(NO_FILE.to_owned());
             }
+        } else if let Some(contents) = line.strip_prefix("index ") {
+            self.is_empty_file = contents.contains(EMPTY);
         } else if line.starts_with("old mode ") || line.starts_with("new mode ") {
             return Err(
                 "apply_patch does not change the mode of a file; leave out the lines `old mode` and `new mode`, and use `chmod` by `bash`"
@@ -113,6 +135,8 @@ impl GitHeader {
     }
 }
 
+/// Beginning of git's name of an empty content.
+const EMPTY: &str = "e69de29";
 const BINARY: &str = "apply_patch changes text only; leave this file out, and make it with a command by `bash`";
 const NO_FILE: &str = "apply_patch makes and deletes files only, and this is a symbolic link or a submodule; leave it out, and use `ln -s` or `git` by `bash`";
 

@@ -227,12 +227,15 @@ impl<'a> Reader<'a> {
     fn unified(&mut self) -> Result<Vec<Section>, String> {
         let mut sections = Vec::new();
         let mut header = GitHeader::default();
+        // The first header without a change.
+        let mut idle = None;
         while let Some(line) = self.peek() {
             if line.starts_with("--- ") && self.ahead(1).starts_with("+++ ") {
                 let (old, new) = names(line, self.ahead(1), header.renamed());
-                if !header.fits(old.as_deref(), new.as_deref()) {
+                let (old_path, new_path) = (old.as_deref(), new.as_deref());
+                if !header.fits(old_path, new_path) && !header.is_overruled(old_path, new_path, self.at) {
                     // The header belongs to a file without hunks, and these files have no header.
-                    sections.extend(self.header_only(&mut header)?);
+                    sections.extend(self.header_only(&mut header, &mut idle)?);
                 }
                 let executable = std::mem::take(&mut header).executable;
                 self.at += 2;
@@ -242,20 +245,28 @@ impl<'a> Reader<'a> {
             } else if line.starts_with("@@") {
                 return self.fault("no file is named before it: write `--- a/PATH` and `+++ b/PATH`");
             } else if header.begins_anew(line) {
-                sections.extend(self.header_only(&mut header)?);
+                sections.extend(self.header_only(&mut header, &mut idle)?);
             }
             if let Err(why) = header.read(line, self.at) {
                 return self.fault(&why);
             }
             self.at += 1;
         }
-        sections.extend(self.header_only(&mut header)?);
-        Ok(sections)
+        sections.extend(self.header_only(&mut header, &mut idle)?);
+        match idle.filter(|_| sections.is_empty()) {
+            Some(idle) => self.fault_at(idle.at, &idle.section().err().unwrap_or_default()),
+            None => Ok(sections),
+        }
     }
 
-    /// Returns the change that a header of git without hunks describes, and leaves an empty header.
-    fn header_only(&self, header: &mut GitHeader) -> Result<Option<Section>, String> {
+    /// Returns the change that a header of git without hunks describes, and leaves an empty header. Moves a header without a change to `idle`,
+    /// unless there is one.
+    fn header_only(&self, header: &mut GitHeader, idle: &mut Option<GitHeader>) -> Result<Option<Section>, String> {
         let header = std::mem::take(header);
+        if header.is_without_change() {
+            idle.get_or_insert(header);
+            return Ok(None);
+        }
         header.section().or_else(|why| self.fault_at(header.at, &why))
     }
 

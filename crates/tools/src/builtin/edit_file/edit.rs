@@ -1,10 +1,12 @@
 //! Applies edits to a text. Pure.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{
-    near_miss::{line_similarity, near_miss, near_miss_outside},
+    near_miss::{line_similarity, near_miss, near_miss_outside, word_similarity},
     tolerant::{self, BYTE_ORDER_MARK, Ignored, Places, has_windows_line_ends, with_windows_line_ends},
 };
 
@@ -14,6 +16,8 @@ const MAX_PLACES: usize = 10;
 const MAX_SHOWN: usize = 120;
 /// Minimum similarity of a place that an old text with slips may mean.
 const MIN_MEANT: f32 = 0.6;
+/// The same for an old text of one line: lines beside each other are often alike.
+const MIN_MEANT_LINE: f32 = 0.8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,7 +117,7 @@ fn with_line_ends(text: &str, old: &str, (wanted, new): (&str, &str), ignored: I
 
 /// Handles an edit whose old text does not exist. Small models repeat a change, and revert it if the second attempt is an error. The change
 /// therefore counts as made if the new text makes up whole lines of the file, the old text lacks one of them, and no other place of the file
-/// resembles the old text at least as much: an old text with a slip may mean that place.
+/// resembles the old text more: an old text with a slip may mean that place.
 fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome), String> {
     let new: Vec<&str> = edit.new_text.trim().lines().map(str::trim).collect();
     let old: Vec<&str> = edit.old_text.lines().map(str::trim).collect();
@@ -125,11 +129,22 @@ fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, EditOutcome),
     let window = lines.get(at..at + new.len()).unwrap_or_default();
     let windows: Vec<usize> = lines.windows(new.len()).enumerate().filter(|(_, window)| is_new(window)).map(|(at, _)| at).collect();
     let in_new = |line: usize| windows.get(windows.partition_point(|at| at + new.len() <= line)).is_some_and(|at| *at <= line);
+    let is_one_line = old.iter().filter(|line| !line.is_empty()).count() == 1;
+    let least = if is_one_line { MIN_MEANT_LINE } else { MIN_MEANT };
+    // A line of the same form as the old text, but with other names, is not meant: a slip leaves the words as they are, or nearly so.
+    let has_its_words = |range: Range<usize>| {
+        let found = word_similarity(lines.get(range).unwrap_or_default(), &edit.old_text);
+        found >= 1.0 || found > word_similarity(window, &edit.old_text)
+    };
     match near_miss_outside(&lines, &edit.old_text, in_new) {
-        Some((other, place)) if other >= MIN_MEANT && other >= line_similarity(window, &old) => Err(format!(
-            "old_text is not in `{path}`; new_text is there already, at line {}, but another place is like old_text, too. {place}",
-            at + 1
-        )),
+        Some((other, range, place))
+            if other >= least && other > line_similarity(window, &old) && (!is_one_line || has_its_words(range.clone())) =>
+        {
+            Err(format!(
+                "old_text is not in `{path}`; new_text is there already, at line {}, but another place is like old_text, too. {place}",
+                at + 1
+            ))
+        }
         _ => Ok((text.to_owned(), EditOutcome::Already { line: at + 1 })),
     }
 }

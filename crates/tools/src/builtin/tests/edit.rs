@@ -105,6 +105,13 @@ async fn a_change_is_not_made_where_another_place_is_meant() {
         ("port = 9090\n\nport = 9090\n", "port = 8080", "port = 9090", 1, None),
         // The change added a line between those of the old text.
         ("start()\ncheck()\nstop()\nstart()\nstops()\n", "start()\nstop()", "start()\ncheck()\nstop()", 1, None),
+        // Lines beside it are alike.
+        ("let a = 2;\nlet b = 1;\n", "let a = 1;", "let a = 2;", 1, None),
+        ("const a = loadConfig(\"a\");\nconst b = 1;\n", "const a = 1;", "const a = loadConfig(\"a\");", 1, None),
+        // A slip in a word, and one in spaces and signs.
+        ("done();\nwork();\n", "wrok();", "done();", 1, Some("The closest is line 2")),
+        ("if a > b {\nif a < b {\n", "if a<b {", "if a > b {", 1, Some("The closest is line 2")),
+        ("x = area(1)\ny = 2\nx = area(2)\n", "x = area(2);", "x = area(1)\ny = 2", 1, Some("The closest is line 3")),
     ];
     for (file, old, new, line, meant) in table {
         let place = Place::new(&[("f", file)]);

@@ -90,6 +90,35 @@ async fn a_failed_response_loses_no_server() {
     }
 }
 
+/// Servers must answer a request of an unknown session with 404, but some do not.
+// Requirement: 8.9
+#[tokio::test]
+async fn a_lost_session_is_replaced() {
+    type Fail = fn() -> Response;
+    let table: [(Fail, &str); 3] = [
+        (
+            || (StatusCode::BAD_REQUEST, "Bad Request: No valid session ID provided").into_response(),
+            "HTTP 400 Bad Request: Bad Request: No valid session ID provided. Nothing was done",
+        ),
+        (
+            || (StatusCode::BAD_REQUEST, "Server Not Initialized").into_response(),
+            "HTTP 400 Bad Request: Server Not Initialized. Nothing was done",
+        ),
+        (|| (StatusCode::UNAUTHORIZED, "who is it").into_response(), "HTTP 401 Unauthorized: who is it. Nothing was done"),
+    ];
+    for (fail, part) in table {
+        let (url, begun) = start(fail).await;
+        let world = World::of(McpSettings::new(vec![McpServerSettings::new("raw", at(&url))])).await;
+        for _ in 0..6 {
+            let before = begun.load(Ordering::Relaxed);
+            let fault = world.fault("mcp__raw__t", json!({})).await;
+            assert!(fault.starts_with(REFUSED) && fault.contains(part), "{part}: {fault}");
+            assert_eq!(world.text("mcp__raw__echo", json!({})).await, "heard");
+            assert_eq!(begun.load(Ordering::Relaxed), before + 1, "{part}: the next call opens a session");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_broken_server_hides_no_lists_of_others() {
     let (broken, _) = start(|| StatusCode::BAD_GATEWAY.into_response()).await;

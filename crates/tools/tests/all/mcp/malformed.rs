@@ -184,7 +184,7 @@ async fn images_of_a_result_are_taken() {
 #[tokio::test]
 async fn the_structure_outlives_an_unknown_part() {
     let structure = json!({"sum": 5});
-    let shown = "{\n  \"sum\": 5\n}";
+    let shown = "{\"sum\":5}";
     let table = [
         (json!([{"type": "video"}]), format!("[left out: a part of type \"video\"]\n{shown}")),
         (json!([{"type": "text", "text": "5"}, {"type": "video"}]), format!("5\n[left out: a part of type \"video\"]\n{shown}")),
@@ -201,22 +201,35 @@ async fn the_structure_outlives_an_unknown_part() {
 async fn the_structure_is_shown_unless_a_text_is_it() {
     let texts = |texts: &[&str]| json!(texts.iter().map(|text| json!({"type": "text", "text": text})).collect::<Vec<_>>());
     let table = [
-        (&["two issues"][..], json!({"issues": [1, 2]}), "two issues\n{\n  \"issues\": [\n    1,\n    2\n  ]\n}"),
+        (&["two issues"][..], json!({"issues": [1, 2]}), "two issues\n{\"issues\":[1,2]}"),
         (&["{\"b\": 2, \"a\": [1]}"], json!({"a": [1], "b": 2}), "{\"b\": 2, \"a\": [1]}"),
         (&["here it is", "{\"a\":1}"], json!({"a": 1}), "here it is\n{\"a\":1}"),
         (&["5"], json!({"result": 5}), "5"),
         (&["five"], json!({"result": "five"}), "five"),
         (&["[1, 2]"], json!({"result": [1, 2]}), "[1, 2]"),
         (&["1", "two"], json!({"result": [1, "two"]}), "1\ntwo"),
-        (&["1"], json!({"result": 2}), "1\n{\n  \"result\": 2\n}"),
-        (&[" "], json!({"a": 1}), "{\n  \"a\": 1\n}"),
+        (&["1"], json!({"result": 2}), "1\n{\"result\":2}"),
+        (&[" "], json!({"a": 1}), "{\"a\":1}"),
+        // Numbers are compared by value.
+        (&["{\"a\": [1, 2.5]}"], json!({"a": [1.0, 2.5]}), "{\"a\": [1, 2.5]}"),
+        (&["5.0"], json!({"result": 5}), "5.0"),
+        (&["{\"a\":9007199254740993}"], json!({"a": 9_007_199_254_740_992_u64}), "{\"a\":9007199254740993}\n{\"a\":9007199254740992}"),
     ];
     for (given, structure, shown) in table {
         let output = called(json!({"content": texts(given), "structuredContent": structure})).await.unwrap();
         assert_eq!((output.text.as_str(), &output.value), (shown, &structure), "{given:?}");
     }
     let fault = called(json!({"content": texts(&["it failed"]), "structuredContent": {"code": 7}, "isError": true})).await.unwrap_err();
-    assert_eq!(fault.to_string(), "it failed\n{\n  \"code\": 7\n}");
+    assert_eq!(fault.to_string(), "it failed\n{\"code\":7}");
+    // A large structure is not added to a text that may stand for it. `{"a":""}` has 8 characters.
+    for (text, filling, is_added) in [(199, 20_000, true), (200, 19_992, true), (200, 19_993, false)] {
+        let (text, structure) = ("t".repeat(text), json!({"a": "é".repeat(filling)}));
+        let output = called(json!({"content": texts(&[text.as_str()]), "structuredContent": structure})).await.unwrap();
+        // The middle of a long result is left out for the model.
+        let is_shown = output.text.starts_with(&text) && output.text.ends_with("é\"}");
+        assert_eq!((is_shown, output.text == text), (is_added, !is_added), "{filling}");
+        assert!(output.value == structure, "{filling}");
+    }
 }
 
 #[tokio::test]

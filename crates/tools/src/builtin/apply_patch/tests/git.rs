@@ -20,6 +20,8 @@ fn sections(patch: &str) -> Result<String, String> {
 const EMPTY: &str = "diff --git a/src/e b/src/e\nnew file mode 100644\nindex 0000000..e69de29\n";
 const GONE: &str = "diff --git a/g b/g\ndeleted file mode 100644\nindex e69de29..0000000\n";
 const RENAME: &str = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
+const NEW: &str = "diff --git a/f b/f\nnew file mode 100644\n";
+const SAME: &str = "diff --git a/f b/f\nindex 1..2 100644\n";
 const HUNK: &str = "--- a/o\n+++ b/o\n@@ -1 +1 @@\n-a\n+b\n";
 
 #[test]
@@ -34,6 +36,16 @@ fn files_without_hunks_are_changed() {
         (format!("{RENAME}{HUNK}"), "update x Some(\"y\") 0; update o None 1"),
         (format!("{EMPTY}{HUNK}"), "add src/e \"\"; update o None 1"),
         (format!("{GONE}{HUNK}"), "delete g 0; update o None 1"),
+        (format!("{NEW}\n{HUNK}"), "add f \"\"; update o None 1"),
+        // Lines with another path directly after a header count instead of it.
+        (format!("{NEW}{HUNK}"), "update o None 1"),
+        (format!("{NEW}--- /dev/null\n+++ b/src/f\n@@ -0,0 +1 @@\n+a\n"), "add src/f \"a\\n\""),
+        (format!("{EMPTY}--- /dev/null\n+++ b/src/f\n@@ -0,0 +1 @@\n+a\n"), "add src/f \"a\\n\""),
+        (format!("{GONE}--- a/src/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"), "delete src/g 1"),
+        // Files that git names although they are not changed.
+        (format!("{SAME}{EMPTY}"), "add src/e \"\""),
+        (format!("diff --git a/o b/o\n{HUNK}{SAME}"), "update o None 1"),
+        (format!("diff --git a/s b/s\n{SAME}{RENAME}{SAME}"), "update x Some(\"y\") 0"),
         ("rename from x\nrename to y\nrename from v\nrename to w\n".to_owned(), "update x Some(\"y\") 0; update v Some(\"w\") 0"),
         // Paths without prefixes, with blanks, and quoted ones.
         ("diff --git e e\nnew file mode 100644\n".to_owned(), "add e \"\""),
@@ -79,7 +91,9 @@ fn changes_that_are_not_of_text_are_refused() {
             "line 3 of the patch, `copy from f`",
             "apply_patch does not copy files",
         ),
-        (&format!("diff --git a/f b/f\nindex 1..2\n{EMPTY}"), "line 1 of the patch, `diff --git a/f b/f`", "no change follows it"),
+        (SAME, "line 1 of the patch, `diff --git a/f b/f`", "no change follows it"),
+        (&format!("\n{SAME}{SAME}"), "line 2 of the patch, `diff --git a/f b/f`", "no change follows it"),
+        (&format!("diff --git a/f b/g\n{EMPTY}"), "line 1 of the patch, `diff --git a/f b/g`", "no change follows it"),
         ("diff --git a/f b/g\nnew file mode 100644\n", "line 1 of the patch, `diff --git a/f b/g`", "its path is unclear"),
         ("diff --git a/f b/g\nrename from f\n", "line 1 of the patch, `diff --git a/f b/g`", unclear),
         ("\nrename to f\n", "line 2 of the patch, `rename to f`", unclear),
