@@ -365,16 +365,21 @@ fn a_conflict_that_stays_is_reported_and_kept() {
     assert!(world.read("report.html").contains("the version of the task is kept in"));
 }
 
-#[test]
-fn a_private_folder_survives_a_crash() {
+/// Returns a world whose task `a` changes its copy, waits for its model in the first run, and changes the copy again after that.
+fn that_waits() -> World {
     let script = Script::new()
         .on(a(0), [edit("one", "1")])
         .once(a(1), [Reply::hang()])
-        .on(a(1), [bash("sed -i 's/two/2/' text")])
+        .on(a(1), [bash("grep -q 1 text && sed -i 's/two/2/' text")])
         .on(a(2), [done("a is done")])
         .on(b(0), [edit("seven", "7")])
         .on(b(1), [done("b is done")]);
-    let world = two(script, SETTINGS);
+    two(script, SETTINGS)
+}
+
+#[test]
+fn a_private_folder_survives_a_crash() {
+    let world = that_waits();
     let running = world.start(RUN);
     world.wait_for_requests(4);
     running.kill();
@@ -386,14 +391,7 @@ fn a_private_folder_survives_a_crash() {
 /// A check finds nothing to remove in a run that goes on later.
 #[test]
 fn a_private_folder_survives_a_check() {
-    let script = Script::new()
-        .on(a(0), [edit("one", "1")])
-        .once(a(1), [Reply::hang()])
-        .on(a(1), [bash("grep -q 1 text && sed -i 's/two/2/' text")])
-        .on(a(2), [done("a is done")])
-        .on(b(0), [edit("seven", "7")])
-        .on(b(1), [done("b is done")]);
-    let world = two(script, SETTINGS);
+    let world = that_waits();
     let running = world.start(RUN);
     world.wait_for_requests(4);
     running.signal("INT");

@@ -88,7 +88,7 @@ impl MessageChannel {
         });
         let new = new.collect();
         drop(working);
-        self.held.send_if_modified(|held| stopped.iter().fold(false, |is_changed, task| held.remove(task) || is_changed));
+        self.held.send_if_modified(|held| stopped.iter().filter(|task| held.remove(*task)).count() > 0);
         self.add(new);
     }
 
