@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::{Image, Message, ToolDefinition, estimate_tokens, native_tokens};
-use aime_tools::note_of_whole;
+use aime_tools::{DELEGATE_TASK, note_of_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,7 +12,14 @@ use crate::{
 };
 
 /// Tool that asks a person.
-pub(crate) const ASK_HUMAN: &str = "ask_human";
+pub const ASK_HUMAN: &str = "ask_human";
+
+/// Returns true for a tool whose call does nothing itself: it waits for another actor or a person.
+#[must_use]
+pub fn waits_for_others(tool: &str) -> bool {
+    matches!(tool, DELEGATE_TASK | ASK_HUMAN)
+}
+
 /// Length up to which a tool result is not worth replacing, in characters.
 const SHORT: usize = 200;
 /// Length of the beginning that remains of a removed result, in characters.

@@ -19,6 +19,7 @@ mod work;
 pub use {aime_durable as durable, aime_llm as llm, aime_progress_management as progress, aime_tools as tools};
 
 pub use factory::{ActorContext, ActorFactory, ComposeError, ComposedActor, Delegated};
+pub use history::{ASK_HUMAN, waits_for_others};
 pub use machine::{
     ActorEffect, ActorFact, ActorMachine, ActorOutput, ActorStatus, ActorStep, IllegalStep, LeadRest, ModelAnswer, ModelFault,
     QuestionKind, last_wake,

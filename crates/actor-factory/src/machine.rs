@@ -375,7 +375,7 @@ impl ActorMachine {
         if self.stopping.take().is_none() && !goes_on {
             return;
         }
-        // What is under way continues the actor when it ends.
+        // A call or request under way continues the actor when it ends.
         if self.status == ActorStatus::Resting || was_paused && self.under_way() {
             return;
         }

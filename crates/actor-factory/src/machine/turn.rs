@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::QuestionKind;
-use crate::{ActorSpec, history::ASK_HUMAN};
+use crate::{ActorSpec, history::waits_for_others};
 
 /// Tool that ends an actor.
 pub(super) const TERMINATE: &str = "terminate";
@@ -221,7 +221,7 @@ impl Turn {
 
     /// Returns the effects that wait for another actor or a person.
     pub(super) fn waiting_for_others(&self) -> impl Iterator<Item = &EffectId> {
-        self.calls.iter().filter(|call| matches!(call.name.as_str(), DELEGATE_TASK | ASK_HUMAN)).filter_map(Call::effect)
+        self.calls.iter().filter(|call| waits_for_others(&call.name)).filter_map(Call::effect)
     }
 
     /// Returns the length of the message in the call that ends the task, if there is one.

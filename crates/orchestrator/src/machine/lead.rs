@@ -31,8 +31,6 @@ use super::{
 };
 use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
-/// The tool with which an actor asks a person.
-pub(crate) const ASK_HUMAN: &str = "ask_human";
 /// The task that is the lead's own work.
 pub(crate) const MAIN: &str = aime_progress_management::Plan::DIRECT_TASK;
 /// The execution number of that task: all of the lead's conversation is one execution.

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, ops::Deref};
 
+use aime_actor_factory::waits_for_others;
 use aime_progress_management::{CallOutcome, FoldError, ProgressEvent, ProgressState, ScheduleIndex, TaskId, Timestamp, TriggerIndex};
-use aime_tools::DELEGATE_TASK;
 use serde::{Deserialize, Serialize};
 
-use super::{Out, RunMachine, lead::ASK_HUMAN};
+use super::{Out, RunMachine};
 
 /// The progress state of a run. Only [`apply`](Self::apply) changes it, so its indexes are those of the state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -97,8 +97,7 @@ impl OpenCalls {
 impl RunMachine {
     /// Returns whether a call of a task is under way that does something itself.
     pub(super) fn has_open_call(&self, task: &TaskId) -> bool {
-        let acts = |tool: &String| !matches!(tool.as_str(), DELEGATE_TASK | ASK_HUMAN);
-        self.state.calls.0.get(task).is_some_and(|calls| calls.values().any(acts))
+        self.state.calls.0.get(task).is_some_and(|calls| calls.values().any(|tool| !waits_for_others(tool)))
     }
 
     /// Reports the open calls of a task that nobody continues as in doubt.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use aime_actor_factory::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
+use aime_actor_factory::{ASK_HUMAN, ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
 use aime_durable::{EffectId, FactSender};
 use aime_dynamic_planner::{
     BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, ToolLine, WakeKind, lead_tools,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     ActorBrief, CriterionResult, LeadPolicy, LeadWakeOrder, ModelUse, RunFact, RunMachine,
-    machine::lead::{ASK_HUMAN, MAIN, MAIN_EXECUTION, main_id, may_end_after},
+    machine::lead::{MAIN, MAIN_EXECUTION, main_id, may_end_after},
     models::OnBound,
 };
 

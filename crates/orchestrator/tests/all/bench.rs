@@ -236,3 +236,14 @@ pub(crate) fn four_lines() -> (ScriptedModel, Plan) {
     ]));
     (model, plan)
 }
+
+/// Returns a bench with a run of four lines that a bound of two tool calls has stopped.
+pub(crate) async fn stopped_after_two_calls() -> Bench {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let mut request = bench.request("Write four lines", Some(plan));
+    request.settings.bounds.max_tool_calls = 2;
+    let result = bench.orchestrator().run(request).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
+    bench
+}

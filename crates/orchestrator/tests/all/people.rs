@@ -18,7 +18,7 @@ use aime_progress_management::{PlanMode, ProgressEvent, QuestionId, RunStatus, T
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::bench::{Bench, control, done, four_lines, plan, run_id, wait_for_events};
+use crate::bench::{Bench, control, done, plan, run_id, stopped_after_two_calls, wait_for_events};
 
 struct Says(&'static str);
 
@@ -170,12 +170,7 @@ async fn a_message_waits_until_a_resume_records_it() {
     let cancels = InboxMessage::Cancel { task: None };
     let says = InboxMessage::Say { task: None, text: "slowly".to_owned() };
     for (message, status) in [(says, RunStatus::Completed), (cancels, RunStatus::Cancelled)] {
-        let (model, plan) = four_lines();
-        let bench = Bench::new(model);
-        let mut request = bench.request("Write four lines", Some(plan));
-        request.settings.bounds.max_tool_calls = 2;
-        let result = bench.orchestrator().run(request).await.unwrap();
-        assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
+        let bench = stopped_after_two_calls().await;
         put(&bench, &message).await;
         // The bound ends this resume before it comes to the message.
         assert_eq!(bench.resume().await.status, RunStatus::Failed);

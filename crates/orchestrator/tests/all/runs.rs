@@ -9,7 +9,7 @@ use aime_progress_management::{PlanMode, RunStatus, TaskStatus, read_snapshot};
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Point, control, done, four_lines, plan, run_id, statuses, wait_for_events},
+    bench::{Bench, Point, control, done, four_lines, plan, run_id, statuses, stopped_after_two_calls, wait_for_events},
     crashes::check,
 };
 
@@ -89,12 +89,7 @@ async fn a_stop_at_any_event_resumes_with_nothing_done_twice() {
 // Requirement: 10.8
 #[tokio::test]
 async fn a_bound_on_tool_calls_holds_for_actors() {
-    let (model, plan) = four_lines();
-    let bench = Bench::new(model);
-    let mut request = bench.request("Write four lines", Some(plan));
-    request.settings.bounds.max_tool_calls = 2;
-    let result = bench.orchestrator().run(request).await.unwrap();
-    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
+    let bench = stopped_after_two_calls().await;
     assert_eq!(bench.log(), ["one", "two"], "the third call is not made");
     let raised = Bounds { max_tool_calls: 100, ..Bounds::default() };
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();

@@ -120,12 +120,12 @@ fn a_replacement_inherits_conditions_and_rollbacks() {
     state.patch(vec![add(spec("u2"), "undo")]).settle();
     assert_eq!(state.statuses(), "a:failed undo:skipped u2:ready");
     assert_eq!(state.complete("u2").statuses(), "a:rolled_back undo:skipped u2:completed");
-    // What a condition had skipped before is replaced to be done anyway.
+    // A task that a condition skipped before is replaced to be done anyway.
     let mut state = state_of(specs("a\nt"), vec![conditional("a", "t", holds)]);
     state.complete("a");
     state.patch(vec![add(spec("t2"), "t")]).settle();
     assert_eq!(state.statuses(), "a:completed t:skipped t2:ready");
-    // So is what a condition blocks that no longer can hold.
+    // So is a task that is blocked by a condition which can no longer hold.
     let mut state = state_of(specs("a\nt"), vec![conditional("a", "t", holds)]);
     state.failed("a", true).settle();
     state.patch(vec![add(spec("t2"), "t")]).settle();

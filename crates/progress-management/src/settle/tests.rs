@@ -165,14 +165,14 @@ fn what_needs_the_result_of_a_skipped_task_is_skipped() {
 // Requirement: 3.12
 #[test]
 fn a_condition_over_a_status_is_answered_by_a_failure_too() {
-    let edges = vec![conditional("a", "mend", "@{steps.a.status} == failed"), conditional("a", "go", "@{steps.a.status} == completed")];
-    let mut state = state_of(specs("a\nmend: a\ngo: a\nblocked: a"), edges.clone());
+    let edges = vec![conditional("a", "fix", "@{steps.a.status} == failed"), conditional("a", "go", "@{steps.a.status} == completed")];
+    let mut state = state_of(specs("a\nfix: a\ngo: a\nblocked: a"), edges.clone());
     state.failed("a", true);
-    assert_eq!(state.statuses(), "a:failed mend:ready go:skipped blocked:blocked");
+    assert_eq!(state.statuses(), "a:failed fix:ready go:skipped blocked:blocked");
 
-    let mut state = state_of(specs("a\nmend: a\ngo: a"), edges);
+    let mut state = state_of(specs("a\nfix: a\ngo: a"), edges);
     state.complete("a");
-    assert_eq!(state.statuses(), "a:completed mend:skipped go:ready");
+    assert_eq!(state.statuses(), "a:completed fix:skipped go:ready");
 }
 
 #[test]
@@ -190,10 +190,10 @@ fn a_condition_waits_for_all_steps_that_it_reads() {
 
 #[test]
 fn a_rolled_back_step_has_failed() {
-    let edges = vec![edge("a", "undo", EdgeType::Rollback), conditional("a", "mend", "@{steps.a.status} == failed")];
-    let mut state = state_of(specs("a\nundo\nmend: undo"), edges);
+    let edges = vec![edge("a", "undo", EdgeType::Rollback), conditional("a", "fix", "@{steps.a.status} == failed")];
+    let mut state = state_of(specs("a\nundo\nfix: undo"), edges);
     state.failed("a", true).complete("undo");
-    assert_eq!(state.statuses(), "a:rolled_back undo:completed mend:ready");
+    assert_eq!(state.statuses(), "a:rolled_back undo:completed fix:ready");
 }
 
 #[test]

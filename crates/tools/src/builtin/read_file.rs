@@ -123,7 +123,7 @@ fn render(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> R
         return Err(ToolError::Failed(format!("`{path}` has {lines}; offset {} is behind its end", part.first + 1)));
     };
     let warning = is_in_other_encoding(bytes)
-        .then(|| format!("the file is not UTF-8, and {} stands for its other bytes: {IN_ITS_ENCODING}", char::REPLACEMENT_CHARACTER));
+        .then(|| format!("the file is not UTF-8, and {} replaces its other bytes: {IN_ITS_ENCODING}", char::REPLACEMENT_CHARACTER));
     let excerpt = excerpt.with_warning(warning);
     Ok(ToolOutput::text(match room {
         Some(room) => excerpt.render(path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),

@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 4 * 1024 * 1024;
 const MAX_IMAGES: usize = 20;
 /// Maximum characters of a structured content that is shown in addition to texts.
 const MAX_STRUCTURE: usize = 20_000;
-/// Number of characters from which texts stand for a larger structured content.
+/// Number of characters from which texts replace a larger structured content.
 const MIN_TEXT: usize = 200;
 /// Maximum characters of an unknown part's type that are shown.
 const MAX_TYPE: usize = 40;

@@ -62,7 +62,7 @@ fn what_others_changed_later_or_perhaps_is_told() {
 #[test]
 fn an_edit_between_two_calls_of_a_file_tool_is_told() {
     let between = ConflictKind::ChangedBetween;
-    // What a person does between the calls, and the conflict that it leaves.
+    // A change by a person between the calls, and the conflict that it leaves.
     for (by_person, expected) in [(Some("by me"), vec![("a.txt".to_owned(), between)]), (None, Vec::new())] {
         let place = Place::new();
         let recorder = place.recorder();

@@ -1,4 +1,4 @@
-//! What single providers refuse or write in a way of their own, under their own host names and without a network.
+//! Forms that single providers refuse or write in a way of their own, under their own host names and without a network.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -32,7 +32,7 @@ impl GitHeader {
         line.starts_with("diff --git ") || (line.starts_with("rename from ") && self.from.is_some())
     }
 
-    /// Returns true if the paths of `---` and `+++` may be those of this header; `None` stands for `/dev/null`.
+    /// Returns true if the paths of `---` and `+++` may be those of this header; `None` means `/dev/null`.
     pub(super) fn fits(&self, old: Option<&str>, new: Option<&str>) -> bool {
         let path = self.paths.as_deref().and_then(one_path);
         let is_path = |other: Option<&str>| path.is_none() || path.as_deref() == other;
@@ -44,7 +44,7 @@ impl GitHeader {
     }
 
     /// Returns true if `---` and `+++` at an index count instead of this header, although they name another path: they follow it directly.
-    /// The header of an empty file also stands for itself if they are of a change of another kind.
+    /// The header of an empty file is a change of its own, too, if they are of a change of another kind.
     pub(super) fn is_overruled(&self, old: Option<&str>, new: Option<&str>, at: usize) -> bool {
         let is_same_kind = (self.created && old.is_none()) || (self.deleted && new.is_none());
         let is_other = self.paths.as_deref().and_then(one_path).is_some_and(|path| ![old, new].contains(&Some(&path)));
@@ -140,7 +140,7 @@ const EMPTY: &str = "e69de29";
 const BINARY: &str = "apply_patch changes text only; leave this file out, and make it with a command by `bash`";
 const NO_FILE: &str = "apply_patch makes and deletes files only, and this is a symbolic link or a submodule; leave it out, and use `ln -s` or `git` by `bash`";
 
-/// Returns true for the line of a diff that stands for the content of a binary file.
+/// Returns true for the line that a diff has in the place of the content of a binary file.
 pub(super) fn is_binary(line: &str) -> bool {
     line.starts_with("GIT binary patch") || (line.starts_with("Binary files ") && line.trim_end().ends_with(" differ"))
 }

@@ -101,9 +101,9 @@ async fn read_file_refuses_what_is_no_text() {
     fs::write(place.root().join("bm.txt"), "BM is the name of a road").unwrap();
     assert_eq!(place.text("read_file", json!({"path": "bm.txt"})).await, "BM is the name of a road");
     fs::write(place.root().join("latin.txt"), b"caf\xe9").unwrap();
-    let note = "[the file is not UTF-8, and \u{fffd} stands for its other bytes: change it with `bash` or `python` in its encoding]";
+    let note = "[the file is not UTF-8, and \u{fffd} replaces its other bytes: change it with `bash` or `python` in its encoding]";
     assert_eq!(place.text("read_file", json!({"path": "latin.txt"})).await, format!("caf\u{fffd}\n{note}"));
-    // What goes on to other tasks has no note, and a character U+FFFD in UTF-8 needs none.
+    // A text that goes on to other tasks has no note, and a character U+FFFD in UTF-8 needs none.
     fs::write(place.root().join("utf8.txt"), "caf\u{fffd}").unwrap();
     assert_eq!(place.text("read_file", json!({"path": "utf8.txt"})).await, "caf\u{fffd}");
     fs::write(place.root().join("long.txt"), [b"\xe9 ".repeat(10_000).as_slice(), b"\nend\n"].concat()).unwrap();

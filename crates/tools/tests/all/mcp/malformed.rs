@@ -221,7 +221,7 @@ async fn the_structure_is_shown_unless_a_text_is_it() {
     }
     let fault = called(json!({"content": texts(&["it failed"]), "structuredContent": {"code": 7}, "isError": true})).await.unwrap_err();
     assert_eq!(fault.to_string(), "it failed\n{\"code\":7}");
-    // A large structure is not added to a text that may stand for it. `{"a":""}` has 8 characters.
+    // A large structure is not added to a text that may say the same. `{"a":""}` has 8 characters.
     for (text, filling, is_added) in [(199, 20_000, true), (200, 19_992, true), (200, 19_993, false)] {
         let (text, structure) = ("t".repeat(text), json!({"a": "é".repeat(filling)}));
         let output = called(json!({"content": texts(&[text.as_str()]), "structuredContent": structure})).await.unwrap();
